@@ -95,7 +95,7 @@ class PredictTask:
     @property
     def identity(self) -> str:
         """What the results depend on."""
-        return _digest("predictions", *self._of)
+        return _digest("predictions, layered", *self._of)
 
     def run(self, unit: int, stop: StopFlag | None = None) -> list[float] | None:
         """Threshold, and predicted raw bit error rate for the target."""
