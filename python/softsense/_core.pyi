@@ -793,6 +793,9 @@ def capacity(raw_bit_error_rate: float, levels: int) -> float:
     Raises `CodeError`.
     """
 
+def normal_approximation(codeword_bits: int, data_bits: int, level: int, fer: float) -> float:
+    """The raw bit error rate at which the best codes of a length fail at the rate `fer`: `softsense.codes.limit`."""
+
 class AbsorbingSets:
     """Absorbing sets of one code, one of each orbit under the rotations of its circulants.
 

@@ -237,6 +237,28 @@ def _sum_until_negligible(term: Callable[[int], float], indices: range) -> float
     return total
 
 
+def limit(codeword_bits: int, data_bits: int, *, fer: float, level: int = 1) -> float:
+    """The raw bit error rate at which the best possible codes of a length fail in a share `fer` of their words.
+
+    By the normal approximation: n bits tell n C of information in the mean, C the capacity, and by chance sometimes
+    less than the k that are asked for.
+
+    Args:
+        codeword_bits: n.
+        data_bits: k, below n.
+        fer: frame error rate, 1e-30 to 0.5.
+        level: read level, 1 (hard decision) to 7, with references at the best places.
+
+    Raises `CodeError`: an argument out of range.
+
+    Source: Y. Polyanskiy, H. V. Poor, S. Verdu, "Channel coding rate in the finite blocklength regime", 2010, eq. 296.
+
+    >>> round(limit(36864, 32768, fer=1e-15), 5)
+    0.01044
+    """
+    return _core.normal_approximation(codeword_bits, data_bits, level, fer)
+
+
 def raw_bit_error_rate(bits: int, correctable: int, failure: float) -> float:
     """The raw bit error rate at which `failure_probability` is `failure`, to about nine digits.
 

@@ -905,6 +905,16 @@ pub(crate) fn capacity(raw_bit_error_rate: f64, levels: usize) -> PyResult<f64> 
     }
 }
 
+/// The raw bit error rate at which the best codes of a length fail at the rate `fer`; see `softsense.codes.limit`.
+#[pyfunction]
+pub(crate) fn normal_approximation(codeword_bits: i128, data_bits: i128, level: i128, fer: f64) -> PyResult<f64> {
+    let codeword_bits = whole("codeword_bits", codeword_bits, 2, 1 << 40)?;
+    let data_bits = whole("data_bits", data_bits, 1, codeword_bits as i128 - 1)?;
+    let level = whole("level", level, 1, MAX_LEVEL.into())?;
+    softsense_base::expect_number("fer", fer, 1e-30, 0.5).map_err(raise)?;
+    Ok(channel::normal_approximation(codeword_bits, data_bits, level, fer))
+}
+
 /// Measures error rate and speed; see `softsense.bench`, which checks what is asked for.
 ///
 /// `progress` is called about ten times a second with the fraction done and the frames so far. `stop` ends the

@@ -801,6 +801,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(design::uniform_write_amplification, module)?)?;
     module.add_function(wrap_pyfunction!(design::design_by_age, module)?)?;
     module.add_function(wrap_pyfunction!(codes::capacity, module)?)?;
+    module.add_function(wrap_pyfunction!(codes::normal_approximation, module)?)?;
     module.add_class::<flash::Cells>()?;
     module.add_function(wrap_pyfunction!(flash::placement_json, module)?)?;
     module.add_function(wrap_pyfunction!(flash::retention_bake, module)?)?;

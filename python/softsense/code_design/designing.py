@@ -31,6 +31,8 @@ class CodeDesign:
 
     Attributes:
         asked: what was asked for; ready for JSON.
+        limit: raw bit error rate at which the best possible codes of these lengths would have the target's frame error
+            rate, by `softsense.codes.limit`.
         profiles: the best column weights of each family and shape, as predicted, ready for JSON: `circulant_size`,
             `rows`, `columns`, `family`, `column_weights`, `threshold`, `rber` (predicted for the target).
         candidates: matrices, the best first, ready for JSON: the same fields, `seed`, `girth`, `six_cycles`,
@@ -50,6 +52,7 @@ class CodeDesign:
     """
 
     asked: dict[str, Any]
+    limit: float
     profiles: list[dict[str, Any]]
     candidates: list[dict[str, Any]]
     code: Code
@@ -67,7 +70,8 @@ class CodeDesign:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; `matrix` is the text of the `.qc` file."""
-        return {"asked": self.asked, "profiles": self.profiles, "candidates": self.candidates, "matrix": self.text}
+        of = {"asked": self.asked, "limit": self.limit, "profiles": self.profiles, "candidates": self.candidates}
+        return of | {"matrix": self.text}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the best matrix, with a header that says how it was made, to a `.qc` file."""
@@ -178,7 +182,8 @@ def design_code(
     best = found[order[0]]
     rows = [rows[i] for i in order]
     text = _header(asked, rows[0]) + best.text
-    return CodeDesign(asked, [profile_row(profile) for profile in best_of], rows, Code.parse("designed", text), text)
+    limit = _core.normal_approximation(data_bits + parity_bits, data_bits, level, fer)
+    return CodeDesign(asked, limit, [profile_row(profile) for profile in best_of], rows, Code.parse("designed", text), text)
 
 
 def _rank(row: dict[str, Any], fer: float) -> tuple[bool, bool, float]:

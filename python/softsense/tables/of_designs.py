@@ -21,6 +21,7 @@ def code_design(design: CodeDesign) -> str:
         ("asked", f"n = {data + parity:,}, k = {data:,}, rate {data / (data + parity):.4f}"),
         ("decoder", f"min-sum, level {asked['level']}, at most {asked['iterations']} iterations"),
         ("target", f"frame error rate {asked['fer']:g}"),
+        ("limit", f"RBER {design.limit:.5f}, of the best codes of these lengths, by the normal approximation"),
     ]
     target = f"{asked['fer']:g}"
     blocks = [describe(rows)]
