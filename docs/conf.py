@@ -43,6 +43,7 @@ NAVIGATION = {
         "measuring-codes",
         "frame-error-rates",
         "designing-a-code",
+        "few-bit-decoders",
         "fitting-a-drive",
         "fitted-drives",
         "when-things-go-wrong",

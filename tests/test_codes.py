@@ -453,6 +453,8 @@ ALGORITHMS = [
     "sum-product",
     "flooding-sum-product-f32",
     "bit-flipping",
+    "rcq:4",
+    "rcq:3:10",
 ]
 
 
@@ -468,6 +470,34 @@ def test_every_decoder_corrects_random_words(algorithm: str) -> None:
     assert (result.iterations > 0).all()
     clean = code.decoder(algorithm).decode(words)
     assert (clean.iterations == 0).all()
+
+
+def test_tables_of_few_bits_are_told() -> None:
+    """Are the tables as many, as long and as large as they may be, the same each time, and those of what is asked?"""
+    code = Code.open("flash-8/9")
+    for bits, posterior, level, channel, limit in [(4, None, 1, 22, 26), (3, 10, 1, 22, 122), (3, 8, 3, 30, 24)]:
+        found = code.rcq_tables(bits, posterior, level=level)
+        assert (found["channel_limit"], found["message_limit"]) == (channel, limit)
+        assert len(found["thresholds"]) == len(found["values"]) <= 20
+        for thresholds, values in zip(found["thresholds"], found["values"], strict=True):
+            assert (len(thresholds), len(values)) == (2 ** (bits - 1) - 1, 2 ** (bits - 1))
+            assert thresholds == sorted(thresholds)
+            assert values == sorted(values)
+            assert values[-1] <= limit
+        assert found == Code.open("flash-8/9").rcq_tables(bits, posterior, level=level)
+    hard, soft = code.rcq_tables(4), code.rcq_tables(4, level=3)
+    assert 0.009 < code.rcq_tables(3)["designed_for"] < hard["designed_for"] < 0.0095 < soft["designed_for"] < 0.02
+    assert len(code.rcq_tables(4, iterations=5)["values"]) <= 5
+    # Where columns are heavier, a-posteriori values are wider.
+    assert Code.open("adaptive-1/2").rcq_tables(4)["message_limit"] == (511 - 22) // 10
+    for wrong, says in [
+        (lambda: code.rcq_tables(6), "message_bits: found 6, expected a whole number from 2 to 5"),
+        (lambda: code.rcq_tables(4, 6), "posterior_bits: found 6, expected a whole number from 7 to 10"),
+        (lambda: code.rcq_tables(level=0), "level: found 0"),
+        (lambda: Code.open("bch-2KB-t57").rcq_tables(), "LDPC"),
+    ]:
+        with pytest.raises(CodeError, match=says):
+            wrong()
 
 
 @pytest.mark.parametrize("algorithm", ["min-sum", "sum-product"])

@@ -549,14 +549,32 @@ class Code:
         """A decoder of this code.
 
         Args:
-            algorithm: `min-sum` (layered, in 8-bit messages where the matrix allows it), `bit-flipping`, or
-                `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it
-                and `-f32` or `-f64` after it. A BCH code has one decoder and takes no notice.
+            algorithm: `min-sum` (layered, in 8-bit messages where the matrix allows it), `rcq:BITS[:POSTERIOR]`
+                (messages of few bits, by tables), `bit-flipping`, or `sum-product`, `min-sum[:FACTOR]` or
+                `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it and `-f32` or `-f64` after it. A BCH
+                code has one decoder and takes no notice.
             iterations: it stops at a codeword or after so many; BCH codes have none.
             llr_step: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product
                 and offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
 
         Raises `CodeError`.
+        """
+    def rcq_tables(
+        self, message_bits: int = 4, posterior_bits: int | None = None, *, level: int = 1, iterations: int = 20
+    ) -> dict[str, Any]:
+        """The tables of the decoder `rcq:BITS[:POSTERIOR]` for words read at a level.
+
+        Args:
+            message_bits: bits of a message, its sign included, 2 to 5.
+            posterior_bits: bits of an a-posteriori value, 7 to 10; None: 8 where no column is heavier than 4, else 10.
+            level: the read level: 1 is hard decision, and the decoder has the tables of level 3 for every deeper one.
+            iterations: after how many layered iterations the decoder gives up.
+
+        Returns `designed_for` (the raw bit error rate that they were designed for: their predicted threshold),
+        `channel_limit` (the magnitude of a hard decision, and the largest of an LLR), `message_limit` (the most that a
+        check may answer), and lists of `thresholds` and of `values` for each iteration, the last for all that follow.
+        Magnitudes are whole numbers in the steps of a-posteriori values. A function of its arguments. Raises
+        `CodeError`.
         """
     def edges(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """The ones of an LDPC code's parity-check matrix, row by row: their rows and their columns (uint32 each)."""
@@ -703,6 +721,7 @@ def code_hardware(
     iterations: int = 5,
     checks_per_cycle: int | None = None,
     message_bits: int | None = None,
+    posterior_bits: int | None = None,
     syndrome_bits_per_cycle: int | None = None,
     key_equation_multipliers: int | None = None,
     search_bits_per_cycle: int | None = None,
@@ -712,8 +731,9 @@ def code_hardware(
 
     Returns `code`, `kind`, `node_nm`, `clock_mhz`, and `decoder` and `encoder`, each a dict of `gates` (equivalents of
     a NAND of two inputs), `memory_bits`, `mm2`, and of a codeword `cycles`, `us`, `gbps` (of data, one codeword after
-    the other), `nj` and `pj_per_bit` (of data). Of an LDPC code the decoder takes `iterations`; of a BCH code it finds
-    errors. What is None is as in a config. A function of its arguments. Raises `ConfigError`.
+    the other), `nj` and `pj_per_bit` (of data). Of an LDPC code the decoder takes `iterations`; with `posterior_bits`
+    it is one by tables (`rcq:BITS:POSTERIOR`), whose messages have 4 bits unless others are given; of a BCH code it
+    finds errors. What is None is as in a config. A function of its arguments. Raises `ConfigError`.
     """
 
 def fit_wear(points: Sequence[tuple[int, float]], law: str) -> dict[str, Any]:

@@ -183,8 +183,9 @@ def hardware(code: Code, **circuit: Any) -> dict[str, Any]:
     Args:
         code: an LDPC or a BCH code.
         circuit: keyword arguments of `code_hardware`: `node_nm`, `clock_mhz`, `iterations`, `checks_per_cycle`,
-            `message_bits`, `syndrome_bits_per_cycle`, `key_equation_multipliers`, `search_bits_per_cycle`,
-            `encoder_bits_per_cycle`. Arguments that are not given have the defaults of a config.
+            `message_bits`, `posterior_bits`, `syndrome_bits_per_cycle`, `key_equation_multipliers`,
+            `search_bits_per_cycle`, `encoder_bits_per_cycle`. Arguments that are not given have the defaults of a
+            config.
 
     Returns `code`, `kind`, `node_nm`, `clock_mhz`, and `decoder` and `encoder`: each `gates`, `memory_bits`, `mm2`, and
     for one codeword `cycles`, `us`, `gbps`, `nj` and `pj_per_bit`. Raises `ConfigError`.

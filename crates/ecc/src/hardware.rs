@@ -11,7 +11,7 @@ mod node;
 use std::ops::Add;
 
 pub use bch::{BchDecoderCircuit, BchEncoderCircuit, BchShape};
-pub use ldpc::{LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape};
+pub use ldpc::{LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape, RcqDecoderCircuit};
 pub use node::Node;
 
 /// Gates of two inputs that an exclusive or takes.

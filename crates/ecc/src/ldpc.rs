@@ -16,6 +16,7 @@ mod message_passing;
 mod min_sum;
 mod parity_check;
 mod quasi_cyclic;
+mod rcq;
 mod syndrome_weights;
 
 pub use absorbing_sets::{AbsorbingSet, AbsorbingSetSearch, AbsorbingSets, MOST_SET_BITS};
@@ -30,7 +31,8 @@ pub use elimination::DenseEncoder;
 pub use impulses::Impulses;
 pub use literature::ReferenceCode;
 pub use message_passing::{MessagePassing, Real, Rule, Schedule};
-pub use min_sum::{Correction, LEAST_LARGEST, MOST_LARGEST, MinSum, TRAPPED_CHECKS, Width};
+pub use min_sum::{Correction, LEAST_LARGEST, MOST_LARGEST, MinSum, RcqTables, Staircase, TRAPPED_CHECKS, Width};
 pub use parity_check::{Columns, ParityCheck};
 pub use quasi_cyclic::{Block, QuasiCyclic};
+pub use rcq::RcqDesign;
 pub use syndrome_weights::SyndromeWeights;

@@ -5,7 +5,7 @@
 //! fit the cache.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,8 +19,8 @@ use crate::bits;
 use crate::catalogue::Code;
 use crate::channel::{Channel, Noise};
 use crate::ldpc::{
-    AbsorbingSets, BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, Real, Rule,
-    Schedule, Width,
+    AbsorbingSets, BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, QuasiCyclic,
+    RcqDesign, Real, Rule, Schedule, Width,
 };
 use crate::{InstructionSet, Outcome};
 
@@ -63,14 +63,25 @@ pub enum Algorithm {
         /// The width of messages.
         precision: Precision,
     },
+    /// Layered min-sum whose messages have few bits, by tables that are designed for the code ([`RcqDesign`]). It takes a base matrix
+    /// whose circulants are multiples of 16.
+    Rcq {
+        /// Bits of a message, its sign included.
+        message_bits: u8,
+        /// Bits of an a-posteriori value, its sign included; `None`: [`RcqDesign::usual_posterior_bits`] of the code.
+        posterior_bits: Option<u8>,
+    },
     /// Gradient-descent bit flipping, on hard decisions.
     BitFlipping,
 }
 
+/// The level for which the tables of [`Algorithm::Rcq`] for LLRs are designed.
+const RCQ_LEVEL: usize = 3;
+
 impl FromStr for Algorithm {
     type Err = Error;
 
-    /// Reads `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` (see [`Width`]), `bit-flipping`, or `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]` with the rules
+    /// Reads `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` (see [`Width`]), `rcq:BITS[:POSTERIOR]`, `bit-flipping`, or `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]` with the rules
     /// `sum-product`, `min-sum` (its parameter is the factor) and `offset-min-sum` (the offset, in natural units).
     ///
     /// Without a schedule it is layered, and without a width min-sum is in f32 and sum-product in f64; bare `min-sum` is
@@ -94,6 +105,22 @@ impl FromStr for Algorithm {
                     Err(Error::code("decoder", format!("found `{largest}` in `{text}`, expected {expected}")))
                 }
             };
+        }
+        if let Some(bits) = text.strip_prefix("rcq:") {
+            let (message, posterior) = bits.split_once(':').map_or((bits, None), |(message, of)| (message, Some(of)));
+            let within = |bits: &str, range: RangeInclusive<u8>, of: &str| match bits.parse() {
+                Ok(bits) if range.contains(&bits) => Ok(bits),
+                _ => {
+                    let expected = format!("expected {} to {} bits of {of}", range.start(), range.end());
+                    Err(Error::code("decoder", format!("found `{bits}` in `{text}`, {expected}")))
+                }
+            };
+            return Ok(Self::Rcq {
+                message_bits: within(message, RcqDesign::MESSAGE_BITS, "a message")?,
+                posterior_bits: posterior
+                    .map(|bits| within(bits, RcqDesign::POSTERIOR_BITS, "an a-posteriori value"))
+                    .transpose()?,
+            });
         }
         let (rest, precision) = match (text.strip_suffix("-f32"), text.strip_suffix("-f64")) {
             (Some(rest), _) => (rest, Some(Precision::F32)),
@@ -119,7 +146,7 @@ impl FromStr for Algorithm {
             ("min-sum", _) => (Rule::NormalisedMinSum { factor: number(FACTOR)? }, Precision::F32),
             ("offset-min-sum", _) => (Rule::OffsetMinSum { offset: number(OFFSET)? }, Precision::F32),
             _ => {
-                let expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit, bit-flipping, or sum-product, min-sum[:FACTOR] or offset-min-sum[:OFFSET] with \
+                let expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit, rcq:BITS[:POSTERIOR], bit-flipping, or sum-product, min-sum[:FACTOR] or offset-min-sum[:OFFSET] with \
                                 layered- or flooding- before it and -f32 or -f64 after it";
                 return Err(Error::code("decoder", format!("found `{text}`, expected {expected}")));
             }
@@ -136,6 +163,10 @@ impl fmt::Display for Algorithm {
             Self::MinSum(Width::Eight { largest: MOST_LARGEST }) => f.write_str("min-sum-8bit"),
             Self::MinSum(Width::Eight { largest }) => write!(f, "min-sum-8bit:{largest}"),
             Self::MinSum(Width::Sixteen) => f.write_str("min-sum-16bit"),
+            Self::Rcq { message_bits, posterior_bits: None } => write!(f, "rcq:{message_bits}"),
+            Self::Rcq { message_bits, posterior_bits: Some(posterior_bits) } => {
+                write!(f, "rcq:{message_bits}:{posterior_bits}")
+            }
             Self::BitFlipping => f.write_str("bit-flipping"),
             Self::MessagePassing { schedule, rule, precision } => {
                 f.write_str(match schedule {
@@ -206,12 +237,23 @@ struct Fast {
 
 impl Fast {
     fn new(code: &LdpcCode, width: Width, max_iterations: u32) -> Result<Self> {
-        let Some(base) = code.quasi_cyclic() else {
-            return Err(Error::code("decoder", "found a matrix that is not quasi-cyclic, expected a base matrix"));
-        };
         let correction = Correction::for_rate(code.rate());
-        let decoder = MinSum::with(base, &correction, width, InstructionSet::detect())?;
+        let decoder = MinSum::with(Self::base(code)?, &correction, width, InstructionSet::detect())?;
         Ok(Self { decoder, max_iterations })
+    }
+
+    fn rcq(code: &LdpcCode, message_bits: u8, posterior_bits: Option<u8>, max_iterations: u32) -> Result<Self> {
+        let base = Self::base(code)?;
+        let posterior_bits = posterior_bits.unwrap_or_else(|| RcqDesign::usual_posterior_bits(code));
+        let tables =
+            |levels| code.rcq_tables(RcqDesign { message_bits, posterior_bits, levels, iterations: max_iterations });
+        let decoder = MinSum::rcq(base, &*tables(1)?, &*tables(RCQ_LEVEL)?, InstructionSet::detect())?;
+        Ok(Self { decoder, max_iterations })
+    }
+
+    fn base(code: &LdpcCode) -> Result<&QuasiCyclic> {
+        let complaint = || Error::code("decoder", "found a matrix that is not quasi-cyclic, expected a base matrix");
+        code.quasi_cyclic().ok_or_else(complaint)
     }
 }
 
@@ -317,6 +359,9 @@ impl DecoderSpec {
             Algorithm::BitFlipping => {
                 let decoder = BitFlipping::new(Arc::clone(code.parity_check()), max_iterations)?;
                 return Ok(Box::new(Flipping { decoder, received: vec![0; bits::bytes_for(code.codeword_bits())] }));
+            }
+            Algorithm::Rcq { message_bits, posterior_bits } => {
+                return Ok(Box::new(Fast::rcq(code, message_bits, posterior_bits, max_iterations)?));
             }
             Algorithm::MinSum(width) => return Ok(Box::new(Fast::new(code, width, max_iterations)?)),
             Algorithm::MessagePassing { schedule, rule, precision } => (schedule, rule, precision),

@@ -702,6 +702,9 @@ fn algorithms_parse() {
     for (text, full) in [
         ("min-sum", "min-sum"),
         ("bit-flipping", "bit-flipping"),
+        ("rcq:4", "rcq:4"),
+        ("rcq:3:8", "rcq:3:8"),
+        ("rcq:3:10", "rcq:3:10"),
         ("sum-product", "layered-sum-product-f64"),
         ("flooding-sum-product", "flooding-sum-product-f64"),
         ("flooding-min-sum", "flooding-min-sum:0.75-f32"),
@@ -714,5 +717,15 @@ fn algorithms_parse() {
     }
     for text in ["", "minsum", "sum-product:1", "min-sum:2", "offset-min-sum:x", "flooding-bit-flipping"] {
         assert!(text.parse::<Algorithm>().is_err(), "{text}");
+    }
+    for (text, expected) in [
+        ("rcq", "rcq:BITS"),
+        ("rcq:", "found `` in `rcq:`, expected 2 to 5 bits of a message"),
+        ("rcq:6", "found `6` in `rcq:6`, expected 2 to 5"),
+        ("rcq:4:11", "found `11` in `rcq:4:11`, expected 7 to 10 bits of an a-posteriori value"),
+        ("flooding-rcq:4", "found `flooding-rcq:4`"),
+    ] {
+        let error = text.parse::<Algorithm>().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }

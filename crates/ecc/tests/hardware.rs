@@ -4,6 +4,7 @@
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::{
     BchDecoderCircuit, BchEncoderCircuit, BchShape, LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape, Node,
+    RcqDecoderCircuit,
 };
 
 fn node(nm: f64) -> Node {
@@ -151,4 +152,30 @@ fn more_hardware_is_larger_and_faster() {
     assert!(node(28.0).gate_um2() < node(32.0).gate_um2() && node(32.0).gate_um2() < node(40.0).gate_um2());
     let refused = Node::new("energy.decoder.circuit.node_nm", 7.0).unwrap_err().to_string();
     assert!(refused.contains("energy.decoder.circuit.node_nm") && refused.contains("28"), "{refused}");
+}
+
+/// Does a decoder by tables cost what its quantisers, its wider edges and its narrower memories say, by hand, and the more the more bits?
+#[test]
+fn indices_of_few_bits_cost_quantisers_and_save_memory() {
+    let Code::Ldpc(ldpc) = Code::shipped("flash-8/9").unwrap() else { panic!("an LDPC code") };
+    let shape = LdpcShape::of(&ldpc);
+    let rcq = |message_bits, posterior_bits| RcqDecoderCircuit { checks_per_cycle: 64, message_bits, posterior_bits };
+    let uniform = |message_bits| LdpcDecoderCircuit { checks_per_cycle: 64, message_bits };
+    let (n, m, d) = (f64::from(shape.codeword_bits), f64::from(shape.checks), f64::from(shape.row_weight));
+    for (b, p) in [(3, 8), (4, 8), (4, 10), (5, 9)] {
+        let (bits, posterior) = (f64::from(b), f64::from(p));
+        let kept = n * posterior + m * (2.0 * (bits - 1.0) + 6.0 + d) + n * (bits + 1.0);
+        assert_eq!(rcq(b, p).parts(shape).memory_bits, kept, "{b} {p}");
+        // Comparators with an and each, and choices of two new and two old values; edges are as wide as those of messages of p bits, whose
+        // posteriors are two bits wider.
+        let (steps, magnitude) = (f64::from((1 << (b - 1)) - 1), posterior - 1.0);
+        let checks = 64.0 * steps * (2.0 * (6.0 * magnitude + 1.25) + 4.0 * 2.25 * magnitude);
+        let narrower = 64.0 * d * 2.0 * (6.0 + 8.0 + 12.0 + 2.25 * 6.0);
+        let expected = uniform(p).parts(shape).gates - narrower + checks;
+        assert!((rcq(b, p).parts(shape).gates / expected - 1.0).abs() < 1e-12, "{b} {p}");
+        assert!(rcq(b, p).cycles(shape, 7) == uniform(b).cycles(shape, 7));
+    }
+    let mm2 = |b, p| rcq(b, p).parts(shape).mm2(node(28.0));
+    let pj = |b, p| rcq(b, p).decode_pj(shape, 5, node(28.0));
+    assert!(mm2(3, 8) < mm2(4, 8) && mm2(4, 8) < mm2(4, 9) && pj(3, 8) < pj(4, 8) && pj(4, 8) < pj(4, 9));
 }

@@ -1,7 +1,7 @@
 //! Codes, decoders and their measurement for Python, by arrays.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,8 @@ use softsense_ecc::bits;
 use softsense_ecc::catalogue::{self, Encoder};
 use softsense_ecc::channel::{self, Channel};
 use softsense_ecc::ldpc::{
-    CodeShape, DegreeDistribution, LdpcCode, QuasiCyclic, RedundantChecks, Rule, ShortCycles, shannon_limit,
+    CodeShape, DegreeDistribution, LdpcCode, QuasiCyclic, RcqDesign, RedundantChecks, Rule, ShortCycles, Staircase,
+    shannon_limit,
 };
 use softsense_ecc::measure::{
     Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
@@ -508,9 +509,9 @@ impl Code {
 
     /// A decoder of this code. Raises CodeError.
     ///
-    /// `algorithm`: `min-sum` (layered, in 8-bit messages where the matrix allows it), `bit-flipping`, or
-    /// `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it and `-f32`
-    /// or `-f64` after it; it stops at a codeword or after `iterations`. A BCH code has one decoder, without iterations.
+    /// `algorithm`: `min-sum` (layered, in 8-bit messages where the matrix allows it), `rcq:BITS[:POSTERIOR]` (messages of few bits, by
+    /// tables), `bit-flipping`, or `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before
+    /// it and `-f32` or `-f64` after it; it stops at a codeword or after `iterations`. A BCH code has one decoder, without iterations.
     /// `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product and
     /// offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
     #[pyo3(signature = (algorithm = "min-sum", iterations = 20, *, llr_step = 1.0))]
@@ -528,6 +529,46 @@ impl Code {
         let first = decoder.compile()?;
         decoder.spare.lock().expect("no panic").push(first);
         Ok(decoder)
+    }
+
+    /// The tables of the decoder `rcq:BITS[:POSTERIOR]` that decodes words read at `level` (1: hard decisions; 3: what it has for every
+    /// deeper level): a dict of `designed_for` (the raw bit error rate that they were designed for, which is their predicted threshold),
+    /// `channel_limit` (the magnitude of a hard decision, and the largest of an LLR), `message_limit` (the most that a check may answer),
+    /// and for each iteration, and the last for all that follow, lists of `thresholds` and `values`. Magnitudes are whole numbers in the
+    /// steps of a-posteriori values. A function of its arguments. Raises CodeError.
+    #[pyo3(signature = (message_bits = 4, posterior_bits = None, *, level = 1, iterations = 20))]
+    fn rcq_tables<'py>(
+        &self,
+        py: Python<'py>,
+        message_bits: i128,
+        posterior_bits: Option<i128>,
+        level: i128,
+        iterations: i128,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let code = self.ldpc()?;
+        let bits =
+            |name, found, range: RangeInclusive<u8>| whole(name, found, (*range.start()).into(), (*range.end()).into());
+        let design = RcqDesign {
+            message_bits: bits("message_bits", message_bits, RcqDesign::MESSAGE_BITS)?,
+            posterior_bits: match posterior_bits {
+                Some(found) => bits("posterior_bits", found, RcqDesign::POSTERIOR_BITS)?,
+                None => RcqDesign::usual_posterior_bits(code),
+            },
+            levels: whole("level", level, 1, MAX_LEVEL.into())?,
+            iterations: check_iterations(iterations)?,
+        };
+        let tables = crate::detached(py, || code.rcq_tables(design)).map_err(raise)?;
+        let each = |of: fn(&Staircase) -> Vec<u8>| -> Vec<Vec<u32>> {
+            let wide = |staircase| of(staircase).into_iter().map(u32::from).collect();
+            tables.staircases.iter().map(wide).collect()
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("designed_for", tables.designed_for)?;
+        dict.set_item("channel_limit", tables.channel_limit)?;
+        dict.set_item("message_limit", tables.message_limit)?;
+        dict.set_item("thresholds", each(Staircase::thresholds))?;
+        dict.set_item("values", each(Staircase::values))?;
+        Ok(dict)
     }
 
     /// Checks of an LDPC code: rows of its parity-check matrix, whether independent or not. Raises CodeError.
@@ -623,7 +664,7 @@ impl Code {
         // With its schedule, as min-sum alone means the decoder in 8 bits.
         let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {
             Algorithm::MessagePassing { rule, .. } => rule,
-            Algorithm::MinSum(_) | Algorithm::BitFlipping => unreachable!("not of a schedule"),
+            Algorithm::MinSum(_) | Algorithm::Rcq { .. } | Algorithm::BitFlipping => unreachable!("not of a schedule"),
         };
         crate::detached(py, || degrees.threshold(rule, levels, iterations)).map_err(raise)
     }

@@ -1,16 +1,23 @@
 //! Circuits of codecs for Python.
 
+use std::ops::RangeInclusive;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{expect_number, expect_whole};
 use softsense_ecc::catalogue;
 use softsense_ecc::hardware::{
     BchDecoderCircuit, BchEncoderCircuit, BchShape, LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape, Node, Parts,
+    RcqDecoderCircuit,
 };
+use softsense_ecc::ldpc::RcqDesign;
 use softsense_ssd::config::{BchDecoderSpec, LdpcDecoderSpec};
 
 use crate::codes::Code;
 use crate::raise;
+
+/// Bits of a message of a decoder by tables where none are asked for.
+const RCQ_MESSAGE_BITS: u32 = 4;
 
 /// What a circuit takes of a codeword.
 struct Taken {
@@ -37,11 +44,12 @@ impl Taken {
 /// What a decoder and an encoder of a code take as circuits, by the model of docs/model/hardware.md: a dict of `code`, `kind`,
 /// `node_nm`, `clock_mhz`, and `decoder` and `encoder`, each a dict of `gates` (equivalents of a NAND of two inputs), `memory_bits`,
 /// `mm2`, and of a codeword `cycles`, `us`, `gbps` (of data, one codeword after the other), `nj` and `pj_per_bit` (of data). Of an LDPC
-/// code the decoder takes `iterations`; of a BCH code it finds errors. What is not given is as in a config. A function of its
+/// code the decoder takes `iterations`; with `posterior_bits` it is one by tables (`rcq:BITS:POSTERIOR`), whose messages have 4 bits unless
+/// others are given; of a BCH code it finds errors. What is not given is as in a config. A function of its
 /// arguments. Raises ConfigError.
 #[pyfunction]
 #[pyo3(signature = (code, *, node_nm = 28.0, clock_mhz = None, iterations = 5, checks_per_cycle = None, message_bits = None,
-                    syndrome_bits_per_cycle = None, key_equation_multipliers = None, search_bits_per_cycle = None,
+                    posterior_bits = None, syndrome_bits_per_cycle = None, key_equation_multipliers = None, search_bits_per_cycle = None,
                     encoder_bits_per_cycle = 32))]
 #[expect(clippy::too_many_arguments, reason = "a field each")]
 pub(crate) fn code_hardware<'py>(
@@ -52,6 +60,7 @@ pub(crate) fn code_hardware<'py>(
     iterations: u32,
     checks_per_cycle: Option<u32>,
     message_bits: Option<u32>,
+    posterior_bits: Option<u32>,
     syndrome_bits_per_cycle: Option<u32>,
     key_equation_multipliers: Option<u32>,
     search_bits_per_cycle: Option<u32>,
@@ -69,15 +78,31 @@ pub(crate) fn code_hardware<'py>(
     let (kind, usual_mhz, decoder, encoder) = match &code.code {
         catalogue::Code::Ldpc(of) => {
             let shape = LdpcShape::of(of);
-            let decoder = LdpcDecoderCircuit {
-                checks_per_cycle: within("checks_per_cycle", checks_per_cycle, ldpc.checks_per_cycle, 1, 1 << 16)?,
-                message_bits: within("message_bits", message_bits, ldpc.message_bits, 2, 16)?,
-            };
+            let checks_per_cycle = within("checks_per_cycle", checks_per_cycle, ldpc.checks_per_cycle, 1, 1 << 16)?;
             let encoder = LdpcEncoderCircuit { bits_per_cycle: encoder_bits };
-            let decoded = Taken {
-                parts: decoder.parts(shape),
-                cycles: decoder.cycles(shape, iterations),
-                pj: decoder.decode_pj(shape, iterations, node),
+            let decoded = if let Some(posterior_bits) = posterior_bits {
+                let bits = |name, found: u32, range: RangeInclusive<u8>| {
+                    within(name, Some(found), found, (*range.start()).into(), (*range.end()).into())
+                };
+                let message_bits = message_bits.unwrap_or(RCQ_MESSAGE_BITS);
+                let circuit = RcqDecoderCircuit {
+                    checks_per_cycle,
+                    message_bits: bits("message_bits", message_bits, RcqDesign::MESSAGE_BITS)?,
+                    posterior_bits: bits("posterior_bits", posterior_bits, RcqDesign::POSTERIOR_BITS)?,
+                };
+                Taken {
+                    parts: circuit.parts(shape),
+                    cycles: circuit.cycles(shape, iterations),
+                    pj: circuit.decode_pj(shape, iterations, node),
+                }
+            } else {
+                let message_bits = within("message_bits", message_bits, ldpc.message_bits, 2, 16)?;
+                let circuit = LdpcDecoderCircuit { checks_per_cycle, message_bits };
+                Taken {
+                    parts: circuit.parts(shape),
+                    cycles: circuit.cycles(shape, iterations),
+                    pj: circuit.decode_pj(shape, iterations, node),
+                }
             };
             let encoded = Taken {
                 parts: encoder.parts(shape),

@@ -92,6 +92,11 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
 @click.option("--iterations", type=int, default=5, help="Iterations of the LDPC decoder; default: 5.")
 @click.option("--checks-per-cycle", type=int, help="Checks that the LDPC decoder processes per cycle; default: 64.")
 @click.option("--message-bits", type=int, help="Bits per message of the LDPC decoder; default: 5.")
+@click.option(
+    "--posterior-bits",
+    type=int,
+    help="The LDPC decoder is rcq: bits per a-posteriori value, 7 to 10; messages then have 4 bits by default.",
+)
 @click.option("--syndrome-bits-per-cycle", type=int, help="Bits per cycle of the BCH decoder's syndromes; default: 8.")
 @click.option(
     "--key-equation-multipliers", type=int, help="Multipliers for the BCH decoder's key equation; default: 16."
@@ -188,7 +193,7 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
     default="min-sum",
     metavar="NAME",
     help="Decoder of LDPC codes: min-sum (default), min-sum-8bit[:LARGEST], min-sum-16bit, "
-    "bit-flipping, or [layered-|flooding-]RULE[-f32|-f64] with the rules sum-product, "
+    "rcq:BITS[:POSTERIOR], bit-flipping, or [layered-|flooding-]RULE[-f32|-f64] with the rules sum-product, "
     "min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
 )
 @click.option("--iterations", default=20, type=Whole(1, 10**6), help="Most iterations of an LDPC decoder; default: 20.")

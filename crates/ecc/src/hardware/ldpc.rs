@@ -1,4 +1,4 @@
-use super::{ADDER, FLIP_FLOP, MUX, Node, Parts, XOR};
+use super::{ADDER, AND, FLIP_FLOP, MUX, Node, Parts, XOR};
 use crate::ldpc::LdpcCode;
 
 /// What a circuit has to know of an LDPC code.
@@ -57,15 +57,60 @@ pub struct LdpcDecoderCircuit {
     pub message_bits: u32,
 }
 
-impl LdpcDecoderCircuit {
-    fn posterior_bits(self) -> f64 {
-        f64::from(self.message_bits) + 2.0
-    }
+/// Such a decoder whose messages are indices of few bits: [`crate::ldpc::RcqDesign`]. Edges compare magnitudes as wide as posteriors; of a
+/// check only the two least are quantised, and of each it keeps an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RcqDecoderCircuit {
+    /// Checks that are handled in a cycle: lanes of a circulant.
+    pub checks_per_cycle: u32,
+    /// Bits of a message, its sign included.
+    pub message_bits: u32,
+    /// Bits of a posterior, its sign included.
+    pub posterior_bits: u32,
+}
 
+/// How wide the parts of a decoder are.
+#[derive(Debug, Clone, Copy)]
+struct Datapath {
+    checks_per_cycle: u32,
+    /// What an edge takes off and adds again, its sign included.
+    message: f64,
+    posterior: f64,
+    /// What is kept of a message, its sign included.
+    kept: f64,
+    /// Gates of a check beside those of its edges.
+    check_gates: f64,
+}
+
+impl From<LdpcDecoderCircuit> for Datapath {
+    fn from(circuit: LdpcDecoderCircuit) -> Self {
+        let message = f64::from(circuit.message_bits);
+        Self {
+            checks_per_cycle: circuit.checks_per_cycle,
+            message,
+            posterior: message + 2.0,
+            kept: message,
+            check_gates: 0.0,
+        }
+    }
+}
+
+impl From<RcqDecoderCircuit> for Datapath {
+    fn from(circuit: RcqDecoderCircuit) -> Self {
+        let (kept, posterior) = (f64::from(circuit.message_bits), f64::from(circuit.posterior_bits));
+        let (magnitude, steps) = (posterior - 1.0, f64::from((1 << (circuit.message_bits - 1)) - 1));
+        // The two least magnitudes are compared with each threshold, which makes their indices; theirs and those kept from the last
+        // iteration choose among values. Thresholds and values are the same for all lanes and change once an iteration.
+        let check_gates = 2.0 * steps * (magnitude * ADDER + AND) + 4.0 * steps * magnitude * MUX;
+        Self { checks_per_cycle: circuit.checks_per_cycle, message: posterior, posterior, kept, check_gates }
+    }
+}
+
+impl Datapath {
     /// Of an edge: what the check said is taken off the posterior, saturated and split into sign and magnitude, compared with two
     /// minima, chosen, scaled and added again; registers of three stages; rotation by the shift of the circulant.
     fn edge_gates(self) -> f64 {
-        let (message, posterior) = (f64::from(self.message_bits), self.posterior_bits());
+        let (message, posterior) = (self.message, self.posterior);
         let magnitude = message - 1.0;
         let rotation = choices(self.checks_per_cycle.max(2));
         let difference = posterior * ADDER + 3.0 * message;
@@ -79,54 +124,82 @@ impl LdpcDecoderCircuit {
     /// Bits that are kept of a check: two magnitudes, the place of the least, signs.
     fn check_bits(self, shape: LdpcShape) -> f64 {
         let weight = f64::from(shape.row_weight);
-        2.0 * (f64::from(self.message_bits) - 1.0) + choices(shape.row_weight) + weight
+        2.0 * (self.kept - 1.0) + choices(shape.row_weight) + weight
     }
 
-    /// All of it: lanes, posteriors, checks, and the codeword that comes in and the one that leaves meanwhile.
-    pub fn parts(&self, shape: LdpcShape) -> Parts {
-        self.parts_for(&[shape])
-    }
-
-    /// All of a decoder of several codes: lanes as wide as the heaviest check of any code, and each memory as large as the code
-    /// that needs the most of it. Where circulants stand in each code, which takes far less, is not counted.
-    ///
-    /// # Panics
-    /// If there is no code.
-    pub fn parts_for(&self, shapes: &[LdpcShape]) -> Parts {
+    fn parts_for(self, shapes: &[LdpcShape]) -> Parts {
         let most = |of: &dyn Fn(&LdpcShape) -> f64| shapes.iter().map(of).max_by(f64::total_cmp).expect("some code");
         let lanes = f64::from(self.checks_per_cycle);
-        let gates = lanes * most(&|shape| f64::from(shape.row_weight)) * self.edge_gates();
+        let of_checks = lanes * self.check_gates;
+        let gates = lanes * most(&|shape| f64::from(shape.row_weight)) * self.edge_gates() + of_checks;
         let n = most(&|shape| f64::from(shape.codeword_bits));
-        let kept = n * self.posterior_bits() + most(&|shape| f64::from(shape.checks) * self.check_bits(*shape));
-        let memory_bits = kept + n * (f64::from(self.message_bits) + 1.0);
+        let kept = n * self.posterior + most(&|shape| f64::from(shape.checks) * self.check_bits(*shape));
+        let memory_bits = kept + n * (self.kept + 1.0);
         if most(&|shape| f64::from(shape.checks)) / lanes < LEAST_WORDS {
             return Parts { gates: gates + REGISTER_GATES * memory_bits, memory_bits: 0.0, overhead: OVERHEAD };
         }
         Parts { gates, memory_bits, overhead: OVERHEAD }
     }
 
-    /// Cycles of an iteration.
-    pub fn iteration_cycles(&self, shape: LdpcShape) -> u64 {
+    fn iteration_cycles(self, shape: LdpcShape) -> u64 {
         let of_layer = u64::from(shape.checks.div_ceil(shape.layers.max(1))).div_ceil(self.checks_per_cycle.into());
         u64::from(shape.layers.max(1)) * (of_layer + PIPELINE)
     }
 
-    /// Cycles of a codeword. One that has no errors is seen to have none in a pass over all checks.
-    pub fn cycles(&self, shape: LdpcShape, iterations: u32) -> u64 {
+    fn cycles(self, shape: LdpcShape, iterations: u32) -> u64 {
         u64::from(iterations.max(1)) * self.iteration_cycles(shape)
     }
 
-    /// What a codeword takes, pJ: lanes for each cycle; in each iteration posteriors are read and written once an edge and messages
-    /// once a check; the codeword comes in and leaves once.
-    pub fn decode_pj(&self, shape: LdpcShape, iterations: u32, node: Node) -> f64 {
+    fn decode_pj(self, shape: LdpcShape, iterations: u32, node: Node) -> f64 {
         let passes = f64::from(iterations.max(1));
-        let gates = OVERHEAD * f64::from(self.checks_per_cycle * shape.row_weight) * self.edge_gates();
+        let of_edges = OVERHEAD * f64::from(self.checks_per_cycle * shape.row_weight) * self.edge_gates();
+        let gates = of_edges + OVERHEAD * f64::from(self.checks_per_cycle) * self.check_gates;
         let gate_cycles = gates * self.cycles(shape, iterations) as f64;
-        let of_pass = f64::from(shape.edges) * self.posterior_bits() + f64::from(shape.checks) * self.check_bits(shape);
-        let load = f64::from(shape.codeword_bits) * f64::from(self.message_bits);
+        let of_pass = f64::from(shape.edges) * self.posterior + f64::from(shape.checks) * self.check_bits(shape);
+        let load = f64::from(shape.codeword_bits) * self.kept;
         (gate_cycles * node.gate_cycle_fj() + 2.0 * (passes * of_pass + load) * node.access_fj()) / 1e3
     }
 }
+
+/// What is asked of either decoder.
+macro_rules! decoder {
+    ($circuit:ty) => {
+        impl $circuit {
+            /// All of it: lanes, posteriors, checks, and the codeword that comes in and the one that leaves meanwhile.
+            pub fn parts(&self, shape: LdpcShape) -> Parts {
+                self.parts_for(&[shape])
+            }
+
+            /// All of a decoder of several codes: lanes as wide as the heaviest check of any code, and each memory as large as the code
+            /// that needs the most of it. Where circulants stand in each code, which takes far less, is not counted.
+            ///
+            /// # Panics
+            /// If there is no code.
+            pub fn parts_for(&self, shapes: &[LdpcShape]) -> Parts {
+                Datapath::from(*self).parts_for(shapes)
+            }
+
+            /// Cycles of an iteration.
+            pub fn iteration_cycles(&self, shape: LdpcShape) -> u64 {
+                Datapath::from(*self).iteration_cycles(shape)
+            }
+
+            /// Cycles of a codeword. One that has no errors is seen to have none in a pass over all checks.
+            pub fn cycles(&self, shape: LdpcShape, iterations: u32) -> u64 {
+                Datapath::from(*self).cycles(shape, iterations)
+            }
+
+            /// What a codeword takes, pJ: lanes for each cycle; in each iteration posteriors are read and written once an edge and messages
+            /// once a check; the codeword comes in and leaves once.
+            pub fn decode_pj(&self, shape: LdpcShape, iterations: u32, node: Node) -> f64 {
+                Datapath::from(*self).decode_pj(shape, iterations, node)
+            }
+        }
+    };
+}
+
+decoder!(LdpcDecoderCircuit);
+decoder!(RcqDecoderCircuit);
 
 /// An encoder of quasi-cyclic LDPC codes: data go to the sums of their checks, from which the parity follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use softsense_base::{Error, Result};
 
 use super::encoder::{Scratch, StructuredEncoder};
-use super::{DenseEncoder, ParityCheck, QuasiCyclic, SyndromeWeights};
+use super::{DegreeDistribution, DenseEncoder, ParityCheck, QuasiCyclic, RcqDesign, RcqTables, SyndromeWeights};
 use crate::{InstructionSet, bits};
 
 /// The most checks that elimination takes: their square, in bits, is half a gigabyte.
@@ -47,6 +47,8 @@ pub struct LdpcCode {
     parity_check: Arc<ParityCheck>,
     quasi_cyclic: Option<QuasiCyclic>,
     encoding: Encoding,
+    /// Those that were asked for: to design some takes a tenth of a second.
+    rcq_tables: Mutex<Vec<(RcqDesign, Arc<RcqTables>)>>,
 }
 
 #[derive(Debug)]
@@ -96,7 +98,7 @@ impl LdpcCode {
             (None, RedundantChecks::Refuse) => Encoding::Dense(DenseEncoder::new(&parity_check)?),
             (None, RedundantChecks::Accept) => Encoding::Dense(DenseEncoder::with_redundant_checks(&parity_check)),
         };
-        Ok(Self { parity_check: Arc::new(parity_check), quasi_cyclic, encoding })
+        Ok(Self { parity_check: Arc::new(parity_check), quasi_cyclic, encoding, rcq_tables: Mutex::default() })
     }
 
     /// n: bits of a codeword.
@@ -132,6 +134,25 @@ impl LdpcCode {
     /// Whether it encodes by its parity part, rather than by elimination with a dense matrix.
     pub fn is_structured(&self) -> bool {
         matches!(self.encoding, Encoding::Structured(_))
+    }
+
+    /// The tables of a decoder of this code with messages of few bits, which are designed once.
+    ///
+    /// # Errors
+    /// Those of [`RcqDesign::tables`].
+    pub fn rcq_tables(&self, design: RcqDesign) -> Result<Arc<RcqTables>> {
+        let mut known = self.rcq_tables.lock().expect("no design panics");
+        if let Some((_, tables)) = known.iter().find(|(of, _)| *of == design) {
+            return Ok(Arc::clone(tables));
+        }
+        let column_weights: Vec<usize> =
+            self.parity_check.column_weights().into_iter().map(|weight| weight as usize).collect();
+        let row_weights: Vec<usize> =
+            (0..self.parity_check.rows()).map(|row| self.parity_check.row(row).len()).collect();
+        let degrees = DegreeDistribution::from_weights(&column_weights, &row_weights);
+        let tables = Arc::new(design.tables(&degrees, self.codeword_bits())?);
+        known.push((design, Arc::clone(&tables)));
+        Ok(tables)
     }
 
     /// The parity-check matrix.

@@ -31,7 +31,7 @@ const CHANNEL_STEPS: f64 = 24.0;
 const LARGEST_IN_CHANNEL: f64 = 8.0;
 
 /// Thresholds are bisected this often.
-const BISECTIONS: usize = 10;
+pub(super) const BISECTIONS: usize = 10;
 
 /// Decoding succeeds if the bit error rate falls below this.
 const SUCCESS: f64 = 1e-7;
@@ -197,13 +197,18 @@ impl DegreeDistribution {
         success: f64,
     ) -> Result<f64> {
         check_levels(levels)?;
+        let succeeds = |p| self.succeeds(rules, layers, &outputs(p, levels), iterations, success);
+        let (low, high) = bisect(self.limit(levels), BISECTIONS, succeeds);
+        Ok(0.5 * (low + high))
+    }
+
+    /// The largest error rate at which any code of this rate could be decoded; 1e-6 if it is less.
+    pub(super) fn limit(&self, levels: usize) -> f64 {
         let limit = match levels {
             1 => shannon_limit(self.rate()),
             _ => bisect(0.499, 30, |p| capacity(p, levels) > self.rate()).0,
         };
-        let succeeds = |p| self.succeeds(rules, layers, &outputs(p, levels), iterations, success);
-        let (low, high) = bisect(limit.max(1e-6), BISECTIONS, succeeds);
-        Ok(0.5 * (low + high))
+        limit.max(1e-6)
     }
 
     fn succeeds(
@@ -240,14 +245,14 @@ pub fn shannon_limit(rate: f64) -> f64 {
 }
 
 /// Halves the range from 0 to `high` so often: what is left has its lower end where `holds`, its upper end where not.
-fn bisect(high: f64, times: usize, holds: impl Fn(f64) -> bool) -> (f64, f64) {
+pub(super) fn bisect(high: f64, times: usize, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     (0..times).fold((0.0, high), |(low, high), _| {
         let middle = 0.5 * (low + high);
         if holds(middle) { (middle, high) } else { (low, middle) }
     })
 }
 
-fn check_levels(levels: usize) -> Result<()> {
+pub(super) fn check_levels(levels: usize) -> Result<()> {
     if (1..=MAX_LEVELS).contains(&levels) {
         return Ok(());
     }
@@ -255,7 +260,7 @@ fn check_levels(levels: usize) -> Result<()> {
 }
 
 /// The LLRs that a channel gives a bit that is 0, and their probabilities.
-fn outputs(p: f64, levels: usize) -> Vec<(f64, f64)> {
+pub(super) fn outputs(p: f64, levels: usize) -> Vec<(f64, f64)> {
     if levels == 1 {
         let llr = libm::log((1.0 - p) / p);
         return vec![(llr, 1.0 - p), (-llr, p)];
@@ -268,6 +273,7 @@ fn outputs(p: f64, levels: usize) -> Vec<(f64, f64)> {
 type Density = Vec<f64>;
 
 /// What happens at checks.
+#[derive(Clone)]
 enum Checks {
     SumProduct {
         /// For each pair of magnitudes a >= b at a (a + 1) / 2 + b: the magnitude of the answer, and how much of its
@@ -281,7 +287,8 @@ enum Checks {
 }
 
 /// The state of density evolution for the all-zero word; symmetry makes all words equal.
-struct Evolution<'a> {
+#[derive(Clone)]
+pub(super) struct Evolution<'a> {
     degrees: &'a DegreeDistribution,
     grid: Grid,
     /// Of each iteration, and the last of all that follow.
@@ -316,12 +323,23 @@ impl<'a> Evolution<'a> {
                 Checks::min_sum(grid.limit, |magnitude| (magnitude - offset).max(0.0))
             }
         };
+        let outputs = outputs.iter().map(|&(llr, mass)| (llr / unit * steps, mass));
+        Self::of(degrees, grid, rows, outputs, rules.iter().map(checks).collect())
+    }
+
+    /// With the channel's LLRs in steps.
+    fn of(
+        degrees: &'a DegreeDistribution,
+        grid: Grid,
+        rows: usize,
+        outputs: impl Iterator<Item = (f64, f64)>,
+        checks: Vec<Checks>,
+    ) -> Self {
         let mut channel = grid.empty();
-        outputs.iter().for_each(|&(llr, mass)| grid.add(&mut channel, llr / unit * steps, mass));
+        outputs.for_each(|(steps, mass)| grid.add(&mut channel, steps, mass));
         let mut nothing = grid.empty();
         nothing[grid.limit] = 1.0;
         let bit_error_rate = wrong(&channel, &nothing);
-        let checks = rules.iter().map(checks).collect();
         let layers = rows.clamp(1, MOST_LAYERS);
         let to_checks = channel.clone();
         Self {
@@ -337,11 +355,47 @@ impl<'a> Evolution<'a> {
         }
     }
 
+    /// That of a flooding decoder in integers none of which exceeds `limit`. What checks answer is said iteration by iteration, to
+    /// [`Self::iterate_with`].
+    pub(super) fn of_integers(degrees: &'a DegreeDistribution, limit: usize, outputs: &[(f64, f64)]) -> Self {
+        Self::of(degrees, Grid { limit }, 1, outputs.iter().copied(), Vec::new())
+    }
+
+    /// An iteration in which checks that receive a least magnitude of `m` answer `answers[m]`, which is at most the limit; the last answer
+    /// is that to all larger magnitudes.
+    pub(super) fn iterate_with(&mut self, answers: &[u8]) {
+        let answer = |magnitude: usize| answers[magnitude.min(answers.len() - 1)];
+        let corrected = (0..=self.grid.limit).map(|magnitude| (answer(magnitude).into(), 0.0)).collect();
+        self.checks = vec![Checks::MinSum { corrected }];
+        self.iterate();
+    }
+
+    /// For each least magnitude of what a check receives for a bit, how likely it has it and tells the bit rightly, and wrongly. The last
+    /// is that of `most` and all above.
+    pub(super) fn least_magnitudes(&self, most: usize) -> Vec<[f64; 2]> {
+        let limit = self.grid.limit;
+        let same: Vec<(usize, f64)> = (0..=limit).map(|magnitude| (magnitude, 0.0)).collect();
+        let density = self.min_sum(&same);
+        let mut least = vec![[0.0; 2]; most + 1];
+        least[0] = [0.5 * density[limit]; 2];
+        for magnitude in 1..=limit {
+            let [right, wrong] = &mut least[magnitude.min(most)];
+            // Differences of cumulated probabilities may come out a rounding error below zero.
+            *right += density[limit + magnitude].max(0.0);
+            *wrong += density[limit - magnitude].max(0.0);
+        }
+        least
+    }
+
+    pub(super) fn bit_error_rate(&self) -> f64 {
+        self.bit_error_rate
+    }
+
     fn iterate(&mut self) {
         let layers = self.to_bits.len();
         for layer in 0..layers {
             if layer > 0 {
-                self.to_checks = self.told(&self.from_others(layer)).0;
+                self.to_checks = self.told(&self.told_by_others(layer)).0;
             }
             self.to_bits[layer] = match &self.checks[self.iteration.min(self.checks.len() - 1)] {
                 Checks::SumProduct { pairs } => self.sum_product(pairs),
@@ -351,11 +405,11 @@ impl<'a> Evolution<'a> {
         self.iteration += 1;
         let (to_checks, bit_error_rate) = self.told(&self.mean(|_| 1.0));
         self.bit_error_rate = bit_error_rate;
-        self.to_checks = if layers == 1 { to_checks } else { self.told(&self.from_others(0)).0 };
+        self.to_checks = if layers == 1 { to_checks } else { self.told(&self.told_by_others(0)).0 };
     }
 
     /// What the checks of a bit in other block rows than one of a layer have answered last.
-    fn from_others(&self, layer: usize) -> Density {
+    fn told_by_others(&self, layer: usize) -> Density {
         // Of the rows of that layer all but one.
         let own = 1.0 - self.to_bits.len() as f64 / self.rows as f64;
         self.mean(|other| if other == layer { own } else { 1.0 })
@@ -443,7 +497,14 @@ impl<'a> Evolution<'a> {
             }
             (any_before, signed_before) = (any_now, signed_now);
         }
-        density[limit] += 1.0 - any_before;
+        // The sign of a zero is right as often as wrong.
+        let (zeros, answer) = (1.0 - any_before, corrected[0].0);
+        if answer == 0 {
+            density[limit] += zeros;
+        } else {
+            density[limit + answer] += 0.5 * zeros;
+            density[limit - answer] += 0.5 * zeros;
+        }
         density
     }
 }

@@ -6,7 +6,8 @@ use softsense_base::{Error, Result};
 
 use super::QuasiCyclic;
 use crate::{InstructionSet, Outcome, bits};
-use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, MESSAGE_LIMIT, compile, lanes};
+pub(super) use kernel::MESSAGE_LIMIT;
+use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, compile, lanes};
 
 /// How the smallest magnitudes that a check receives become those that it sends, in the integers of [`MinSum`].
 ///
@@ -57,6 +58,122 @@ impl Correction {
     }
 }
 
+/// The most steps of a staircase: those of messages of five bits.
+const MOST_STEPS: usize = 15;
+
+/// What checks answer in messages of few bits: the least magnitude that a check receives is quantised, and the index stands for a
+/// magnitude in the integers of [`MinSum`].
+///
+/// A quantiser keeps the order of magnitudes, so that the least of quantised magnitudes is the quantised least: a check that gets
+/// and sends nothing but signs and indices answers the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Staircase {
+    lowest: u8,
+    steps: [[u8; 2]; MOST_STEPS],
+    count: u8,
+}
+
+impl Staircase {
+    /// # Arguments
+    /// - `thresholds`: a magnitude has as high an index as the number of thresholds that it reaches.
+    /// - `values`: the magnitude that each index stands for, so one more; both up to 127.
+    ///
+    /// # Errors
+    /// More than 15 thresholds, another number of values than one more, or numbers that fall or exceed 127.
+    pub fn new(thresholds: &[u8], values: &[u8]) -> Result<Self> {
+        let complain = |message: String| Err(Error::code("staircase", message));
+        if thresholds.len() > MOST_STEPS || values.len() != thresholds.len() + 1 {
+            let (thresholds, values) = (thresholds.len(), values.len());
+            let expected = format!("expected at most {MOST_STEPS} and one value more");
+            return complain(format!("found {thresholds} thresholds and {values} values, {expected}"));
+        }
+        for (what, numbers) in [("thresholds", thresholds), ("values", values)] {
+            if !numbers.is_sorted() || numbers.iter().any(|&number| number > MESSAGE_LIMIT) {
+                return complain(format!(
+                    "found the {what} {numbers:?}, expected none below the last or above {MESSAGE_LIMIT}"
+                ));
+            }
+        }
+        let mut steps = [[0; 2]; MOST_STEPS];
+        for (step, (&threshold, &value)) in steps.iter_mut().zip(thresholds.iter().zip(&values[1..])) {
+            *step = [threshold, value];
+        }
+        Ok(Self { lowest: values[0], steps, count: thresholds.len() as u8 })
+    }
+
+    /// Thresholds and what they lead to.
+    #[inline(always)]
+    fn steps(&self) -> &[[u8; 2]] {
+        &self.steps[..self.count.into()]
+    }
+
+    /// The thresholds, lowest first.
+    pub fn thresholds(&self) -> Vec<u8> {
+        self.steps().iter().map(|step| step[0]).collect()
+    }
+
+    /// What indices stand for, lowest first.
+    pub fn values(&self) -> Vec<u8> {
+        std::iter::once(self.lowest).chain(self.steps().iter().map(|step| step[1])).collect()
+    }
+
+    /// What is answered to a least magnitude of `magnitude`.
+    pub fn answer(&self, magnitude: u8) -> u8 {
+        let reached = self.steps().iter().rfind(|step| step[0] <= magnitude);
+        reached.map_or(self.lowest, |step| step[1])
+    }
+}
+
+/// The tables of a decoder with messages of few bits, for hard decisions or for LLRs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RcqTables {
+    /// The raw bit error rate for which they were designed.
+    pub designed_for: f64,
+    /// The magnitude of a hard decision, and the largest that an LLR may have: larger ones are lowered to it.
+    pub channel_limit: u8,
+    /// What a check may answer at most so that a-posteriori values do not overflow.
+    pub message_limit: u8,
+    /// What checks answer in each iteration, and the last for all that follow.
+    pub staircases: Vec<Staircase>,
+}
+
+impl RcqTables {
+    fn check(&self) -> Result<()> {
+        if self.staircases.is_empty() {
+            return Err(Error::code("staircases", "found none, expected at least one"));
+        }
+        for (limit, found) in [("channel_limit", self.channel_limit), ("message_limit", self.message_limit)] {
+            if !(1..=MESSAGE_LIMIT).contains(&found) {
+                return Err(Error::code(limit, format!("found {found}, expected 1 to {MESSAGE_LIMIT}")));
+            }
+        }
+        let largest = self.staircases.iter().map(|staircase| staircase.answer(MESSAGE_LIMIT)).max().unwrap_or(0);
+        if largest > self.message_limit {
+            let expected = format!("expected at most {}", self.message_limit);
+            return Err(Error::code("staircases", format!("found an answer of {largest}, {expected}")));
+        }
+        Ok(())
+    }
+
+    /// The tables of the second pass over a word that these left trapped: a check says the least that it can, or, if it receives at
+    /// least what the channel and two such answers come to, as much as that.
+    ///
+    /// In a small absorbing set every bit is also told the truth, by a check outside: its bits hear too little from one another to say
+    /// more than the least, while all others soon say the most, and outvote them. Tried on all sets of up to ten bits of `flash-8/9`,
+    /// none of which remains if nothing else is wrong: a threshold from 3 to 6 above a channel of 22 does the same; where the channel is
+    /// less than half of the largest answer nearly all remain.
+    fn releasing(&self) -> Self {
+        let least = (self.channel_limit / RELEASING_PART).max(1).min(self.message_limit);
+        let threshold = self.channel_limit.saturating_add(2 * least).min(MESSAGE_LIMIT);
+        let most = threshold.min(self.message_limit);
+        let staircase = Staircase::new(&[threshold], &[least, most]).expect("in order, and within limits");
+        Self { staircases: vec![staircase], ..self.clone() }
+    }
+}
+
+/// The least answer of the second pass is this part of what the channel says.
+const RELEASING_PART: u8 = 11;
+
 /// How many bits the a-posteriori values of hard decisions have. Those of soft decisions always have 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
@@ -103,11 +220,18 @@ pub const TRAPPED_CHECKS: u32 = 64;
 /// Deviation: factors that grow with the iteration; the second pass.
 pub struct MinSum {
     hard: Box<dyn Kernel>,
-    /// What decodes trapped words once more, and room for what was received.
-    second: Option<(Box<dyn Kernel>, Vec<u8>)>,
+    /// What decodes trapped words once more.
+    second: Option<Second>,
     soft: Box<dyn Kernel>,
     instructions: InstructionSet,
     codeword_bits: usize,
+}
+
+/// A pass over words that seem to be trapped.
+struct Second {
+    kernel: Box<dyn Kernel>,
+    /// Room for what was received; without it what the first pass has decided is decoded.
+    received: Option<Vec<u8>>,
 }
 
 impl MinSum {
@@ -136,12 +260,37 @@ impl MinSum {
             Width::Eight { largest } => (narrow(largest)?, None),
             // With columns of weight 3 eight bits lost error rate (rate 1/4: four times).
             Width::Adaptive if heaviest == 4 => {
-                (narrow(MOST_LARGEST)?, Some((wide(), vec![0; bits::bytes_for(codeword_bits)])))
+                let received = Some(vec![0; bits::bytes_for(codeword_bits)]);
+                (narrow(MOST_LARGEST)?, Some(Second { kernel: wide(), received }))
             }
             Width::Adaptive | Width::Sixteen => (wide(), None),
         };
         let soft = compile(code, instructions, false, Arithmetic::wide_soft(correction));
         Ok(Self { hard, second, soft, instructions, codeword_bits })
+    }
+
+    /// The decoder whose messages have few bits, as the tables for hard decisions and for LLRs say, with the instructions `widest` at
+    /// most. A-posteriori values have eight bits where none can overflow them, and otherwise sixteen: that changes speed, not results.
+    ///
+    /// A word that seems to be trapped is decoded once more from what was decided, as hard decisions, with the same number of iterations
+    /// at most; its iterations are those of both passes.
+    ///
+    /// Source: L. Wang et al., "Reconstruction-computation-quantization (RCQ): a paradigm for low bit width LDPC decoding", 2022.
+    /// Deviation: the second pass.
+    ///
+    /// # Errors
+    /// A circulant size that is no multiple of 16; columns too heavy; instructions that the CPU does not have; tables without
+    /// staircases, or with limits out of range.
+    pub fn rcq(code: &QuasiCyclic, hard: &RcqTables, soft: &RcqTables, widest: InstructionSet) -> Result<Self> {
+        let (instructions, heaviest) = Self::fit(code, widest)?;
+        let kernel = |tables: &RcqTables| {
+            let largest = u32::from(tables.channel_limit) + heaviest * u32::from(tables.message_limit);
+            compile(code, instructions, largest <= MESSAGE_LIMIT.into(), Arithmetic::of_tables(tables))
+        };
+        [hard, soft].into_iter().try_for_each(RcqTables::check)?;
+        let second = Some(Second { kernel: kernel(&hard.releasing()), received: None });
+        let codeword_bits = code.circulant_size() * code.columns();
+        Ok(Self { hard: kernel(hard), second, soft: kernel(soft), instructions, codeword_bits })
     }
 
     /// Whether there is a decoder of a code, without making one.
@@ -187,16 +336,23 @@ impl MinSum {
     /// If the word has not as many bytes as the code wants.
     pub fn decode_hard(&mut self, word: &mut [u8], max_iterations: u32) -> Outcome {
         assert_eq!(word.len(), bits::bytes_for(self.codeword_bits), "bytes of a word");
-        let Some((second, received)) = &mut self.second else {
-            return self.hard.decode(None, max_iterations, word);
-        };
-        received.copy_from_slice(word);
+        if let Some(Second { received: Some(received), .. }) = &mut self.second {
+            received.copy_from_slice(word);
+        }
         let first = self.hard.decode(None, max_iterations, word);
+        self.once_more(first, word, max_iterations)
+    }
+
+    /// What comes of a word that the first pass left so.
+    fn once_more(&mut self, first: Outcome, word: &mut [u8], max_iterations: u32) -> Outcome {
+        let Some(Second { kernel, received }) = &mut self.second else { return first };
         if first.converged || first.syndrome_weight > TRAPPED_CHECKS || first.iterations == 0 {
             return first;
         }
-        word.copy_from_slice(received);
-        let outcome = second.decode(None, max_iterations, word);
+        if let Some(received) = received {
+            word.copy_from_slice(received);
+        }
+        let outcome = kernel.decode(None, max_iterations, word);
         Outcome { iterations: first.iterations + outcome.iterations, ..outcome }
     }
 
@@ -209,6 +365,11 @@ impl MinSum {
     pub fn decode_soft(&mut self, llrs: &[i8], max_iterations: u32, word: &mut [u8]) -> Outcome {
         assert_eq!(llrs.len(), self.codeword_bits, "log-likelihood ratios of a word");
         assert_eq!(word.len(), bits::bytes_for(self.codeword_bits), "bytes of a word");
-        self.soft.decode(Some(llrs), max_iterations, word)
+        let first = self.soft.decode(Some(llrs), max_iterations, word);
+        match &self.second {
+            // Messages of eight bits have all the range that LLRs need.
+            None | Some(Second { received: Some(_), .. }) => first,
+            Some(Second { received: None, .. }) => self.once_more(first, word, max_iterations),
+        }
     }
 }

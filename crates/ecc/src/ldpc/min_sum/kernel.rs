@@ -7,11 +7,11 @@ use super::super::QuasiCyclic;
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, MOST_LANES, Portable};
 use super::layout::{Layout, Place};
-use super::{Correction, LEAST_LARGEST, MOST_LARGEST};
+use super::{Correction, LEAST_LARGEST, MOST_LARGEST, RcqTables, Staircase};
 use crate::{InstructionSet, Outcome, bits};
 
 /// The largest magnitude of a message in eight bits.
-pub(super) const MESSAGE_LIMIT: u8 = 127;
+pub(in crate::ldpc) const MESSAGE_LIMIT: u8 = 127;
 /// The weight of the heaviest column whose total fits 16 bits.
 pub(super) const HEAVIEST_COLUMN: u32 = i16::MAX as u32 / MESSAGE_LIMIT as u32 - 1;
 /// Circulants handled in a row without a loop's overhead: a tenth less time than one by one.
@@ -20,10 +20,27 @@ const UNROLL: usize = 4;
 /// The arithmetic of a kernel.
 #[derive(Debug, Clone)]
 pub(super) struct Arithmetic {
-    correction: Correction,
+    answers: Answers,
     /// The magnitude of a hard decision, and the largest of a soft one.
     channel_limit: i8,
-    message_limit: u8,
+}
+
+/// How the two least magnitudes that a check receives become those that it sends.
+#[derive(Debug, Clone)]
+enum Answers {
+    Corrected {
+        correction: Correction,
+        message_limit: u8,
+    },
+    /// Of each iteration, and the last of all that follow.
+    Staircases(Vec<Staircase>),
+}
+
+/// [`Answers`] of one iteration.
+#[derive(Clone, Copy)]
+enum Answer {
+    Corrected { factor_16ths: u8, offset: u8, message_limit: u8 },
+    Staircase(Staircase),
 }
 
 impl Arithmetic {
@@ -41,18 +58,37 @@ impl Arithmetic {
                 format!("found a-posteriori magnitudes of up to {largest} for a column of weight {heaviest_column}");
             return Err(Error::code("", format!("{found}, expected room for a message of each of its checks")));
         }
-        let correction = correction.clone();
-        Ok(Self { correction, channel_limit: channel_limit as i8, message_limit: message_limit as u8 })
+        Ok(Self::corrected(correction.clone(), channel_limit as i8, message_limit as u8))
+    }
+
+    fn corrected(correction: Correction, channel_limit: i8, message_limit: u8) -> Self {
+        Self { answers: Answers::Corrected { correction, message_limit }, channel_limit }
     }
 
     /// For hard decisions and totals of 16 bits: messages may grow to eight times what the channel says.
     pub(super) fn wide_hard(correction: &Correction) -> Self {
-        Self { correction: correction.clone(), channel_limit: 16, message_limit: MESSAGE_LIMIT }
+        Self::corrected(correction.clone(), 16, MESSAGE_LIMIT)
     }
 
     /// For soft decisions, whose scale is the caller's.
     pub(super) fn wide_soft(correction: &Correction) -> Self {
-        Self { correction: correction.soft(), channel_limit: i8::MAX, message_limit: MESSAGE_LIMIT }
+        Self::corrected(correction.soft(), i8::MAX, MESSAGE_LIMIT)
+    }
+
+    /// For messages of few bits.
+    pub(super) fn of_tables(tables: &RcqTables) -> Self {
+        Self { answers: Answers::Staircases(tables.staircases.clone()), channel_limit: tables.channel_limit as i8 }
+    }
+
+    fn answer(&self, iteration: u32) -> Answer {
+        match &self.answers {
+            Answers::Corrected { correction, message_limit } => Answer::Corrected {
+                factor_16ths: correction.factor_16ths(iteration),
+                offset: correction.offset,
+                message_limit: *message_limit,
+            },
+            Answers::Staircases(all) => Answer::Staircase(all[(iteration as usize).min(all.len() - 1)]),
+        }
     }
 }
 
@@ -236,13 +272,13 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         let (mut stage, mut iterations) = (0, 0);
         let mut converged = self.converged(stage);
         while !converged && iterations < max_iterations {
-            let factor_16ths = self.arithmetic.correction.factor_16ths(iterations);
+            let answer = self.arithmetic.answer(iterations);
             for next in 1..stages {
                 let rows = self.layout.stages[next - 1].rows..self.layout.stages[next].rows;
                 if iterations == 0 {
-                    self.update::<true>(rows, factor_16ths);
+                    self.update::<true>(rows, answer);
                 } else {
-                    self.update::<false>(rows, factor_16ths);
+                    self.update::<false>(rows, answer);
                 }
                 stage = next;
                 // Within the first iteration some block columns are still in their natural order, which no stage describes.
@@ -329,7 +365,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
 
     /// The checks of block rows `rows`, one block row after the other.
     #[inline(always)]
-    fn update<const FIRST: bool>(&mut self, rows: Range<usize>, factor_16ths: u8) {
+    fn update<const FIRST: bool>(&mut self, rows: Range<usize>, answer: Answer) {
         let totals = &mut self.totals[..];
         let places = if FIRST { &self.layout.first_places } else { &self.layout.places };
         for row in rows {
@@ -344,7 +380,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
             let mut least = Least::new();
             gather::<V, T, FIRST>(totals, &places[..weight], &messages[..weight], now, &mut least);
             for _ in 1..vectors {
-                let sending = least.sending(&self.arithmetic, factor_16ths);
+                let sending = least.sending(answer);
                 least = Least::new();
                 let (sent_places, gathered_places) = places.split_at(weight);
                 let (sent_messages, gathered_messages) = messages.split_at_mut(weight);
@@ -375,7 +411,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                 (now, next) = (next, now);
                 (places, messages) = (gathered_places, gathered_messages);
             }
-            let sending = least.sending(&self.arithmetic, factor_16ths);
+            let sending = least.sending(answer);
             send::<V, T>(totals, places, messages, now, &sending);
         }
     }
@@ -563,10 +599,17 @@ impl<V: Lanes> Least<V> {
     }
 
     #[inline(always)]
-    fn sending(self, arithmetic: &Arithmetic, factor_16ths: u8) -> Sending<V> {
-        let (offset, limit) = (arithmetic.correction.offset, arithmetic.message_limit);
-        let first = self.first.correct(factor_16ths, offset, limit);
-        let second = self.second.correct(factor_16ths, offset, limit);
+    fn sending(self, answer: Answer) -> Sending<V> {
+        // Without closures, which would not be compiled for the instructions of the kernel.
+        let (first, second) = match answer {
+            Answer::Corrected { factor_16ths: factor, offset, message_limit: limit } => {
+                (self.first.correct(factor, offset, limit), self.second.correct(factor, offset, limit))
+            }
+            Answer::Staircase(staircase) => {
+                let (lowest, steps) = (staircase.lowest, staircase.steps());
+                (self.first.climb(lowest, steps), self.second.climb(lowest, steps))
+            }
+        };
         Sending {
             first: self.first,
             common: first.negate_where_negative(self.sign),

@@ -44,6 +44,16 @@ pub(super) trait Lanes: Copy + Send {
     fn negate_where_negative(self, other: Self) -> Self;
     /// `(lane * factor_16ths + 8) / 16`, less `offset` but not below zero, and at most `clip`, unsigned; lanes up to 127.
     fn correct(self, factor_16ths: u8, offset: u8, clip: u8) -> Self;
+    /// The value of the last step whose threshold a lane reaches, `lowest` where it reaches none: steps are threshold and value,
+    /// thresholds do not fall, and lanes are unsigned.
+    #[inline(always)]
+    fn climb(self, lowest: u8, steps: &[[u8; 2]]) -> Self {
+        let mut value = Self::splat(lowest as i8);
+        for &[threshold, next] in steps {
+            value = self.max(Self::splat(threshold as i8)).where_equal(self, Self::splat(next as i8), value);
+        }
+        value
+    }
     /// The first `COUNT` lanes.
     fn from_lanes(lanes: &[i8; MOST_LANES]) -> Self;
     /// The lanes, in the first `COUNT` places.

@@ -1,0 +1,335 @@
+use std::ops::RangeInclusive;
+
+use softsense_base::{Error, Result};
+
+use super::LdpcCode;
+use super::density_evolution::{BISECTIONS, DegreeDistribution, Evolution, bisect, check_levels, outputs};
+use super::min_sum::{MESSAGE_LIMIT, RcqTables, Staircase};
+use crate::channel::LARGEST_REGION_LLR;
+
+/// The magnitude of a hard decision beside the largest a-posteriori one: what the fast decoder has in eight bits.
+const HARD_LIMIT: u32 = 22;
+const OF_LARGEST: u32 = 127;
+
+/// Flooding iterations that stand for a layered one.
+const FLOODING_IN_LAYERED: u32 = 2;
+
+/// Tables are designed for so many iterations at most; the last table serves all that follow.
+const MOST_ITERATIONS: u32 = 100;
+
+/// What the tables of a decoder with messages of few bits are designed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RcqDesign {
+    /// Bits of a message, its sign included, of [`Self::MESSAGE_BITS`].
+    pub message_bits: u8,
+    /// Bits of an a-posteriori value, its sign included, of [`Self::POSTERIOR_BITS`].
+    pub posterior_bits: u8,
+    /// How many thresholds the channel is read with, 1 to 7. One makes tables for hard decisions, more for LLRs of which the largest is
+    /// [`LARGEST_REGION_LLR`].
+    pub levels: usize,
+    /// After how many layered iterations the decoder gives up.
+    pub iterations: u32,
+}
+
+impl RcqDesign {
+    /// Bits that messages may have.
+    pub const MESSAGE_BITS: RangeInclusive<u8> = 2..=5;
+    /// Bits that a-posteriori values may have.
+    pub const POSTERIOR_BITS: RangeInclusive<u8> = 7..=10;
+
+    /// Bits of an a-posteriori value where none are asked for: 8 for columns of weight 4 at most, whose messages then have the room that
+    /// they need, and otherwise 10.
+    pub fn usual_posterior_bits(code: &LdpcCode) -> u8 {
+        let heaviest = code.parity_check().column_weights().into_iter().max().unwrap_or(0);
+        if heaviest <= 4 { 8 } else { 10 }
+    }
+
+    /// The tables for codes of these degrees, and the channel for which they were designed.
+    ///
+    /// Density evolution goes through the iterations with whole numbers as the decoder has them, two flooding iterations for each layered
+    /// one. For each layered iteration it knows, of every least magnitude that a check may receive, how often the check would then be
+    /// right and wrong, on average over both. Thresholds are those for which an index tells the bit the most, by dynamic
+    /// programming; an index stands for the logarithm of right over wrong, in steps of the channel's LLRs, rounded, and not so large that
+    /// an a-posteriori value could overflow. Iterations end when fewer than one bit of a codeword is wrong on average.
+    ///
+    /// Tables depend on the raw bit error rate that they are designed for. It is the largest, to 1e-3 of the Shannon limit, at which
+    /// its own tables succeed within the iterations: that is their predicted threshold too. Tables for 2 % less or more
+    /// lost words on `flash-8/9`.
+    ///
+    /// Source: L. Wang, C. Terrill, M. Stark, Z. Li, S. Chen, C. Hulse, C. Kuo, R. Wesel, G. Bauch, R. Pitchumani,
+    /// "Reconstruction-computation-quantization (RCQ): a paradigm for low bit width LDPC decoding", 2022, section IV; thresholds:
+    /// B. Kurkoski and H. Yagi, "Quantization of binary-input discrete memoryless channels", 2014. Deviations: what is
+    /// quantised is the least magnitude at a check, not each magnitude that it receives, which says the same and maximises the information of
+    /// what bits are told; one table serves two flooding iterations.
+    ///
+    /// # Errors
+    /// A number of bits or of levels out of range; columns so heavy that a-posteriori values leave no room for messages.
+    pub fn tables(&self, degrees: &DegreeDistribution, codeword_bits: usize) -> Result<RcqTables> {
+        self.check()?;
+        let limits = self.limits(degrees)?;
+        let success = 1.0 / codeword_bits as f64;
+        let design = |p| self.designed_for(p, degrees, limits, success);
+        let (low, high) = bisect(degrees.limit(self.levels), BISECTIONS, |p| design(p).1);
+        // Degrees that never succeed have tables too, of the lowest rate that was tried.
+        let rber = if low > 0.0 { low } else { high };
+        let Limits { channel: channel_limit, message: message_limit, .. } = limits;
+        Ok(RcqTables { designed_for: rber, channel_limit, message_limit, staircases: design(rber).0 })
+    }
+
+    /// What the channel and what checks may say so that no a-posteriori value overflows.
+    fn limits(&self, degrees: &DegreeDistribution) -> Result<Limits> {
+        let heaviest = degrees.bits().last().map_or(1, |&(degree, _)| degree) as u32;
+        let largest = (1 << (self.posterior_bits - 1)) - 1;
+        let channel_limit = match self.levels {
+            1 => (largest * HARD_LIMIT / OF_LARGEST).min(HARD_LIMIT),
+            _ => u32::from(LARGEST_REGION_LLR.unsigned_abs()),
+        };
+        let message_limit = ((largest - channel_limit) / heaviest).min(MESSAGE_LIMIT.into());
+        if message_limit == 0 {
+            let found =
+                format!("found a-posteriori values of {} bits for a column of weight {heaviest}", self.posterior_bits);
+            return Err(Error::code("decoder", format!("{found}, expected room for a message of each of its checks")));
+        }
+        Ok(Limits { channel: channel_limit as u8, message: message_limit as u8, heaviest: heaviest as usize })
+    }
+
+    /// Whether bits and levels are in range.
+    ///
+    /// # Errors
+    /// One that is not.
+    pub fn check(&self) -> Result<()> {
+        check_levels(self.levels)?;
+        let numbers = [
+            ("a message", self.message_bits, Self::MESSAGE_BITS),
+            ("an a-posteriori value", self.posterior_bits, Self::POSTERIOR_BITS),
+        ];
+        for (of, found, range) in numbers {
+            if !range.contains(&found) {
+                let expected = format!("expected {} to {}", range.start(), range.end());
+                return Err(Error::code("decoder", format!("found {found} bits of {of}, {expected}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The staircases for a raw bit error rate, and whether decoding with them succeeds there.
+    fn designed_for(
+        &self,
+        rber: f64,
+        degrees: &DegreeDistribution,
+        limits: Limits,
+        success: f64,
+    ) -> (Vec<Staircase>, bool) {
+        let exact = outputs(rber, self.levels);
+        let largest = exact.iter().fold(0.0, |largest: f64, &(llr, _)| largest.max(llr));
+        let step = largest / f64::from(limits.channel);
+        let in_steps: Vec<(f64, f64)> = exact.iter().map(|&(llr, mass)| (libm::round(llr / step), mass)).collect();
+        let most = usize::from(limits.channel) + limits.heaviest * usize::from(limits.message);
+        let mut evolution = Evolution::of_integers(degrees, most, &in_steps);
+        let quantise = |least: &[[f64; 2]]| {
+            let thresholds = most_informative(least, (1 << (self.message_bits - 1)) - 1);
+            let values = values(least, &thresholds, step, limits.message);
+            Staircase::new(&thresholds, &values).expect("in order, and within limits")
+        };
+        let mut staircases = Vec::new();
+        for _ in 0..self.iterations.clamp(1, MOST_ITERATIONS) {
+            let mut least = evolution.least_magnitudes(MESSAGE_LIMIT.into());
+            // What later flooding iterations of a layered one meet depends on what the first answer.
+            let mut trial = evolution.clone();
+            for _ in 1..FLOODING_IN_LAYERED {
+                trial.iterate_with(&answers(&quantise(&least)));
+                for (sum, next) in least.iter_mut().zip(trial.least_magnitudes(MESSAGE_LIMIT.into())) {
+                    *sum = [sum[0] + next[0], sum[1] + next[1]];
+                }
+            }
+            let staircase = quantise(&least);
+            (0..FLOODING_IN_LAYERED).for_each(|_| evolution.iterate_with(&answers(&staircase)));
+            staircases.push(staircase);
+            if evolution.bit_error_rate() < success {
+                return (staircases, true);
+            }
+        }
+        (staircases, false)
+    }
+}
+
+/// The largest magnitudes of what the channel and what a check says, and how many checks a bit has.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    channel: u8,
+    message: u8,
+    heaviest: usize,
+}
+
+fn answers(staircase: &Staircase) -> Vec<u8> {
+    (0..=MESSAGE_LIMIT).map(|magnitude| staircase.answer(magnitude)).collect()
+}
+
+/// What being right and wrong so often tells of a bit, less a term that does not depend on how magnitudes are grouped: nat.
+fn information([right, wrong]: [f64; 2]) -> f64 {
+    let part = |mass: f64| if mass > 0.0 { mass * libm::log(mass / (right + wrong)) } else { 0.0 };
+    part(right) + part(wrong)
+}
+
+/// How often being right and wrong from one magnitude to another.
+fn between(sums: &[[f64; 2]], from: usize, to: usize) -> [f64; 2] {
+    [0, 1].map(|side| sums[to][side] - sums[from][side])
+}
+
+/// For each number of magnitudes, from 0 on, how often they are right and wrong.
+fn cumulated(least: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut sum = [0.0; 2];
+    let sums = least.iter().map(|[right, wrong]| {
+        sum = [sum[0] + right, sum[1] + wrong];
+        sum
+    });
+    std::iter::once([0.0; 2]).chain(sums).collect()
+}
+
+/// The thresholds between magnitudes, each right and wrong so often, for which the group of a magnitude tells the most.
+fn most_informative(least: &[[f64; 2]], thresholds: usize) -> Vec<u8> {
+    let (sums, count) = (cumulated(least), least.len());
+    let told: Vec<Vec<f64>> =
+        (0..=count).map(|to| (0..to).map(|from| information(between(&sums, from, to))).collect()).collect();
+    // For each number of magnitudes: the most that groups of them tell, and for each number of groups where the last begins.
+    let mut best: Vec<f64> = told.iter().map(|told| told.first().copied().unwrap_or(0.0)).collect();
+    let mut begins = Vec::new();
+    for groups in 2..=thresholds + 1 {
+        let mut next = vec![f64::NEG_INFINITY; count + 1];
+        let mut begin = vec![0; count + 1];
+        for to in groups..=count {
+            for from in groups - 1..to {
+                let tells = best[from] + told[to][from];
+                if tells > next[to] {
+                    (next[to], begin[to]) = (tells, from);
+                }
+            }
+        }
+        best = next;
+        begins.push(begin);
+    }
+    let mut to = count;
+    let mut found: Vec<u8> = begins
+        .iter()
+        .rev()
+        .map(|begin| {
+            to = begin[to];
+            to as u8
+        })
+        .collect();
+    found.reverse();
+    found
+}
+
+/// What the groups between thresholds stand for: the logarithm of right over wrong, in steps of `step`, at most `limit`.
+///
+/// A group that is never met stands for what the one below does, and none for less than that.
+fn values(least: &[[f64; 2]], thresholds: &[u8], step: f64, limit: u8) -> Vec<u8> {
+    let sums = cumulated(least);
+    let edges: Vec<usize> =
+        std::iter::once(0).chain(thresholds.iter().map(|&threshold| threshold.into())).chain([least.len()]).collect();
+    let mut before = 0;
+    let value = |edges: &[usize]| {
+        let [right, wrong] = between(&sums, edges[0], edges[1]);
+        if right > wrong {
+            let steps = libm::round(libm::log(right / wrong) / step);
+            before = before.max(steps.min(limit.into()) as u8);
+        }
+        before
+    };
+    edges.windows(2).map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All ways to choose so many thresholds between magnitudes.
+    fn choices(first: usize, count: usize, thresholds: usize) -> Vec<Vec<usize>> {
+        if thresholds == 0 {
+            return vec![Vec::new()];
+        }
+        let after =
+            |threshold| choices(threshold + 1, count, thresholds - 1).into_iter().map(move |rest| (threshold, rest));
+        (first..count)
+            .flat_map(after)
+            .map(|(threshold, rest)| std::iter::once(threshold).chain(rest).collect())
+            .collect()
+    }
+
+    fn told(least: &[[f64; 2]], thresholds: &[usize]) -> f64 {
+        let sums = cumulated(least);
+        let edges: Vec<usize> = std::iter::once(0).chain(thresholds.iter().copied()).chain([least.len()]).collect();
+        edges.windows(2).map(|edges| information(between(&sums, edges[0], edges[1]))).sum()
+    }
+
+    /// Do no other thresholds tell more? All are tried, on magnitudes that are right and wrong at random.
+    #[test]
+    fn thresholds_are_the_most_informative() {
+        let stream = softsense_base::Stream::new(1, softsense_base::Purpose::Noise);
+        for case in 0..40 {
+            let count = 6 + case as usize % 6;
+            let least: Vec<[f64; 2]> = (0..count as u64)
+                .map(|magnitude| {
+                    let [mass, right] = [0, 1].map(|side| stream.uniform(case, 2 * magnitude + side));
+                    // Some magnitudes are never met.
+                    if mass < 0.1 { [0.0; 2] } else { [mass * right, mass * (1.0 - right)] }
+                })
+                .collect();
+            for thresholds in 1..=4 {
+                let found: Vec<usize> =
+                    most_informative(&least, thresholds).into_iter().map(|threshold| threshold.into()).collect();
+                let others = choices(1, count, thresholds).into_iter().map(|other| told(&least, &other));
+                let best = others.fold(f64::NEG_INFINITY, f64::max);
+                assert!((told(&least, &found) - best).abs() < 1e-12, "{found:?} of {least:?}");
+            }
+        }
+    }
+
+    /// Is an index worth the logarithm of its odds, rounded and limited, and never less than the one below?
+    #[test]
+    fn values_are_log_odds() {
+        let odds = |odds: f64| [odds / (1.0 + odds), 1.0 / (1.0 + odds)];
+        let least = [[0.5; 2], odds(2.0), odds(20.0), [0.0; 2], odds(1e9), odds(3.0)];
+        // ln 2 = 0.69, ln 20 = 3.0, ln 1e9 = 20.7, in steps of a quarter.
+        assert_eq!(values(&least, &[1, 2, 3, 4, 5], 0.25, 60), [0, 3, 12, 12, 60, 60]);
+        let both = f64::ln((2.0 / 3.0 + 20.0 / 21.0) / (1.0 / 3.0 + 1.0 / 21.0)) / 0.25;
+        assert_eq!(values(&least[..3], &[1], 0.25, 60), [0, both.round() as u8]);
+    }
+
+    /// Have degrees that no iteration helps, and columns that no check knows, tables too?
+    #[test]
+    fn degrees_that_never_succeed_have_tables() {
+        let weights: [(&[usize], &[usize]); 5] =
+            [(&[1, 1, 1, 1], &[4]), (&[0, 1, 2], &[3]), (&[1, 1], &[1, 1]), (&[2, 2, 2], &[3, 3]), (&[0, 0, 1], &[1])];
+        for (columns, rows) in weights {
+            for levels in [1, 3] {
+                let design = RcqDesign { message_bits: 3, posterior_bits: 8, levels, iterations: 3 };
+                let tables = design.tables(&DegreeDistribution::from_weights(columns, rows), columns.len()).unwrap();
+                assert!(
+                    (1..=3).contains(&tables.staircases.len()) && tables.designed_for > 0.0,
+                    "{columns:?}: {tables:?}"
+                );
+            }
+        }
+    }
+
+    /// Do tables of five bits promise what min-sum of wider messages does, those of four and three bits little less, and those of
+    /// fewer bits never more?
+    #[test]
+    fn few_bits_are_predicted_to_lose_little() {
+        // Each layered iteration as two flooding ones, as tables are designed.
+        let factors_16ths = [8, 10, 12, 12, 12, 11].into_iter().flat_map(|factor| [factor; 2]).collect();
+        let correction = super::super::Correction { factors_16ths, offset: 0 };
+        for (degrees, levels) in [(DegreeDistribution::regular(4, 36), 1), (DegreeDistribution::regular(4, 36), 3)] {
+            let wide = degrees.decoder_threshold(&correction, 36_864, 1, levels, 40).unwrap();
+            let threshold = |message_bits| {
+                let design = RcqDesign { message_bits, posterior_bits: 8, levels, iterations: 20 };
+                design.tables(&degrees, 36_864).unwrap().designed_for / wide
+            };
+            let [two, three, four, five] = [2, 3, 4, 5].map(threshold);
+            assert!(two < three && three < four && four < five, "{two} {three} {four} {five}");
+            assert!(three > 0.97 && four > 0.99 && (0.995..1.02).contains(&five), "{three} {four} {five}");
+        }
+    }
+}
