@@ -183,7 +183,8 @@ def design_code(
     rows = [rows[i] for i in order]
     text = _header(asked, rows[0]) + best.text
     limit = _core.normal_approximation(data_bits + parity_bits, data_bits, level, fer)
-    return CodeDesign(asked, limit, [profile_row(profile) for profile in best_of], rows, Code.parse("designed", text), text)
+    profiled = [profile_row(profile) for profile in best_of]
+    return CodeDesign(asked, limit, profiled, rows, Code.parse("designed", text), text)
 
 
 def _rank(row: dict[str, Any], fer: float) -> tuple[bool, bool, float]:
