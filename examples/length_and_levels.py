@@ -78,8 +78,8 @@ for parity in parities:
     for level in LEVELS:
         of_levels[level].append(designed(data, parity, "two_weights", level))
         bch = f"{strongest_bch(data, parity):.5f}" if level == 1 else ""
-        rbers = (*of_levels[level][-1], capacity(data, parity, level))
-        print(f"| {data / (data + parity):.3f} | {level} | {bch} |", *(f"{rber:.5f} |" for rber in rbers))
+        with_capacity = (*of_levels[level][-1], capacity(data, parity, level))
+        print(f"| {data / (data + parity):.3f} | {level} | {bch} |", *(f"{rber:.5f} |" for rber in with_capacity))
 
 figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 rates = [data / (data + parity) for parity in parities]
