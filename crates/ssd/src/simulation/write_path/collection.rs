@@ -414,8 +414,8 @@ impl WritePath {
         self.maintain(device, set);
     }
 
-    /// Dies have failed since a set began to move the data of a superblock, or blocks before, and there is no room for it any more: it stays
-    /// where it is.
+    /// There is no room for the data of a superblock: it stays where it is. Dies have failed since the set began to move it, or blocks before,
+    /// or it lies in the SLC cache, and the last free superblock is left to collection.
     fn abandon(&mut self, device: &mut Device, set: u32) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
@@ -454,7 +454,9 @@ impl Collection {
     fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        let makes_way = !self.whole || (self.cause.leaves_last() && device.ftl.has_lost_room());
+        // What is moved out of the cache, and not folded, gives the set no superblock back for one that it takes: the cache may keep it.
+        let leaves_cache = self.cause != Cause::Folding && device.ftl.is_slc(self.victim);
+        let makes_way = !self.whole || leaves_cache || (self.cause.leaves_last() && device.ftl.has_lost_room());
         let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
         let group = if has_room { device.ftl.open(set, writer) } else { None };
         if group.is_none() {
