@@ -60,7 +60,7 @@ pub(crate) fn code_profiles(shape: (usize, usize, usize), family: &str, heaviest
 /// >>> from softsense._core import Waterfall
 /// >>> found = Waterfall((512, 8, 72), [(4, 72)], level=1, iterations=20)
 /// >>> f"{found.threshold:.4f} {found.rber(1e-2):.4f} {found.fer(0.0075):.0e}"
-/// '0.0093 0.0081 2e-04'
+/// '0.0094 0.0081 2e-04'
 #[pyclass(module = "softsense._core", frozen, name = "Waterfall")]
 pub(crate) struct PredictedWaterfall(Waterfall);
 
