@@ -3,6 +3,7 @@
 //! All noise is a function of the seed and the number of the frame, so frames can be made in any order, by any thread.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -668,16 +669,16 @@ pub fn normal_approximation(codeword_bits: usize, data_bits: usize, levels: usiz
         let room = n * regions.information() - k + 0.5 * libm::log2(n);
         normal_cdf(-room / (n * regions.dispersion()).sqrt()) < failure
     };
-    let (mut low, mut high) = (1e-8, 0.49);
-    for _ in 0..40 {
-        let middle = 0.5 * (low + high);
-        if fails_less(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    let (low, high) = bisect(1e-8..0.49, 40, fails_less);
     0.5 * (low + high)
+}
+
+/// Halves a range so often: what is left has its lower end where `holds`, its upper end where not.
+pub(crate) fn bisect(range: Range<f64>, times: usize, holds: impl Fn(f64) -> bool) -> (f64, f64) {
+    (0..times).fold((range.start, range.end), |(low, high), _| {
+        let middle = 0.5 * (low + high);
+        if holds(middle) { (middle, high) } else { (low, middle) }
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use softsense_base::{Error, Result};
 
 use super::{Correction, QuasiCyclic, Rule};
-use crate::channel::{Regions, best_thresholds, capacity};
+use crate::channel::{Regions, best_thresholds, bisect, capacity};
 
 /// How the ones of a parity-check matrix are spread over rows and columns: the fraction of edges of the Tanner graph
 /// that meet a bit, and a check, of each degree.
@@ -198,7 +198,7 @@ impl DegreeDistribution {
     ) -> Result<f64> {
         check_levels(levels)?;
         let succeeds = |p| self.succeeds(rules, layers, &outputs(p, levels), iterations, success);
-        let (low, high) = bisect(self.limit(levels), BISECTIONS, succeeds);
+        let (low, high) = bisect(0.0..self.limit(levels), BISECTIONS, succeeds);
         Ok(0.5 * (low + high))
     }
 
@@ -206,7 +206,7 @@ impl DegreeDistribution {
     pub(super) fn limit(&self, levels: usize) -> f64 {
         let limit = match levels {
             1 => shannon_limit(self.rate()),
-            _ => bisect(0.499, 30, |p| capacity(p, levels) > self.rate()).0,
+            _ => bisect(0.0..0.499, 30, |p| capacity(p, levels) > self.rate()).0,
         };
         limit.max(1e-6)
     }
@@ -241,15 +241,7 @@ impl DegreeDistribution {
 /// Source: C. Shannon, "A mathematical theory of communication", 1948: 1 - h(p) = rate.
 pub fn shannon_limit(rate: f64) -> f64 {
     let entropy = |p: f64| -(p * libm::log2(p) + (1.0 - p) * libm::log2(1.0 - p));
-    bisect(0.5, 60, |p| 1.0 - entropy(p) > rate).0
-}
-
-/// Halves the range from 0 to `high` so often: what is left has its lower end where `holds`, its upper end where not.
-pub(super) fn bisect(high: f64, times: usize, holds: impl Fn(f64) -> bool) -> (f64, f64) {
-    (0..times).fold((0.0, high), |(low, high), _| {
-        let middle = 0.5 * (low + high);
-        if holds(middle) { (middle, high) } else { (low, middle) }
-    })
+    bisect(0.0..0.5, 60, |p| 1.0 - entropy(p) > rate).0
 }
 
 pub(super) fn check_levels(levels: usize) -> Result<()> {

@@ -5,7 +5,7 @@ use softsense_base::{Error, Result, normal_cdf};
 
 use super::parity_check::LONGEST_CODEWORD;
 use super::{Construction, Correction, DegreeDistribution, QuasiCyclic};
-use crate::channel::spread;
+use crate::channel::{bisect, spread};
 
 /// The size of a base matrix: block columns and block rows of circulants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,15 +276,7 @@ impl Waterfall {
 
     /// The raw bit error rate at which a codeword is not decoded with probability `failure`, at least 1e-8.
     pub fn raw_bit_error_rate(&self, failure: f64) -> f64 {
-        let (mut low, mut high) = (1e-8, 0.49);
-        for _ in 0..50 {
-            let middle = 0.5 * (low + high);
-            if self.frame_error_rate(middle) < failure {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        let (low, high) = bisect(1e-8..0.49, 50, |p| self.frame_error_rate(p) < failure);
         0.5 * (low + high)
     }
 }
