@@ -12,7 +12,7 @@ use softsense_ecc::ldpc::{
     Block, Correction, DegreeDistribution, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, ParityCheck,
     QuasiCyclic, RcqDesign, RcqTables, RedundantChecks, Rule, Schedule, Staircase, TRAPPED_CHECKS, Width,
 };
-use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop};
+use softsense_ecc::measure::{DecoderSpec, Measurement, Stop};
 use softsense_ecc::{InstructionSet, Outcome};
 
 fn shipped(name: &str) -> Arc<LdpcCode> {
@@ -750,6 +750,22 @@ fn eight_bits_lose_nothing_on_soft_decisions() {
     }
 }
 
+/// Does the exact interval of so many frames of `flash-8/9`, at a confidence of 99.95 %, hold the expected rate of failures?
+fn fails_as_often(decoder: &str, channel: &str, frames: u64, expected: f64) {
+    let measurement = Measurement {
+        code: Code::shipped("flash-8/9").unwrap(),
+        decoder: DecoderSpec { algorithm: decoder.parse().unwrap(), max_iterations: 20 },
+        channel: channel.parse().unwrap(),
+        threads: 1,
+        stop: Stop::Frames(frames),
+        seed: 5,
+    };
+    let result = measurement.run(|_| ControlFlow::Continue(())).unwrap();
+    let (low, high) = binomial_interval(result.frame_errors, frames, 0.9995);
+    assert!(low <= expected && expected <= high, "{decoder}, {channel}: {low} to {high}, expected {expected}");
+    assert_eq!((result.frames, result.undetected), (frames, 0), "{decoder}, {channel}");
+}
+
 /// Are the error rates of the default code those that long runs found?
 ///
 /// The rates that were found must lie in the exact interval at a confidence of 99.95 %. Long runs: with 300 errors 8 of
@@ -763,18 +779,7 @@ fn error_rates_are_the_known_ones() {
         ("errors:336", 2000, 0.1765),
         ("bsc:0.0085", 4000, 5.93e-2),
     ] {
-        let measurement = Measurement {
-            code: Code::shipped("flash-8/9").unwrap(),
-            decoder: DecoderSpec { algorithm: Algorithm::MinSum(Width::Adaptive), max_iterations: 20 },
-            channel: channel.parse().unwrap(),
-            threads: 1,
-            stop: Stop::Frames(frames),
-            seed: 5,
-        };
-        let result = measurement.run(|_| ControlFlow::Continue(())).unwrap();
-        let (low, high) = binomial_interval(result.frame_errors, frames, 0.9995);
-        assert!(low <= expected && expected <= high, "{channel}: {low} to {high}, expected {expected}");
-        assert_eq!((result.frames, result.undetected), (frames, 0), "{channel}");
+        fails_as_often("min-sum", channel, frames, expected);
     }
 }
 
@@ -785,18 +790,7 @@ fn error_rates_are_the_known_ones() {
 #[test]
 fn few_bits_fail_as_often_as_long_runs_found() {
     for (decoder, frames, expected) in [("rcq:4", 3000, 2.42e-2), ("rcq:3", 3000, 0.1078)] {
-        let measurement = Measurement {
-            code: Code::shipped("flash-8/9").unwrap(),
-            decoder: DecoderSpec { algorithm: decoder.parse().unwrap(), max_iterations: 20 },
-            channel: "errors:325".parse().unwrap(),
-            threads: 1,
-            stop: Stop::Frames(frames),
-            seed: 5,
-        };
-        let result = measurement.run(|_| ControlFlow::Continue(())).unwrap();
-        let (low, high) = binomial_interval(result.frame_errors, frames, 0.9995);
-        assert!(low <= expected && expected <= high, "{decoder}: {low} to {high}, expected {expected}");
-        assert_eq!((result.frames, result.undetected), (frames, 0), "{decoder}");
+        fails_as_often(decoder, "errors:325", frames, expected);
     }
 }
 

@@ -292,10 +292,7 @@ impl Code {
     }
 
     fn degrees(&self) -> PyResult<DegreeDistribution> {
-        let matrix = self.ldpc()?.parity_check();
-        let columns: Vec<usize> = matrix.column_weights().into_iter().map(|weight| weight as usize).collect();
-        let rows: Vec<usize> = (0..matrix.rows()).map(|row| matrix.row(row).len()).collect();
-        Ok(DegreeDistribution::from_weights(&columns, &rows))
+        Ok(self.ldpc()?.degrees())
     }
 
     /// Turns frames of `from` bytes into frames of `to` bytes, each thread by a worker of its own.

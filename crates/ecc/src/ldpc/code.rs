@@ -136,6 +136,14 @@ impl LdpcCode {
         matches!(self.encoding, Encoding::Structured(_))
     }
 
+    /// How the ones of the matrix are spread over bits and checks.
+    pub fn degrees(&self) -> DegreeDistribution {
+        let matrix = &self.parity_check;
+        let columns: Vec<usize> = matrix.column_weights().into_iter().map(|weight| weight as usize).collect();
+        let rows: Vec<usize> = (0..matrix.rows()).map(|row| matrix.row(row).len()).collect();
+        DegreeDistribution::from_weights(&columns, &rows)
+    }
+
     /// The tables of a decoder of this code with messages of few bits, which are designed once.
     ///
     /// # Errors
@@ -145,12 +153,7 @@ impl LdpcCode {
         if let Some((_, tables)) = known.iter().find(|(of, _)| *of == design) {
             return Ok(Arc::clone(tables));
         }
-        let column_weights: Vec<usize> =
-            self.parity_check.column_weights().into_iter().map(|weight| weight as usize).collect();
-        let row_weights: Vec<usize> =
-            (0..self.parity_check.rows()).map(|row| self.parity_check.row(row).len()).collect();
-        let degrees = DegreeDistribution::from_weights(&column_weights, &row_weights);
-        let tables = Arc::new(design.tables(&degrees, self.codeword_bits())?);
+        let tables = Arc::new(design.tables(&self.degrees(), self.codeword_bits())?);
         known.push((design, Arc::clone(&tables)));
         Ok(tables)
     }
