@@ -5,7 +5,7 @@ use softsense_base::{Error, Result};
 use super::super::QuasiCyclic;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
-use super::lanes::{Lanes, MOST_LANES, Portable};
+use super::lanes::{Doubled, Lanes, MOST_LANES, Portable, Rotating};
 use super::layout::{Layout, Place};
 use super::{Correction, LEAST_LARGEST, MOST_LARGEST, RcqTables, Staircase};
 use crate::{InstructionSet, Outcome, bits};
@@ -104,23 +104,23 @@ pub(super) fn compile(
     narrow: bool,
     arithmetic: Arithmetic,
 ) -> Box<dyn Kernel> {
-    fn of<V: Lanes + 'static>(code: &QuasiCyclic, narrow: bool, arithmetic: Arithmetic) -> Box<dyn Kernel>
+    fn of<V: Lanes + 'static, T: Totals<V> + 'static>(code: &QuasiCyclic, arithmetic: Arithmetic) -> Box<dyn Kernel>
     where
-        Compiled<V, Narrow>: Kernel,
-        Compiled<V, Wide>: Kernel,
+        Compiled<V, T>: Kernel,
     {
-        if narrow {
-            Box::new(Compiled::<V, Narrow>::new(code, arithmetic))
-        } else {
-            Box::new(Compiled::<V, Wide>::new(code, arithmetic))
-        }
+        Box::new(Compiled::<V, T>::new(code, arithmetic))
     }
-    match instructions {
+    match (instructions, narrow) {
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx512 => of::<Avx512>(code, narrow, arithmetic),
+        (InstructionSet::Avx512, true) => of::<Avx512, Narrow>(code, arithmetic),
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 => of::<Avx2>(code, narrow, arithmetic),
-        _ => of::<Portable>(code, narrow, arithmetic),
+        (InstructionSet::Avx512, false) => of::<Avx512, WideInOrder>(code, arithmetic),
+        #[cfg(target_arch = "x86_64")]
+        (InstructionSet::Avx2, true) => of::<Avx2, Narrow>(code, arithmetic),
+        #[cfg(target_arch = "x86_64")]
+        (InstructionSet::Avx2, false) => of::<Avx2, Wide>(code, arithmetic),
+        (_, true) => of::<Portable, Narrow>(code, arithmetic),
+        (_, false) => of::<Portable, Wide>(code, arithmetic),
     }
 }
 
@@ -135,106 +135,144 @@ pub(super) fn lanes(instructions: InstructionSet) -> usize {
     }
 }
 
-/// A-posteriori values of one width.
+/// How a-posteriori values are held.
 trait Totals<V: Lanes> {
-    type Vector: Copy + Send;
+    /// Those of a vector of bits.
     type Stored: Copy + Send;
+    /// What is kept of a vector of extrinsic values until its message is sent.
+    type Kept: Copy + Send;
+    /// Whether the bits of a vector stay in their order. Otherwise they are left in that of the checks that met them last.
+    const IN_ORDER: bool;
+    /// Messages are held as many larger, modulo 256.
+    const OFFSET: i8;
 
-    fn load(lanes: &Self::Stored, rotation: u32) -> Self::Vector;
-    fn store(vector: Self::Vector) -> Self::Stored;
-    fn from_lanes(lanes: V) -> Self::Vector;
-    fn lanes(vector: Self::Vector) -> V;
-    fn extrinsic(vector: Self::Vector) -> V;
-    fn add(vector: Self::Vector, message: V) -> Self::Vector;
-    fn subtract(vector: Self::Vector, message: V) -> Self::Vector;
+    /// What the channel says.
+    fn received(llrs: V) -> Self::Stored;
+    /// Takes what is held as `message` away from `total`; lane `rotation` of the bits is that of the first check.
+    fn gather(total: &mut Self::Stored, rotation: u32, message: V) -> Self::Kept;
+    /// An extrinsic value, saturated to eight bits, in the order of the checks.
+    fn value(kept: Self::Kept) -> V;
+    /// Adds what is to be held as `message`, in the order of the checks, to `total`, and gives it as it is held.
+    fn send(total: &mut Self::Stored, rotation: u32, kept: Self::Kept, message: V) -> V;
+    /// Values with the signs of `total`, in the order of the checks.
+    fn signs(total: &Self::Stored, rotation: u32) -> V;
 }
 
 /// Eight bits: as wide as messages.
 struct Narrow;
 
 impl<V: Lanes> Totals<V> for Narrow {
-    type Vector = V;
     type Stored = V::Stored;
+    type Kept = V;
+    const IN_ORDER: bool = false;
+    const OFFSET: i8 = 0;
 
     #[inline(always)]
-    fn load(lanes: &V::Stored, rotation: u32) -> V {
-        V::load(lanes, rotation)
+    fn received(llrs: V) -> V::Stored {
+        llrs.store()
     }
 
     #[inline(always)]
-    fn store(vector: V) -> V::Stored {
-        vector.store()
+    fn gather(total: &mut V::Stored, rotation: u32, message: V) -> V {
+        V::load(total, rotation).subtract(message)
     }
 
     #[inline(always)]
-    fn from_lanes(lanes: V) -> V {
-        lanes
+    fn value(kept: V) -> V {
+        kept
     }
 
     #[inline(always)]
-    fn lanes(vector: V) -> V {
-        vector
+    fn send(total: &mut V::Stored, _: u32, kept: V, message: V) -> V {
+        *total = kept.add(message).store();
+        message
     }
 
     #[inline(always)]
-    fn extrinsic(vector: V) -> V {
-        vector
-    }
-
-    #[inline(always)]
-    fn add(vector: V, message: V) -> V {
-        vector.add(message)
-    }
-
-    #[inline(always)]
-    fn subtract(vector: V, message: V) -> V {
-        vector.subtract(message)
+    fn signs(total: &V::Stored, rotation: u32) -> V {
+        V::load(total, rotation)
     }
 }
 
-/// Sixteen bits, twice as wide as messages.
+/// What messages are held larger by beside totals of 16 bits, which are larger by as much: they are then widened without a sign.
+const WIDE_OFFSET: i8 = i8::MIN;
+
+/// Sixteen bits, stored so that any rotation can be read.
 struct Wide;
 
-impl<V: Lanes> Totals<V> for Wide {
-    type Vector = V::Wide;
+impl<V: Doubled> Totals<V> for Wide {
     type Stored = V::StoredWide;
+    type Kept = V::Wide;
+    const IN_ORDER: bool = false;
+    const OFFSET: i8 = WIDE_OFFSET;
 
     #[inline(always)]
-    fn load(lanes: &V::StoredWide, rotation: u32) -> V::Wide {
-        V::load_wide(lanes, rotation)
+    fn received(llrs: V) -> V::StoredWide {
+        V::store_wide(V::add_wide(llrs.widen_in_order(), V::splat(WIDE_OFFSET)))
     }
 
     #[inline(always)]
-    fn store(vector: V::Wide) -> V::StoredWide {
-        V::store_wide(vector)
+    fn gather(total: &mut V::StoredWide, rotation: u32, message: V) -> V::Wide {
+        V::subtract_wide(V::load_wide(total, rotation), message)
     }
 
     #[inline(always)]
-    fn from_lanes(lanes: V) -> V::Wide {
-        lanes.widen()
+    fn value(kept: V::Wide) -> V {
+        V::narrow(kept)
     }
 
     #[inline(always)]
-    fn lanes(vector: V::Wide) -> V {
-        V::narrow_in_order(vector)
+    fn send(total: &mut V::StoredWide, _: u32, kept: V::Wide, message: V) -> V {
+        *total = V::store_wide(V::add_wide(kept, message));
+        message
     }
 
     #[inline(always)]
-    fn extrinsic(vector: V::Wide) -> V {
-        V::narrow(vector)
-    }
-
-    #[inline(always)]
-    fn add(vector: V::Wide, message: V) -> V::Wide {
-        V::add_wide(vector, message)
-    }
-
-    #[inline(always)]
-    fn subtract(vector: V::Wide, message: V) -> V::Wide {
-        V::subtract_wide(vector, message)
+    fn signs(total: &V::StoredWide, rotation: u32) -> V {
+        V::narrow_in_order(V::subtract_wide(V::load_wide(total, rotation), V::splat(WIDE_OFFSET)))
     }
 }
-/// The state of one kernel: `V` are its vectors, `T` the width of its a-posteriori values.
+
+/// Sixteen bits that stay in their order: messages, which are half as wide, are rotated instead, to the checks and back.
+struct WideInOrder;
+
+impl<V: Rotating> Totals<V> for WideInOrder {
+    type Stored = V::Wide;
+    type Kept = V;
+    const IN_ORDER: bool = true;
+    const OFFSET: i8 = WIDE_OFFSET;
+
+    #[inline(always)]
+    fn received(llrs: V) -> V::Wide {
+        V::add_wide(llrs.widen(), V::splat(WIDE_OFFSET))
+    }
+
+    /// Leaves the extrinsic values in `total`.
+    #[inline(always)]
+    fn gather(total: &mut V::Wide, rotation: u32, message: V) -> V {
+        *total = V::subtract_wide(*total, message);
+        V::narrow(*total).rotate(rotation)
+    }
+
+    #[inline(always)]
+    fn value(kept: V) -> V {
+        kept
+    }
+
+    #[inline(always)]
+    fn send(total: &mut V::Wide, rotation: u32, _: V, message: V) -> V {
+        let message = message.rotate(V::COUNT as u32 - rotation);
+        *total = V::add_wide(*total, message);
+        message
+    }
+
+    #[inline(always)]
+    fn signs(total: &V::Wide, rotation: u32) -> V {
+        V::narrow(V::subtract_wide(*total, V::splat(WIDE_OFFSET))).rotate(rotation)
+    }
+}
+
+/// The state of one kernel: `V` are its vectors, `T` how it holds a-posteriori values.
 struct Compiled<V: Lanes, T: Totals<V>> {
     layout: Layout,
     arithmetic: Arithmetic,
@@ -242,19 +280,20 @@ struct Compiled<V: Lanes, T: Totals<V>> {
     totals: Vec<T::Stored>,
     /// For each block row, vector of its checks, and circulant: the messages to the bits.
     messages: Vec<V>,
-    /// Extrinsic values of the checks at hand.
-    extrinsic: [Vec<T::Vector>; 2],
+    /// Of the extrinsic values of the checks at hand.
+    kept: [Vec<T::Kept>; 2],
     /// The vector of checks in which a violated one was last found.
     suspect: usize,
 }
 
 impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
     fn new(code: &QuasiCyclic, arithmetic: Arithmetic) -> Self {
-        let layout = Layout::new(code, V::COUNT);
+        let layout = Layout::new(code, V::COUNT, T::IN_ORDER);
+        let total = T::received(V::splat(0));
+        let kept = T::gather(&mut total.clone(), 0, V::splat(T::OFFSET));
         Self {
-            extrinsic: [(); 2]
-                .map(|()| vec![T::from_lanes(V::splat(0)); layout.row_weights.iter().copied().max().unwrap_or(0)]),
-            totals: vec![T::store(T::from_lanes(V::splat(0))); code.columns() * layout.vectors],
+            kept: [(); 2].map(|()| vec![kept; layout.row_weights.iter().copied().max().unwrap_or(0)]),
+            totals: vec![total; code.columns() * layout.vectors],
             messages: vec![V::splat(0); layout.places.len()],
             suspect: 0,
             arithmetic,
@@ -296,36 +335,37 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
 
     /// Sets the a-posteriori values to what hard decisions say.
     ///
-    /// Bit `lane * vectors + vector` of a block column is lane `lane` of vector `vector`: where a lane has whole bytes of the
-    /// packed word, eight vectors share one byte of each lane.
+    /// Bit `lane * vectors + vector` of a block column is lane `lane` of vector `vector`: eight vectors, or all if they are one, two or
+    /// four, share a byte of each lane.
     #[inline(always)]
     fn receive_hard(&mut self, word: &[u8]) {
         let Layout { circulant_size: size, vectors, .. } = self.layout;
         let limit = self.arithmetic.channel_limit;
         for (column, totals) in self.totals.chunks_exact_mut(vectors).enumerate() {
             let mut lanes = [0; MOST_LANES];
-            if vectors % 8 != 0 {
+            let Some(sharing) = sharing(vectors) else {
                 for (vector, total) in totals.iter_mut().enumerate() {
                     for (lane, value) in lanes[..V::COUNT].iter_mut().enumerate() {
                         let bit = bits::get(word, column * size + lane * vectors + vector);
                         *value = if bit { -limit } else { limit };
                     }
-                    *total = T::store(T::from_lanes(V::from_lanes(&lanes)));
+                    *total = T::received(V::from_lanes(&lanes));
                 }
                 continue;
-            }
+            };
             let packed = &word[column * size / 8..][..size / 8];
-            for (group, totals) in totals.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            for (group, totals) in totals.chunks_exact_mut(sharing).enumerate() {
                 if vectors == 8 {
                     lanes[..V::COUNT].copy_from_slice(bytemuck::cast_slice(packed));
                 } else {
-                    for (lane, &byte) in lanes.iter_mut().zip(packed[group..].iter().step_by(vectors / 8)) {
-                        *lane = byte as i8;
+                    for (lane, byte) in lanes[..V::COUNT].iter_mut().enumerate() {
+                        let bit = lane * vectors + 8 * group;
+                        *byte = (packed[bit / 8] << (bit % 8)) as i8;
                     }
                 }
                 let bytes = V::from_lanes(&lanes);
                 for (vector, total) in totals.iter_mut().enumerate() {
-                    *total = T::store(T::from_lanes(V::from_bits(bytes, 0x80 >> vector, limit)));
+                    *total = T::received(V::from_bits(bytes, 0x80 >> vector, limit));
                 }
             }
         }
@@ -353,12 +393,20 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                         }
                     }
                 } else if vectors % 8 != 0 {
-                    for (lane, llr) in rows[vector % 8].iter_mut().zip(llrs[vector..].iter().step_by(vectors)) {
-                        *lane = *llr;
+                    let (row, llrs) = (&mut rows[vector % 8][..V::COUNT], &llrs[vector..]);
+                    match vectors {
+                        1 => row.copy_from_slice(llrs),
+                        2 => every::<2>(llrs, row),
+                        4 => every::<4>(llrs, row),
+                        _ => {
+                            for (lane, llr) in row.iter_mut().zip(llrs.iter().step_by(vectors)) {
+                                *lane = *llr;
+                            }
+                        }
                     }
                 }
                 let lanes = rows[vector % 8].map(|llr: i8| llr.clamp(-limit, limit));
-                *total = T::store(T::from_lanes(V::from_lanes(&lanes)));
+                *total = T::received(V::from_lanes(&lanes));
             }
         }
     }
@@ -374,13 +422,13 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
             let start = self.layout.row_starts[row];
             let places = &places[start..][..vectors * weight];
             let messages = &mut self.messages[start..][..vectors * weight];
-            let [mut now, mut next] = self.extrinsic.each_mut().map(|extrinsic| &mut extrinsic[..weight]);
+            let [mut now, mut next] = self.kept.each_mut().map(|kept| &mut kept[..weight]);
             // The messages of a vector of checks are sent while the next is gathered: that keeps all units of a CPU busy.
             let (mut places, mut messages) = (places, messages);
             let mut least = Least::new();
             gather::<V, T, FIRST>(totals, &places[..weight], &messages[..weight], now, &mut least);
             for _ in 1..vectors {
-                let sending = least.sending(answer);
+                let sending = least.sending::<T>(answer);
                 least = Least::new();
                 let (sent_places, gathered_places) = places.split_at(weight);
                 let (sent_messages, gathered_messages) = messages.split_at_mut(weight);
@@ -411,7 +459,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                 (now, next) = (next, now);
                 (places, messages) = (gathered_places, gathered_messages);
             }
-            let sending = least.sending(answer);
+            let sending = least.sending::<T>(answer);
             send::<V, T>(totals, places, messages, now, &sending);
         }
     }
@@ -422,7 +470,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         let weight = self.layout.row_weights[row];
         let start = self.layout.row_starts[row] + vector * weight;
         let (groups, rest) = self.layout.stages[stage].checks[start..][..weight].as_chunks::<UNROLL>();
-        let value = |place: Place| T::extrinsic(T::load(stored(&self.totals, place), place.rotation()));
+        let value = |place: Place| T::signs(stored(&self.totals, place), place.rotation());
         let mut sign = V::splat(0);
         for &[a, b, c, d] in groups {
             sign = sign.xor(value(a).xor(value(b)).xor(value(c).xor(value(d))));
@@ -464,32 +512,49 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
     fn report(&self, stage: usize, word: &mut [u8]) {
         let Layout { circulant_size: size, vectors, .. } = self.layout;
         for (column, places) in self.layout.stages[stage].bits.chunks_exact(vectors).enumerate() {
-            if vectors % 8 == 0 {
-                let packed = &mut word[column * size / 8..][..size / 8];
-                for (group, places) in places.as_chunks::<8>().0.iter().enumerate() {
-                    let mut bytes = V::splat(0);
-                    for (vector, &place) in places.iter().enumerate() {
-                        let lanes = T::lanes(T::load(stored(&self.totals, place), place.rotation()));
-                        bytes = lanes.collect_signs(0x80 >> vector, bytes);
-                    }
-                    let bytes = bytes.lanes();
-                    if vectors == 8 {
-                        packed.copy_from_slice(bytemuck::cast_slice(&bytes[..V::COUNT]));
-                    } else {
-                        for (packed, &byte) in packed[group..].iter_mut().step_by(vectors / 8).zip(&bytes) {
-                            *packed = byte as u8;
-                        }
+            let Some(sharing) = sharing(vectors) else {
+                for (vector, &place) in places.iter().enumerate() {
+                    let signs = T::signs(stored(&self.totals, place), place.rotation());
+                    for (lane, value) in signs.lanes()[..V::COUNT].iter().enumerate() {
+                        bits::set(word, column * size + lane * vectors + vector, *value < 0);
                     }
                 }
-            } else {
+                continue;
+            };
+            let packed = &mut word[column * size / 8..][..size / 8];
+            packed.fill(0);
+            for (group, places) in places.chunks_exact(sharing).enumerate() {
+                let mut bytes = V::splat(0);
                 for (vector, &place) in places.iter().enumerate() {
-                    let lanes = T::lanes(T::load(stored(&self.totals, place), place.rotation())).lanes();
-                    for (lane, value) in lanes[..V::COUNT].iter().enumerate() {
-                        bits::set(word, column * size + lane * vectors + vector, *value < 0);
+                    let signs = T::signs(stored(&self.totals, place), place.rotation());
+                    bytes = signs.collect_signs(0x80 >> vector, bytes);
+                }
+                let bytes = bytes.lanes();
+                if vectors == 8 {
+                    packed.copy_from_slice(bytemuck::cast_slice(&bytes[..V::COUNT]));
+                } else {
+                    for (lane, &byte) in bytes[..V::COUNT].iter().enumerate() {
+                        let bit = lane * vectors + 8 * group;
+                        packed[bit / 8] |= byte as u8 >> (bit % 8);
                     }
                 }
             }
         }
+    }
+}
+
+/// How many vectors share a byte of a lane in packed words; `None` where bytes go across lanes.
+#[inline(always)]
+fn sharing(vectors: usize) -> Option<usize> {
+    if vectors.is_multiple_of(8) || 8 % vectors == 0 { Some(vectors.min(8)) } else { None }
+}
+
+/// Every so manieth ratio: at a constant distance the compiler takes many at once.
+#[inline(always)]
+fn every<const DISTANCE: usize>(llrs: &[i8], lanes: &mut [i8]) {
+    let llrs = &llrs[..(lanes.len() - 1) * DISTANCE + 1];
+    for lane in 0..lanes.len() {
+        lanes[lane] = llrs[lane * DISTANCE];
     }
 }
 
@@ -534,21 +599,21 @@ fn stored_mut<S>(totals: &mut [S], place: Place) -> &mut S {
 /// Gathers the values of a vector of checks.
 #[inline(always)]
 fn gather<V: Lanes, T: Totals<V>, const FIRST: bool>(
-    totals: &[T::Stored],
+    totals: &mut [T::Stored],
     places: &[Place],
     messages: &[V],
-    extrinsic: &mut [T::Vector],
+    kept: &mut [T::Kept],
     least: &mut Least<V>,
 ) {
-    let (places, messages, extrinsic) =
-        (places.as_chunks::<UNROLL>(), messages.as_chunks::<UNROLL>(), extrinsic.as_chunks_mut::<UNROLL>());
-    for ((places, messages), extrinsic) in places.0.iter().zip(messages.0).zip(extrinsic.0) {
+    let (places, messages, kept) =
+        (places.as_chunks::<UNROLL>(), messages.as_chunks::<UNROLL>(), kept.as_chunks_mut::<UNROLL>());
+    for ((places, messages), kept) in places.0.iter().zip(messages.0).zip(kept.0) {
         for index in 0..UNROLL {
-            extrinsic[index] = least.gather::<T, FIRST>(totals, places[index], messages[index]);
+            kept[index] = least.gather::<T, FIRST>(totals, places[index], messages[index]);
         }
     }
-    for ((&place, &message), extrinsic) in places.1.iter().zip(messages.1).zip(extrinsic.1) {
-        *extrinsic = least.gather::<T, FIRST>(totals, place, message);
+    for ((&place, &message), kept) in places.1.iter().zip(messages.1).zip(kept.1) {
+        *kept = least.gather::<T, FIRST>(totals, place, message);
     }
 }
 
@@ -558,18 +623,18 @@ fn send<V: Lanes, T: Totals<V>>(
     totals: &mut [T::Stored],
     places: &[Place],
     messages: &mut [V],
-    extrinsic: &[T::Vector],
+    kept: &[T::Kept],
     sending: &Sending<V>,
 ) {
-    let (places, messages, extrinsic) =
-        (places.as_chunks::<UNROLL>(), messages.as_chunks_mut::<UNROLL>(), extrinsic.as_chunks::<UNROLL>());
-    for ((places, messages), extrinsic) in places.0.iter().zip(messages.0).zip(extrinsic.0) {
+    let (places, messages, kept) =
+        (places.as_chunks::<UNROLL>(), messages.as_chunks_mut::<UNROLL>(), kept.as_chunks::<UNROLL>());
+    for ((places, messages), kept) in places.0.iter().zip(messages.0).zip(kept.0) {
         for index in 0..UNROLL {
-            sending.send::<T>(totals, places[index], &mut messages[index], extrinsic[index]);
+            sending.send::<T>(totals, places[index], &mut messages[index], kept[index]);
         }
     }
-    for ((&place, message), &extrinsic) in places.1.iter().zip(messages.1).zip(extrinsic.1) {
-        sending.send::<T>(totals, place, message, extrinsic);
+    for ((&place, message), &kept) in places.1.iter().zip(messages.1).zip(kept.1) {
+        sending.send::<T>(totals, place, message, kept);
     }
 }
 
@@ -587,19 +652,24 @@ impl<V: Lanes> Least<V> {
     }
 
     #[inline(always)]
-    fn gather<T: Totals<V>, const FIRST: bool>(&mut self, totals: &[T::Stored], place: Place, message: V) -> T::Vector {
-        let total = T::load(stored(totals, place), place.rotation());
-        let extrinsic = if FIRST { total } else { T::subtract(total, message) };
-        let value = T::extrinsic(extrinsic);
+    fn gather<T: Totals<V>, const FIRST: bool>(
+        &mut self,
+        totals: &mut [T::Stored],
+        place: Place,
+        message: V,
+    ) -> T::Kept {
+        let message = if FIRST { V::splat(T::OFFSET) } else { message };
+        let kept = T::gather(stored_mut(totals, place), place.rotation(), message);
+        let value = T::value(kept);
         let magnitude = value.abs();
         self.second = self.second.min(self.first.max(magnitude));
         self.first = self.first.min(magnitude);
         self.sign = self.sign.xor(value);
-        extrinsic
+        kept
     }
 
     #[inline(always)]
-    fn sending(self, answer: Answer) -> Sending<V> {
+    fn sending<T: Totals<V>>(self, answer: Answer) -> Sending<V> {
         // Without closures, which would not be compiled for the instructions of the kernel.
         let (first, second) = match answer {
             Answer::Corrected { factor_16ths: factor, offset, message_limit: limit } => {
@@ -610,10 +680,11 @@ impl<V: Lanes> Least<V> {
                 (self.first.climb(lowest, steps), self.second.climb(lowest, steps))
             }
         };
+        // A negative of what is held is what is held of the negative, as twice the offset is nothing.
         Sending {
             first: self.first,
-            common: first.negate_where_negative(self.sign),
-            exception: second.negate_where_negative(self.sign),
+            common: first.negate_where_negative(self.sign).add(V::splat(T::OFFSET)),
+            exception: second.negate_where_negative(self.sign).add(V::splat(T::OFFSET)),
         }
     }
 }
@@ -627,10 +698,10 @@ struct Sending<V> {
 
 impl<V: Lanes> Sending<V> {
     #[inline(always)]
-    fn send<T: Totals<V>>(&self, totals: &mut [T::Stored], place: Place, message: &mut V, extrinsic: T::Vector) {
-        let value = T::extrinsic(extrinsic);
-        *message = value.abs().where_equal(self.first, self.exception, self.common).negate_where_negative(value);
-        *stored_mut(totals, place) = T::store(T::add(extrinsic, *message));
+    fn send<T: Totals<V>>(&self, totals: &mut [T::Stored], place: Place, message: &mut V, kept: T::Kept) {
+        let value = T::value(kept);
+        let sent = value.abs().where_equal(self.first, self.exception, self.common).negate_where_negative(value);
+        *message = T::send(stored_mut(totals, place), place.rotation(), kept, sent);
     }
 }
 

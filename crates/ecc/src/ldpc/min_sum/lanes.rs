@@ -14,11 +14,8 @@ pub(super) trait Lanes: Copy + Send {
     /// A vector as it is stored: twice in a row where the CPU has no instruction for rotating the lanes, so that every rotation
     /// can be read straight.
     type Stored: Copy + Send;
-    /// As many lanes of 16 bits. The order of lanes may differ from that of the 8-bit vector made of it by [`Lanes::narrow`],
-    /// but is the same for every vector.
+    /// As many lanes of 16 bits.
     type Wide: Copy + Send;
-    /// As `Stored`.
-    type StoredWide: Copy + Send;
 
     /// Stored `lanes`, with lane `rotation` first.
     fn load(lanes: &Self::Stored, rotation: u32) -> Self;
@@ -26,7 +23,7 @@ pub(super) trait Lanes: Copy + Send {
     fn store(self) -> Self::Stored;
     /// `value` in every lane.
     fn splat(value: i8) -> Self;
-    /// Absolute values; no lane is -128.
+    /// Absolute values, unsigned: that of -128 is 128.
     fn abs(self) -> Self;
     /// Lane by lane, unsigned.
     fn min(self, other: Self) -> Self;
@@ -65,20 +62,35 @@ pub(super) trait Lanes: Copy + Send {
     /// One for each lane that is negative, the bit of lane 0 lowest.
     fn signs(self) -> u64;
 
+    /// As many lanes of 16 bits, in the order that packing undoes.
+    fn widen(self) -> Self::Wide;
+    /// Saturates to eight bits, the inverse of [`Lanes::widen`].
+    fn narrow(wide: Self::Wide) -> Self;
+    /// Lane by lane, `message` unsigned and in the order of [`Lanes::narrow`]; wraps.
+    fn add_wide(wide: Self::Wide, message: Self) -> Self::Wide;
+    /// As [`Lanes::add_wide`].
+    fn subtract_wide(wide: Self::Wide, message: Self) -> Self::Wide;
+}
+
+/// Vectors of 16 bits that are stored twice in a row.
+pub(super) trait Doubled: Lanes {
+    /// As [`Lanes::Stored`].
+    type StoredWide: Copy + Send;
+
     /// As [`Lanes::load`].
     fn load_wide(lanes: &Self::StoredWide, rotation: u32) -> Self::Wide;
     /// As [`Lanes::store`].
     fn store_wide(wide: Self::Wide) -> Self::StoredWide;
     /// The lanes in their order.
-    fn widen(self) -> Self::Wide;
-    /// The lanes in their order, saturated to +-127.
+    fn widen_in_order(self) -> Self::Wide;
+    /// As [`Lanes::narrow`], the lanes in their order.
     fn narrow_in_order(wide: Self::Wide) -> Self;
-    /// Saturates to +-127.
-    fn narrow(wide: Self::Wide) -> Self;
-    /// Lane by lane; the caller knows that it cannot overflow.
-    fn add_wide(wide: Self::Wide, message: Self) -> Self::Wide;
-    /// Lane by lane; the caller knows that it cannot overflow.
-    fn subtract_wide(wide: Self::Wide, message: Self) -> Self::Wide;
+}
+
+/// Vectors that an instruction rotates.
+pub(super) trait Rotating: Lanes {
+    /// Lane `rotation` first, modulo the lanes.
+    fn rotate(self, rotation: u32) -> Self;
 }
 
 /// 16 lanes in plain Rust, which the compiler turns into whatever vectors the target has.
@@ -101,7 +113,6 @@ impl Lanes for Portable {
     const COUNT: usize = 16;
     type Stored = [i8; 32];
     type Wide = [i16; 16];
-    type StoredWide = [i16; 32];
 
     #[inline(always)]
     fn load(lanes: &[i8; 32], rotation: u32) -> Self {
@@ -193,6 +204,30 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn widen(self) -> [i16; 16] {
+        self.0.map(i16::from)
+    }
+
+    #[inline(always)]
+    fn narrow(wide: [i16; 16]) -> Self {
+        Self(wide.map(|lane| lane.clamp(i8::MIN.into(), i8::MAX.into()) as i8))
+    }
+
+    #[inline(always)]
+    fn add_wide(wide: [i16; 16], message: Self) -> [i16; 16] {
+        std::array::from_fn(|lane| wide[lane].wrapping_add(i16::from(message.0[lane] as u8)))
+    }
+
+    #[inline(always)]
+    fn subtract_wide(wide: [i16; 16], message: Self) -> [i16; 16] {
+        std::array::from_fn(|lane| wide[lane].wrapping_sub(i16::from(message.0[lane] as u8)))
+    }
+}
+
+impl Doubled for Portable {
+    type StoredWide = [i16; 32];
+
+    #[inline(always)]
     fn load_wide(lanes: &[i16; 32], rotation: u32) -> [i16; 16] {
         *lanes[rotation as usize % 16..].first_chunk().expect("16 lanes")
     }
@@ -203,28 +238,13 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn widen(self) -> [i16; 16] {
-        self.0.map(i16::from)
+    fn widen_in_order(self) -> [i16; 16] {
+        self.widen()
     }
 
     #[inline(always)]
     fn narrow_in_order(wide: [i16; 16]) -> Self {
         Self::narrow(wide)
-    }
-
-    #[inline(always)]
-    fn narrow(wide: [i16; 16]) -> Self {
-        Self(wide.map(|lane| lane.clamp(-127, 127) as i8))
-    }
-
-    #[inline(always)]
-    fn add_wide(wide: [i16; 16], message: Self) -> [i16; 16] {
-        std::array::from_fn(|lane| wide[lane].wrapping_add(i16::from(message.0[lane])))
-    }
-
-    #[inline(always)]
-    fn subtract_wide(wide: [i16; 16], message: Self) -> [i16; 16] {
-        std::array::from_fn(|lane| wide[lane].wrapping_sub(i16::from(message.0[lane])))
     }
 }
 
@@ -236,7 +256,7 @@ pub(super) use x86::{Avx2, Avx512};
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Lanes, MOST_LANES};
+    use super::{Doubled, Lanes, MOST_LANES, Rotating};
 
     /// 32 lanes in AVX2 registers.
     #[derive(Clone, Copy)]
@@ -248,7 +268,6 @@ mod x86 {
         const COUNT: usize = 32;
         type Stored = [__m256i; 2];
         type Wide = [__m256i; 2];
-        type StoredWide = [__m256i; 4];
 
         #[inline(always)]
         fn load(lanes: &[__m256i; 2], rotation: u32) -> Self {
@@ -356,6 +375,35 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn widen(self) -> [__m256i; 2] {
+            unsafe {
+                let sign = _mm256_cmpgt_epi8(_mm256_setzero_si256(), self.0);
+                [_mm256_unpacklo_epi8(self.0, sign), _mm256_unpackhi_epi8(self.0, sign)]
+            }
+        }
+
+        #[inline(always)]
+        fn narrow(wide: [__m256i; 2]) -> Self {
+            Self(unsafe { _mm256_packs_epi16(wide[0], wide[1]) })
+        }
+
+        #[inline(always)]
+        fn add_wide(wide: [__m256i; 2], message: Self) -> [__m256i; 2] {
+            let [low, high] = unpack_avx2(message.0);
+            unsafe { [_mm256_add_epi16(wide[0], low), _mm256_add_epi16(wide[1], high)] }
+        }
+
+        #[inline(always)]
+        fn subtract_wide(wide: [__m256i; 2], message: Self) -> [__m256i; 2] {
+            let [low, high] = unpack_avx2(message.0);
+            unsafe { [_mm256_sub_epi16(wide[0], low), _mm256_sub_epi16(wide[1], high)] }
+        }
+    }
+
+    impl Doubled for Avx2 {
+        type StoredWide = [__m256i; 4];
+
+        #[inline(always)]
         fn load_wide(lanes: &[__m256i; 4], rotation: u32) -> [__m256i; 2] {
             let words: *const i16 = lanes.as_ptr().cast();
             unsafe {
@@ -370,7 +418,7 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn widen(self) -> [__m256i; 2] {
+        fn widen_in_order(self) -> [__m256i; 2] {
             unsafe {
                 let [low, high] = [_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)];
                 [_mm256_cvtepi8_epi16(low), _mm256_cvtepi8_epi16(high)]
@@ -382,34 +430,14 @@ mod x86 {
             // Packing interleaves the halves of its operands.
             Self(unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(Self::narrow(wide).0) })
         }
-
-        #[inline(always)]
-        fn narrow(wide: [__m256i; 2]) -> Self {
-            unsafe {
-                let packed = _mm256_packs_epi16(wide[0], wide[1]);
-                Self(_mm256_max_epi8(packed, _mm256_set1_epi8(-127)))
-            }
-        }
-
-        #[inline(always)]
-        fn add_wide(wide: [__m256i; 2], message: Self) -> [__m256i; 2] {
-            let [low, high] = widen_avx2(message.0);
-            unsafe { [_mm256_add_epi16(wide[0], low), _mm256_add_epi16(wide[1], high)] }
-        }
-
-        #[inline(always)]
-        fn subtract_wide(wide: [__m256i; 2], message: Self) -> [__m256i; 2] {
-            let [low, high] = widen_avx2(message.0);
-            unsafe { [_mm256_sub_epi16(wide[0], low), _mm256_sub_epi16(wide[1], high)] }
-        }
     }
 
-    /// The inverse of packing, which works within 128 bits.
+    /// Lanes without a sign, in the order that packing undoes, which works within 128 bits.
     #[inline(always)]
-    fn widen_avx2(message: __m256i) -> [__m256i; 2] {
+    fn unpack_avx2(message: __m256i) -> [__m256i; 2] {
         unsafe {
-            let sign = _mm256_cmpgt_epi8(_mm256_setzero_si256(), message);
-            [_mm256_unpacklo_epi8(message, sign), _mm256_unpackhi_epi8(message, sign)]
+            let zero = _mm256_setzero_si256();
+            [_mm256_unpacklo_epi8(message, zero), _mm256_unpackhi_epi8(message, zero)]
         }
     }
 
@@ -421,12 +449,10 @@ mod x86 {
         const COUNT: usize = 64;
         type Stored = __m512i;
         type Wide = [__m512i; 2];
-        type StoredWide = [__m512i; 2];
 
         #[inline(always)]
         fn load(lanes: &__m512i, rotation: u32) -> Self {
-            let order: *const __m512i = ROTATIONS.0[rotation as usize % 64].as_ptr().cast();
-            Self(unsafe { _mm512_permutexvar_epi8(_mm512_load_si512(order), *lanes) })
+            Self(*lanes).rotate(rotation)
         }
 
         #[inline(always)]
@@ -530,56 +556,36 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn load_wide(&[low, high]: &[__m512i; 2], rotation: u32) -> [__m512i; 2] {
-            let order: *const __m512i = WIDE_ROTATIONS.0[rotation as usize % 64].as_ptr().cast();
-            unsafe {
-                [
-                    _mm512_permutex2var_epi16(low, _mm512_load_si512(order), high),
-                    _mm512_permutex2var_epi16(low, _mm512_load_si512(order.add(1)), high),
-                ]
-            }
-        }
-
-        #[inline(always)]
-        fn store_wide(wide: [__m512i; 2]) -> [__m512i; 2] {
-            wide
-        }
-
-        #[inline(always)]
         fn widen(self) -> [__m512i; 2] {
             unsafe {
-                let [low, high] = [_mm512_castsi512_si256(self.0), _mm512_extracti64x4_epi64::<1>(self.0)];
-                [_mm512_cvtepi8_epi16(low), _mm512_cvtepi8_epi16(high)]
-            }
-        }
-
-        #[inline(always)]
-        fn narrow_in_order(wide: [__m512i; 2]) -> Self {
-            // Packing interleaves the quarters of its operands.
-            unsafe {
-                let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-                Self(_mm512_permutexvar_epi64(order, Self::narrow(wide).0))
+                let sign = _mm512_movm_epi8(_mm512_movepi8_mask(self.0));
+                [_mm512_unpacklo_epi8(self.0, sign), _mm512_unpackhi_epi8(self.0, sign)]
             }
         }
 
         #[inline(always)]
         fn narrow(wide: [__m512i; 2]) -> Self {
-            unsafe {
-                let packed = _mm512_packs_epi16(wide[0], wide[1]);
-                Self(_mm512_max_epi8(packed, _mm512_set1_epi8(-127)))
-            }
+            Self(unsafe { _mm512_packs_epi16(wide[0], wide[1]) })
         }
 
         #[inline(always)]
         fn add_wide(wide: [__m512i; 2], message: Self) -> [__m512i; 2] {
-            let [low, high] = widen_avx512(message.0);
+            let [low, high] = unpack_avx512(message.0);
             unsafe { [_mm512_add_epi16(wide[0], low), _mm512_add_epi16(wide[1], high)] }
         }
 
         #[inline(always)]
         fn subtract_wide(wide: [__m512i; 2], message: Self) -> [__m512i; 2] {
-            let [low, high] = widen_avx512(message.0);
+            let [low, high] = unpack_avx512(message.0);
             unsafe { [_mm512_sub_epi16(wide[0], low), _mm512_sub_epi16(wide[1], high)] }
+        }
+    }
+
+    impl Rotating for Avx512 {
+        #[inline(always)]
+        fn rotate(self, rotation: u32) -> Self {
+            let order: *const __m512i = ROTATIONS.0[rotation as usize % 64].as_ptr().cast();
+            Self(unsafe { _mm512_permutexvar_epi8(_mm512_load_si512(order), self.0) })
         }
     }
 
@@ -598,23 +604,12 @@ mod x86 {
         Lines(orders)
     };
 
-    /// As [`ROTATIONS`].
-    static WIDE_ROTATIONS: Lines<[[u16; 64]; 64]> = {
-        let mut orders = [[0; 64]; 64];
-        let mut index = 0;
-        while index < 64 * 64 {
-            orders[index / 64][index % 64] = ((index / 64 + index) % 64) as u16;
-            index += 1;
-        }
-        Lines(orders)
-    };
-
-    /// The inverse of packing, which works within 128 bits.
+    /// As `unpack_avx2`.
     #[inline(always)]
-    fn widen_avx512(message: __m512i) -> [__m512i; 2] {
+    fn unpack_avx512(message: __m512i) -> [__m512i; 2] {
         unsafe {
-            let sign = _mm512_movm_epi8(_mm512_movepi8_mask(message));
-            [_mm512_unpacklo_epi8(message, sign), _mm512_unpackhi_epi8(message, sign)]
+            let zero = _mm512_setzero_si512();
+            [_mm512_unpacklo_epi8(message, zero), _mm512_unpackhi_epi8(message, zero)]
         }
     }
 }

@@ -28,8 +28,8 @@ impl Place {
 ///
 /// The checks of a block row, and the bits of a block column, are dealt to vectors like cards: check `c` of a circulant of
 /// `v` vectors is lane `c / v` of vector `c mod v`. Then a shifted circulant maps whole vectors to whole vectors, with their
-/// lanes rotated. A vector of bits keeps its place, and its lanes the order in which the last block row left them, so that
-/// each block row rotates it once, by the difference of two shifts.
+/// lanes rotated. A vector of bits keeps its place, and its lanes either their order or that in which the last block row left
+/// them, so that each block row rotates it once, by the difference of two shifts.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) circulant_size: usize,
@@ -59,7 +59,7 @@ pub(super) struct Stage {
 }
 
 impl Layout {
-    pub(super) fn new(code: &QuasiCyclic, lanes: usize) -> Self {
+    pub(super) fn new(code: &QuasiCyclic, lanes: usize, in_order: bool) -> Self {
         let size = code.circulant_size();
         let vectors = size / lanes;
         let place = |column: usize, order: usize, shift: usize, vector: usize| {
@@ -68,7 +68,7 @@ impl Layout {
             let rotation = (vector + shift + size - order - before) / vectors % lanes;
             Place::new(column * vectors + slot, rotation)
         };
-        // Lanes of a block column are in the order of the block row which met it last: that is the shift it met it with.
+        // The order of lanes is the shift with which a block row met them.
         let row_places = |row: usize, orders: &[usize]| -> Vec<Place> {
             let blocks = code.row(row).iter();
             (0..vectors)
@@ -94,7 +94,7 @@ impl Layout {
             let mut places = Vec::new();
             for row in 0..code.rows() {
                 places.extend(row_places(row, orders));
-                for block in code.row(row) {
+                for block in code.row(row).iter().filter(|_| !in_order) {
                     orders[block.column as usize] = block.shift as usize;
                 }
                 if (row + 1) % stride == 0 || row + 1 == code.rows() {
