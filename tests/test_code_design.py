@@ -17,7 +17,7 @@ import pytest
 import softsense
 from conftest import Softsense
 from softsense import Code, CodeError, Interrupted, _core
-from softsense.code_design import MEASURED_AT, design_code, parity_of_rate
+from softsense.code_design import MEASURED_AT, design_code, parity_of_rate, steps
 from softsense.code_design.designing import _rank
 from softsense.code_design.steps import LiftTask
 
@@ -123,10 +123,64 @@ def test_flash_8_9_is_predicted() -> None:
         assert soft.rber(fer) / measured - 1 == pytest.approx(off, abs=1e-3), fer
 
 
+def test_no_level_fails_more_often_than_its_share() -> None:
+    """Is the target where the first level reaches its share, and is each level measured?"""
+    asked = SMALL | {"level": 3, "families": ["regular"], "profiles": 1, "seeds": 1, "measured": 1}
+    free, bound = design_code(**asked), design_code(**asked, shares={1: 0.01, 2: 0.4})
+    for profile in bound.profiles:
+        shape = (profile["circulant_size"], profile["rows"], profile["columns"])
+        runs = [(weight, count) for weight, count in profile["column_weights"]]
+        rbers = {
+            level: _core.Waterfall(shape, runs, level=level, iterations=15).rber(fer)
+            for level, fer in {1: 0.01, 2: 0.4, 3: 1e-4}.items()
+        }
+        assert profile["rber"] == min(rbers.values()) == rbers[profile["limiting_level"]]
+    assert [p["limiting_level"] for p in free.profiles] == [3]
+    assert [p["limiting_level"] for p in bound.profiles] == [1]
+    (best,) = bound.candidates
+    assert sorted({point["level"] for point in best["points"]}) == [1, 2, 3]
+    assert abs(best["measured_rber"] / best["rber"] - 1) < 0.06
+    assert best["rber"] < 0.7 * free.candidates[0]["rber"]
+    assert "shares 1:0.01 2:0.4" in bound.text
+
+
+def test_candidates_are_measured_with_the_decoder_that_is_asked_for(design: softsense.CodeDesign) -> None:
+    few = design_code(**SMALL | {"decoder": "rcq:3"})
+    assert [c["rber"] for c in few.candidates] == [c["rber"] for c in design.candidates]
+    for of_few, of_min_sum in zip(few.candidates, design.candidates, strict=True):
+        assert of_few["measured_rber"] < 0.99 * of_min_sum["measured_rber"]
+        assert of_few["mm2"] != of_min_sum["mm2"]
+
+
+def test_no_column_is_lighter_than_is_allowed() -> None:
+    found = design_code(**SMALL | {"lightest": 4, "measured": 0})
+    for row in found.profiles:
+        assert min(weight for weight, _ in row["column_weights"]) >= 4
+    # What the triangle of the parity part takes is left out.
+    for row in found.candidates:
+        assert sum(count for weight, count in row["column_weights"] if weight < 4) <= 2
+
+
+def test_a_matrix_with_a_floor_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first three matrices fail on their sets: is the fourth taken, and is nothing searched beyond it?"""
+    floors = iter([1e-3, 5e-5, 1e-2, 0.0])
+    searched: list[str] = []
+
+    def floor(work: Any, code: Code, *rest: Any) -> tuple[float, float]:
+        searched.append(code.to_qc())
+        return next(floors), 1.0
+
+    monkeypatch.setattr(steps, "predicted_floor", floor)
+    found = design_code(**SMALL | {"families": ["regular"], "profiles": 1, "seeds": 5, "measured": 0})
+    assert len(searched) == 4
+    assert found.code.to_qc() == Code.parse("last", searched[-1]).to_qc()
+    assert found.candidates[0]["floor"] == 0.0
+
+
 def test_the_order_of_candidates() -> None:
     """Measured before predicted, a floor below the target before one above it, then the higher raw bit error rate."""
 
-    def row(rber: float, measured: float | None = None, floor: float | None = None) -> dict[str, Any]:
+    def row(rber: float, measured: float | None = None, floor: float = 0.0) -> dict[str, Any]:
         return {"rber": rber, "measured_rber": measured, "floor": floor}
 
     right = [row(0.010, 0.009, 0.0), row(0.012, 0.008, 1e-12), row(0.011, 0.011, 1e-6), row(0.02), row(0.01)]
@@ -145,6 +199,11 @@ def test_what_is_impossible_is_one_error() -> None:
         ({"families": ["three_weights"], "heaviest": 4}, ["three_weights", "8 block rows"]),
         ({"fer": 1.0}, ["fer", "0.1"]),
         ({"level": 8}, ["level", "7"]),
+        ({"lightest": 6, "heaviest": 5}, ["columns of 6 to 5"]),
+        ({"shares": {2: 0.1}}, ["0.1 of level 2", "below 1"]),
+        ({"level": 3, "shares": {1: 0.9}}, ["0.9 of level 1", "0.5"]),
+        ({"decoder": "max-sum"}, ["max-sum"]),
+        ({"decoder": "bit-flipping", "level": 2}, ["bit-flipping", "level 2"]),
     ]:
         with pytest.raises(CodeError) as error:
             design_code(**SMALL | wrong)

@@ -130,8 +130,8 @@ class Campaign:
         assert self.traps is not None
         return FrameTask(self.code, json.dumps({**spec, "condition": condition}), self.traps.sets)
 
-    def floor(self, place: Place, waterfall: float, strata: Strata) -> Plan[Floor | None]:
-        """What the listed absorbing sets add at a place to the `waterfall` that strata of error weight say."""
+    def floor(self, place: Place, waterfall: float, strata: Strata | None = None) -> Plan[Floor | None]:
+        """What the listed absorbing sets add at a place to a `waterfall`, which strata of error weight say, if any."""
         error_rate = place.task.decision_error_rate
         if self.traps is None or not error_rate or self.goal.method == "direct":
             return None
@@ -139,7 +139,7 @@ class Campaign:
         if "hard" in channel or ("cells" in channel and place.level == 1):
             channel = {"hard": {"rber": error_rate}}
         # Errors are here wrong decisions, of which a soft level, where an LLR may be 0, has fewer than raw bit errors.
-        lowest = round(strata.lowest * error_rate / place.rber) if strata.measured else None
+        lowest = round(strata.lowest * error_rate / place.rber) if strata and strata.measured else None
         return (
             yield from measure_floor(
                 lambda condition: self.task(channel, condition),

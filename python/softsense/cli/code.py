@@ -369,6 +369,17 @@ def code_traps(
 @click.option("--rate", type=Real(0, 1), help="Code rate, such as 0.89, instead of parity bytes or bits.")
 @click.option("--fer", default=1e-10, type=Real(1e-15, 0.1), help="Frame error rate to aim at; default: 1e-10.")
 @click.option("--level", default=1, type=LEVELS, help="Read level; default: 1, hard decision.")
+@click.option(
+    "--shares",
+    metavar="LIST",
+    help="Share of reads that each shallower level may fail, such as 1:0.1,3:0.001; default: any.",
+)
+@click.option(
+    "--decoder",
+    default="min-sum",
+    metavar="NAME",
+    help="Decoder that candidates are measured with, as in `code bench`, such as rcq:4 for 4-bit messages.",
+)
 @click.option("--iterations", default=20, type=Whole(1, 1000), help="Most iterations of the decoder; default: 20.")
 @click.option(
     "--circulants",
@@ -376,6 +387,7 @@ def code_traps(
     help="Circulant sizes that the hardware allows, such as 256,512; default: the two largest that leave six "
     "block rows.",
 )
+@click.option("--lightest", default=3, type=Whole(3, 16), help="Least column weight; default: 3.")
 @click.option("--heaviest", default=8, type=Whole(3, 16), help="Largest column weight; default: 8.")
 @click.option(
     "--families",
@@ -406,6 +418,7 @@ def code_design_command(
     parity_bytes: int | None,
     parity_bits: int | None,
     rate: float | None,
+    shares: str | None,
     circulants: str | None,
     families: str,
     workers: int | None,
@@ -445,6 +458,7 @@ def code_design_command(
             found = softsense.design_code(
                 data,
                 parity,
+                shares=_shares(shares),
                 circulant_sizes=sizes,
                 families=chosen,
                 workers=executor or workers,
@@ -458,6 +472,18 @@ def code_design_command(
     click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else tables.code_design(found))
     if to and not as_json:
         click.echo(f"\nwrote {to}: softsense fer {to}")
+
+
+def _shares(text: str | None) -> dict[int, float]:
+    """Levels and shares, as in `1:0.1,3:0.001`."""
+    found: dict[int, float] = {}
+    for part in (text or "").split(",") if text else []:
+        level, _, share = part.partition(":")
+        try:
+            found[int(level)] = float(share)
+        except ValueError:
+            raise CodeError(f"--shares: found {part!r}, expected levels and shares, such as 1:0.1,3:0.001") from None
+    return found
 
 
 def _bits(option: str, in_bytes: int | None, in_bits: int | None) -> int:

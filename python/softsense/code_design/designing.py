@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from softsense import _core
 from softsense._core import Code, CodeError
 from softsense.base import Progress
-from softsense.code_design.steps import FEWEST_ROWS, Work, lifted, measure, profile_row, ranked, shapes_of
+from softsense.code_design.steps import FEWEST_ROWS, Reading, Work, lifted, measure, profile_row, ranked, shapes_of
 from softsense.executing import chosen_workers
 from softsense.files import replacing
 from softsense.formats import as_column_weights
@@ -34,12 +34,14 @@ class CodeDesign:
         limit: raw bit error rate at which the best possible codes of these lengths would have the target's frame error
             rate, by `softsense.codes.limit`.
         profiles: the best column weights of each family and shape, as predicted, ready for JSON: `circulant_size`,
-            `rows`, `columns`, `family`, `column_weights`, `threshold`, `rber` (predicted for the target).
+            `rows`, `columns`, `family`, `column_weights`, `threshold`, `rber` (predicted: no level fails more often
+            there than it may), `limiting_level` (which level is not allowed more).
         candidates: matrices, the best first, ready for JSON: the same fields, `seed`, `girth`, `six_cycles`,
             `eight_cycles`, absorbing `sets` by class, `floor_bound` (failures per codeword at `rber` if each set failed
-            whenever all of its bits are wrong), `mm2` and `cycles` of a decoder. Of the measured ones `points` (`rber`,
-            `fer`, 95 % interval `lo` to `hi`, `predicted`), `measured_rber` (the prediction moved to where it was
-            measured) and `floor` with `floor_at_most` (at `rber`); else None.
+            whenever all of its bits are wrong), `floor` and `floor_at_most` (failures per codeword at `rber` of frames
+            with wrong sets that were decoded: rate, and what their number cannot exclude), `mm2` and `cycles` of a
+            decoder. Of the measured ones `points` (`level`, `rber`, `fer`, 95 % interval `lo` to `hi`, `predicted`) and
+            `measured_rber` (the prediction moved to where it was measured); else None.
         code: the best.
         text: its `.qc` file.
 
@@ -101,8 +103,11 @@ def design_code(
     *,
     fer: float = 1e-10,
     level: int = 1,
+    shares: Mapping[int, float] | None = None,
+    decoder: str = "min-sum",
     iterations: int = 20,
     circulant_sizes: Sequence[int] | None = None,
+    lightest: int = 3,
     heaviest: int = 8,
     families: Sequence[str] = FAMILIES,
     profiles: int = 4,
@@ -115,7 +120,7 @@ def design_code(
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> CodeDesign:
-    """Design a quasi-cyclic LDPC code for the default decoder, `min-sum`.
+    """Design a quasi-cyclic LDPC code.
 
     The result is a function of the arguments: not of workers, nor of whether it was stopped and resumed.
 
@@ -124,9 +129,14 @@ def design_code(
         parity_bits: its parity bits.
         fer: frame error rate that is aimed at, 1e-15 to 0.1.
         level: read level, 1 (hard decision) to 7.
+        shares: of shallower levels, the share of reads that may fail and be read again more deeply, 1e-15 to 0.5, such
+            as `{1: 0.1, 3: 1e-3}`; default: any.
+        decoder: what candidates are measured with, as `Code.decoder` takes it, such as `rcq:4` for messages of four
+            bits. Predictions are those of `min-sum`.
         iterations: after how many the decoder gives up, 1 to 1,000.
         circulant_sizes: those that the hardware allows, powers of two; default: the two largest of 16 to 1,024 that
             leave six block rows or more, or the largest that fits.
+        lightest: the least column weight, 3 to 16. With 4 there are fewer small absorbing sets.
         heaviest: the largest column weight, 3 to 16.
         families: of `regular`, `two_weights` and `three_weights`.
         profiles: so many of the best column weights are lifted, at most one of each family and shape.
@@ -151,6 +161,7 @@ def design_code(
     within = {
         "fer": (fer, 1e-15, 0.1),
         "iterations": (iterations, 1, 1000),
+        "lightest": (lightest, 3, 16),
         "heaviest": (heaviest, 3, 16),
         "profiles": (profiles, 1, 100),
         "seeds": (seeds, 1, 1000),
@@ -163,21 +174,32 @@ def design_code(
     for name, (value, least, most) in within.items():
         if not least <= value <= most:
             raise CodeError(f"{name}: found {value}, expected {least:,} to {most:,}")
+    targets = {int(of): float(share) for of, share in (shares or {}).items()} | {level: fer}
+    for of, share in targets.items():
+        if of > level or not (of >= 1 and 1e-15 <= share <= 0.5):
+            expected = f"expected shares from 1e-15 to 0.5 of levels below {level}"
+            raise CodeError(f"shares: found {share:g} of level {of}, {expected}")
+    # Whether there is such a decoder at all is known before hours of work.
+    if Code.construct("any", 16, 4, [3] * 8).decoder(decoder, iterations).max_level < level:
+        raise CodeError(f"decoder: found {decoder}, which decodes hard decisions, for level {level}")
+    reading = Reading(targets, decoder, iterations)
     shapes = shapes_of(data_bits, parity_bits, circulant_sizes)
     workers = chosen_workers(workers)
     options = {name: value for name, (value, _, _) in within.items()}
     asked = {"data_bits": data_bits, "parity_bits": parity_bits, "families": list(families)}
-    asked |= {"circulant_sizes": [size for size, _, _ in shapes], **options}
+    asked |= {"circulant_sizes": [size for size, _, _ in shapes], "decoder": decoder, **options}
+    if shares:
+        asked["shares"] = [f"{of}:{share:g}" for of, share in sorted(targets.items()) if of < level]
     with opened_store(store) as kept:
         work = Work(kept, workers, progress)
-        best_of = ranked(work, shapes, families, heaviest, level, iterations, fer)
-        found = [c for profile in best_of[:profiles] if (c := lifted(work, profile, seed, seeds, most_bits))]
+        best_of = ranked(work, shapes, families, (lightest, heaviest), reading)
+        found = [c for profile in best_of[:profiles] if (c := lifted(work, profile, seed, seeds, most_bits, reading))]
         if not found:
             raise CodeError("column weights: found none that make a matrix, expected others, or smaller circulants")
         found.sort(key=lambda candidate: -candidate.profile.rber)
         if measured:
-            measure(work, found[:measured], level, iterations, fer, frames, seed)
-    rows = [candidate.row(iterations) for candidate in found]
+            measure(work, found[:measured], reading, frames, seed)
+    rows = [candidate.row(reading) for candidate in found]
     order = sorted(range(len(rows)), key=lambda i: _rank(rows[i], fer))
     best = found[order[0]]
     rows = [rows[i] for i in order]
@@ -188,9 +210,9 @@ def design_code(
 
 
 def _rank(row: dict[str, Any], fer: float) -> tuple[bool, bool, float]:
-    """Measured candidates whose floor is not above the target come first, then the higher raw bit error rate."""
+    """Measured ones come first, then those whose floor is not above the target, then the higher raw bit error rate."""
     measured = row["measured_rber"]
-    return measured is None, (row["floor"] or 0.0) > fer, -(measured or row["rber"])
+    return measured is None, row["floor"] > fer, -(measured or row["rber"])
 
 
 def _header(asked: dict[str, Any], row: dict[str, Any]) -> str:

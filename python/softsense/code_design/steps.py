@@ -29,7 +29,11 @@ FEWEST_ROWS = 6
 """Block rows that are left where no circulant sizes are asked for."""
 
 _USUAL_SHAPES = 2
-_SEARCHED = 2
+_FEWEST_SEARCHED = 2
+_MOST_SEARCHED = 4
+_FLOOR_FRAMES = 2**13
+"""What a floor may cost that only tells which of some matrices is taken."""
+_NEGLIGIBLE = 0.1
 _VERSION = 1
 
 Shape = tuple[int, int, int]
@@ -48,14 +52,46 @@ def shapes_of(data_bits: int, parity_bits: int, sizes: Sequence[int] | None) -> 
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How codewords are read and decoded, and how often that may fail.
+
+    Attributes:
+        targets: of each read level, the frame error rate that is allowed; the last is the one that is aimed at.
+        decoder: as `Code.decoder` takes it.
+        iterations: after how many it gives up.
+    """
+
+    targets: dict[int, float]
+    decoder: str
+    iterations: int
+
+    @property
+    def level(self) -> int:
+        """The deepest level."""
+        return max(self.targets)
+
+    @property
+    def fer(self) -> float:
+        """How often the deepest level may fail."""
+        return self.targets[self.level]
+
+
+@dataclass(frozen=True)
 class Profile:
-    """Column weights of a shape, and where they are predicted to fail as often as is allowed."""
+    """Column weights of a shape, and where they are predicted to fail as often as is allowed.
+
+    Attributes:
+        threshold: of the deepest level.
+        rber: the highest at which no level fails more often than it may.
+        limiting_level: the one that fails as often as it may there.
+    """
 
     shape: Shape
     family: str
     runs: Runs
     threshold: float
     rber: float
+    limiting_level: int
 
     @property
     def weights(self) -> list[int]:
@@ -86,8 +122,8 @@ def _digest(*parts: object) -> str:
 class PredictTask:
     """Predictions of column weights by density evolution, one a unit."""
 
-    def __init__(self, profiles: list[tuple[Shape, Runs]], level: int, iterations: int, fer: float) -> None:
-        self._of = (profiles, level, iterations, fer)
+    def __init__(self, profiles: list[tuple[Shape, Runs]], targets: list[tuple[int, float]], iterations: int) -> None:
+        self._of = (profiles, targets, iterations)
 
     def __reduce__(self) -> tuple[type[PredictTask], tuple[Any, ...]]:
         return PredictTask, self._of
@@ -98,12 +134,15 @@ class PredictTask:
         return _digest("predictions, layered", *self._of)
 
     def run(self, unit: int, stop: StopFlag | None = None) -> list[float] | None:
-        """Threshold, and predicted raw bit error rate for the target."""
-        profiles, level, iterations, fer = self._of
-        if stop is not None and stop.is_set:
-            return None
-        found = Waterfall(*profiles[unit], level=level, iterations=iterations)
-        return [found.threshold, found.rber(fer)]
+        """Threshold of the last level, and of each the predicted raw bit error rate for its target."""
+        profiles, targets, iterations = self._of
+        rbers = []
+        for level, fer in targets:
+            if stop is not None and stop.is_set:
+                return None
+            found = Waterfall(*profiles[unit], level=level, iterations=iterations)
+            rbers.append(found.rber(fer))
+        return [found.threshold, *rbers]
 
 
 class LiftTask:
@@ -134,16 +173,27 @@ class LiftTask:
 
 
 def ranked(
-    work: Work, shapes: list[Shape], families: Sequence[str], heaviest: int, level: int, iterations: int, fer: float
+    work: Work, shapes: list[Shape], families: Sequence[str], weights: tuple[int, int], reading: Reading
 ) -> list[Profile]:
-    """The best column weights of each family and shape, the best first."""
-    listed = [(s, family, runs) for s in shapes for family in families for runs in code_profiles(s, family, heaviest)]
+    """The best column weights of each family and shape, the best first; `weights` are the lightest and the heaviest."""
+    lightest, heaviest = weights
+    listed = [
+        (shape, family, runs)
+        for shape in shapes
+        for family in families
+        for runs in code_profiles(shape, family, heaviest)
+        if min(weight for weight, _ in runs) >= lightest
+    ]
     if not listed:
-        found = f"families: found {', '.join(families) or 'none'} with columns of up to {heaviest}"
+        found = f"families: found {', '.join(families) or 'none'} with columns of {lightest} to {heaviest}"
         raise CodeError(f"{found}, expected some that fit {shapes[0][1]} block rows")
-    task = PredictTask([(shape, runs) for shape, _, runs in listed], level, iterations, fer)
+    targets = sorted(reading.targets.items())
+    task = PredictTask([(shape, runs) for shape, _, runs in listed], targets, reading.iterations)
     told = work.units(task, len(listed), "density evolution")
-    profiles = [Profile(*of, *numbers) for of, numbers in zip(listed, told, strict=True)]
+    profiles = []
+    for of, (threshold, *rbers) in zip(listed, told, strict=True):
+        rber, limiting = min(zip(rbers, sorted(reading.targets), strict=True))
+        profiles.append(Profile(*of, threshold, rber, limiting))
     best: dict[tuple[Shape, str], Profile] = {}
     for profile in profiles:
         key = (profile.shape, profile.family)
@@ -164,21 +214,21 @@ class Candidate:
     cycles: dict[str, list[list[int]]]
     traps: Traps
     floor_bound: float
+    floor: float
+    floor_at_most: float
     points: list[dict[str, Any]] | None = None
     measured_rber: float | None = None
-    floor: float | None = None
-    floor_at_most: float | None = None
 
     @property
     def code(self) -> Code:
         """The matrix, compiled."""
         return self.traps.code
 
-    def row(self, iterations: int) -> dict[str, Any]:
+    def row(self, reading: Reading) -> dict[str, Any]:
         """Everything, ready for JSON."""
         from softsense import codes
 
-        decoder = codes.hardware(self.code, iterations=iterations)["decoder"]
+        decoder = codes.hardware(self.code, iterations=reading.iterations, **_widths(reading.decoder))["decoder"]
         count = {length: sum(number for _, number in self.cycles[length]) for length in ("6", "8")}
         return {
             **profile_row(self.profile),
@@ -223,27 +273,58 @@ def profile_row(profile: Profile) -> dict[str, Any]:
         "column_weights": [list(run) for run in profile.runs],
         "threshold": profile.threshold,
         "rber": profile.rber,
+        "limiting_level": profile.limiting_level,
     }
 
 
-def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int) -> Candidate | None:
+def _widths(decoder: str) -> dict[str, int]:
+    """What a decoder with tables says of its circuit."""
+    name, *bits = decoder.split(":")
+    return dict(zip(("message_bits", "posterior_bits"), map(int, bits), strict=False)) if name == "rcq" else {}
+
+
+def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, reading: Reading) -> Candidate | None:
     """The best matrix of some column weights; None if there is none.
 
-    The matrices with the fewest short cycles are searched for absorbing sets, and the one that is taken has those that
-    would fail least often at the target's raw bit error rate, were all of their bits wrong.
+    Matrices are searched for absorbing sets, those with the fewest short cycles first, until one has a floor that does
+    not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those whose floors do
+    not matter it has the sets that would fail least often, were all of their bits wrong.
     """
     name = as_column_weights(profile.runs)
     made = work.units(LiftTask(profile.shape, profile.weights, seed), seeds, f"matrices of {name}")
     fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
-    best: tuple[float, int, Candidate] | None = None
-    for cost, of, found in sorted(fair, key=lambda each: each[:2])[:_SEARCHED]:
+    best: tuple[tuple[float, float, float, int], Candidate] | None = None
+    matters = _NEGLIGIBLE * reading.fer
+    for searched, (cost, of, found) in enumerate(sorted(fair, key=lambda each: each[:2])[:_MOST_SEARCHED]):
+        if searched >= _FEWEST_SEARCHED and best and best[0][0] == matters:
+            break
         code = Code.parse(f"{name}, seed {of}", found["matrix"])
         traps = _traps(work, code, most_bits)
         bound = sum(float(c["sets"]) * profile.rber ** c["bits"] for c in traps.classes)
-        rank = (bound, cost, Candidate(profile, of, found["matrix"], found["girth"], found["cycles"], traps, bound))
-        if best is None or rank[:2] < best[:2]:
-            best = rank  # type: ignore[assignment]
-    return best[2] if best else None
+        floor, most = predicted_floor(work, code, traps, profile.rber, reading)
+        rank = (max(floor, matters), bound, cost, of)
+        if best is None or rank < best[0]:
+            fields = (of, found["matrix"], found["girth"], found["cycles"], traps, bound, floor, most)
+            best = rank, Candidate(profile, *fields)
+    return best[1] if best else None
+
+
+def predicted_floor(work: Work, code: Code, traps: Traps, rber: float, reading: Reading) -> tuple[float, float]:
+    """What listed sets add to the frame error rate of the deepest level, by a few thousand frames, and at most."""
+    from softsense.campaign.plans import Campaign
+    from softsense.runner import Runner
+    from softsense.sampling import Goal
+
+    goal = Goal(
+        relative_error=0.2, down_to=reading.fer, floor_frames=_FLOOR_FRAMES, floor_down_to=_NEGLIGIBLE * reading.fer
+    )
+    campaign = Campaign(code, reading.decoder, reading.iterations, 1, goal, work.store, traps)
+    place = campaign.gaussian(reading.level, rber, "mutual_information")
+    runner = Runner(work.store, work.workers, f"floor of {code.name}", work.progress)
+    (floor,) = runner.run([campaign.floor(place, reading.fer)])
+    if runner.interrupted or floor is None:
+        raise Interrupted(None)
+    return floor.rate, floor.at_most
 
 
 def _traps(work: Work, code: Code, most_bits: int) -> Traps:
@@ -274,46 +355,53 @@ def _cost(cycles: dict[str, list[list[int]]]) -> float:
     )
 
 
-def measure(
-    work: Work, candidates: list[Candidate], level: int, iterations: int, fer: float, frames: int, seed: int
-) -> None:
+def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: int, seed: int) -> None:
     """Measures candidates at the same raw bit error rates, and their floors where they shall reach the target."""
     from softsense.campaign import measure_fer
 
-    waterfalls = [_waterfall(candidate, level, iterations) for candidate in candidates]
-    places = [float(f"{waterfalls[0].rber(rate):.3g}") for rate in MEASURED_AT]
-    for candidate, predicted in zip(candidates, waterfalls, strict=True):
+    places = {}
+    for level in reading.targets:
+        best = _waterfall(candidates[0], level, reading.iterations)
+        places[level] = [float(f"{best.rber(rate):.3g}") for rate in MEASURED_AT]
+    for candidate in candidates:
         target = candidate.profile.rber
-        result = measure_fer(
-            candidate.code,
-            sorted({*places, target}),
-            levels=[level],
-            iterations=iterations,
-            relative_error=0.1,
-            down_to=fer,
-            frames=frames,
-            seed=seed,
-            traps=candidate.traps,
-            floor_frames=frames,
-            floor_down_to=fer,
-            workers=work.workers,
-            store=work.store,
-            progress=work.progress,
-        )
-        candidate.points, moved = [], []
-        for point in result.points:
-            if point["rber"] == target:
-                candidate.floor, candidate.floor_at_most = point["floor"], point["floor_at_most"]
-            if point["rber"] not in places:
-                continue
-            # A point of which a part was extrapolated is no measurement.
-            counts = point["complete"] and point["failures"] >= FEWEST_FAILURES and 0 < point["fer"] < 0.5
-            told = {key: point[key] for key in ("rber", "fer", "lo", "hi")}
-            candidate.points.append(told | {"predicted": predicted.fer(point["rber"])})
-            if counts:
-                moved.append(math.log(point["rber"] / predicted.rber(point["fer"])))
-        if moved:
-            candidate.measured_rber = target * math.exp(sum(moved) / len(moved))
+        candidate.points, reached = [], []
+        for level, fer in sorted(reading.targets.items()):
+            deepest = level == reading.level
+            predicted = _waterfall(candidate, level, reading.iterations)
+            result = measure_fer(
+                candidate.code,
+                sorted({*places[level], target} if deepest else places[level]),
+                levels=[level],
+                decoder=reading.decoder,
+                iterations=reading.iterations,
+                relative_error=0.1,
+                down_to=min(fer, *MEASURED_AT),
+                frames=frames,
+                seed=seed,
+                traps=candidate.traps if deepest else None,
+                floor_frames=frames,
+                floor_down_to=fer,
+                workers=work.workers,
+                store=work.store,
+                progress=work.progress,
+            )
+            moved = []
+            for point in result.points:
+                if point["rber"] == target and point["floor"] is not None:
+                    candidate.floor, candidate.floor_at_most = point["floor"], point["floor_at_most"]
+                if point["rber"] not in places[level]:
+                    continue
+                # A point of which a part was extrapolated is no measurement.
+                counts = point["complete"] and point["failures"] >= FEWEST_FAILURES and 0 < point["fer"] < 0.5
+                told = {key: point[key] for key in ("level", "rber", "fer", "lo", "hi")}
+                candidate.points.append(told | {"predicted": predicted.fer(point["rber"])})
+                if counts:
+                    moved.append(math.log(point["rber"] / predicted.rber(point["fer"])))
+            if moved:
+                reached.append(predicted.rber(fer) * math.exp(sum(moved) / len(moved)))
+        if len(reached) == len(reading.targets):
+            candidate.measured_rber = min(reached)
 
 
 def _waterfall(candidate: Candidate, level: int, iterations: int) -> Waterfall:

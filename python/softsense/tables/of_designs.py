@@ -19,11 +19,11 @@ def code_design(design: CodeDesign) -> str:
     data, parity = asked["data_bits"], asked["parity_bits"]
     rows = [
         ("asked", f"n = {data + parity:,}, k = {data:,}, rate {data / (data + parity):.4f}"),
-        ("decoder", f"min-sum, level {asked['level']}, at most {asked['iterations']} iterations"),
-        ("target", f"frame error rate {asked['fer']:g}"),
+        ("decoder", f"{asked['decoder']}, level {asked['level']}, at most {asked['iterations']} iterations"),
+        ("target", f"frame error rate {asked['fer']:g}" + _shares(asked.get("shares", []))),
         ("limit", f"RBER {design.limit:.5f}, of the best codes of these lengths, by the normal approximation"),
     ]
-    target = f"{asked['fer']:g}"
+    target = "the target" if "shares" in asked else f"{asked['fer']:g}"
     blocks = [describe(rows)]
     profiles = design.profiles
     columns = [
@@ -32,6 +32,7 @@ def code_design(design: CodeDesign) -> str:
         ("column\nweights", [as_column_weights(p["column_weights"]) for p in profiles]),
         ("\nthreshold", [f"{p['threshold']:.5f}" for p in profiles]),
         (f"predicted RBER\nat {target}", [f"{p['rber']:.5f}" for p in profiles]),
+        *([("limiting\nlevel", [str(p["limiting_level"]) for p in profiles])] if "shares" in asked else []),
     ]
     blocks.append("Best column weights of each family, by density evolution\n" + headed(columns))
     columns = [
@@ -53,6 +54,7 @@ def code_design(design: CodeDesign) -> str:
     if points:
         columns = [
             ("\n", [str(i) for i, _ in points]),
+            ("\nlevel", [str(p["level"]) for _, p in points]),
             ("\nRBER", [f"{p['rber']:g}" for _, p in points]),
             ("FER\npredicted", [as_rate(p["predicted"]) for _, p in points]),
             ("\nmeasured", [as_rate(p["fer"]) for _, p in points]),
@@ -61,6 +63,11 @@ def code_design(design: CodeDesign) -> str:
         ]
         blocks.append("Frame error rates of the measured candidates\n" + headed(columns))
     return "\n\n".join(blocks)
+
+
+def _shares(shares: list[str]) -> str:
+    told = (share.split(":") for share in shares)
+    return "".join(f", of level {level} {share}" for level, share in told)
 
 
 def _shape(row: dict[str, Any]) -> str:
