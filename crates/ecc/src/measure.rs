@@ -2,7 +2,7 @@
 //!
 //! For every frame random data is encoded, sent through the channel, decoded, and compared with the sent word. Only
 //! calls of the decoder are timed (and separately calls of the encoder), in batches of frames that were made before and
-//! fit the cache.
+//! fit the cache, or are as large as the decoder wants them.
 
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -214,6 +214,16 @@ impl From<Outcome> for Verdict {
     }
 }
 
+/// Frames to be decoded together, one behind the other.
+pub struct Batch<'a> {
+    /// Packed words: received before, unless there are LLRs, and decided after.
+    pub words: &'a mut [u8],
+    /// Integer LLRs, one a bit.
+    pub llrs: Option<&'a [i8]>,
+    /// What is said of each frame.
+    pub verdicts: &'a mut [Verdict],
+}
+
 /// A decoder as it is measured. It belongs to one thread.
 pub trait FrameDecoder: Send {
     /// Decodes hard decisions, packed, in place.
@@ -221,6 +231,30 @@ pub trait FrameDecoder: Send {
 
     /// Decodes integer LLRs, one a bit, into a packed word.
     fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict;
+
+    /// How many frames it wants at once; `None`: as many as fit the cache.
+    fn batch_frames(&self) -> Option<usize> {
+        None
+    }
+
+    /// Decodes the frames of a batch, at least one, or fewer if it is interrupted: how many, and how long that took.
+    fn decode_batch(&mut self, batch: Batch<'_>, interrupted: &AtomicBool) -> (usize, Duration) {
+        let Batch { words, llrs, verdicts } = batch;
+        let (frames, mut done) = (verdicts.len(), 0);
+        let start = Instant::now();
+        let words = words.chunks_exact_mut(words.len() / frames);
+        for (frame, (word, verdict)) in words.zip(verdicts).enumerate() {
+            if interrupted.load(Ordering::Relaxed) {
+                break;
+            }
+            *verdict = match llrs {
+                Some(llrs) => self.decode_soft(&llrs[frame * (llrs.len() / frames)..][..llrs.len() / frames], word),
+                None => self.decode_hard(word),
+            };
+            done += 1;
+        }
+        (done, start.elapsed())
+    }
 }
 
 /// Packs the signs of LLRs; an LLR of 0 is taken for a 0.
@@ -529,7 +563,7 @@ impl Measurement {
         let (codeword_bits, data_bits) = (self.code.codeword_bits(), self.code.data_bits());
         let noise = self.channel.noise(codeword_bits, self.code.rate(), self.seed)?;
         let decoders: Vec<_> = (0..self.threads).map(|_| decoder(noise.llr_step())).collect::<Result<_>>()?;
-        let batch = batch_frames(codeword_bits, noise.is_soft());
+        let batch = batch_frames(&*decoders[0], codeword_bits, noise.is_soft());
 
         let start = Instant::now();
         let mut total = BenchResult::new(data_bits, self.threads);
@@ -576,9 +610,9 @@ impl Measurement {
 }
 
 /// Frames that a batch holds.
-fn batch_frames(codeword_bits: usize, soft: bool) -> usize {
+fn batch_frames(decoder: &dyn FrameDecoder, codeword_bits: usize, soft: bool) -> usize {
     let frame_bytes = 3 * bits::bytes_for(codeword_bits) + if soft { codeword_bits } else { 0 };
-    (BATCH_BYTES / frame_bytes).clamp(1, LARGEST_BATCH)
+    decoder.batch_frames().unwrap_or((BATCH_BYTES / frame_bytes).clamp(1, LARGEST_BATCH))
 }
 
 /// Makes frames of a code, sends them through a channel, decodes them and counts what became of them. It belongs to one
@@ -591,31 +625,37 @@ pub struct FrameCounter<'a> {
     stream: Stream,
     /// Sets that frames are drawn by, how many bits of one are right, and fewer errors than how many count.
     listed: Option<(Arc<AbsorbingSets>, usize, usize)>,
-    frames: Vec<Frame>,
+    frames: Frames,
     /// The data of a wrong frame, as sent and as decided.
     sent: Vec<u8>,
     decided: Vec<u8>,
 }
 
-#[derive(Clone)]
-struct Frame {
+/// The frames of a batch, one behind the other.
+#[derive(Default)]
+struct Frames {
     data: Vec<u8>,
-    codeword: Vec<u8>,
+    codewords: Vec<u8>,
     /// Received, then decided.
-    word: Vec<u8>,
+    words: Vec<u8>,
     /// Received, if the channel is soft.
     llrs: Vec<i8>,
-    verdict: Verdict,
+    verdicts: Vec<Verdict>,
 }
 
 impl<'a> FrameCounter<'a> {
     /// A counter of frames whose data come from `seed` and whose errors from `noise`.
     pub fn new(code: &'a Code, decoder: Box<dyn FrameDecoder>, noise: Noise, seed: u64) -> Self {
-        let batch = batch_frames(code.codeword_bits(), noise.is_soft());
-        let (data, word) = (vec![0; bits::bytes_for(code.data_bits())], vec![0; bits::bytes_for(code.codeword_bits())]);
-        let llrs = vec![0; if noise.is_soft() { code.codeword_bits() } else { 0 }];
-        let verdict = Verdict { success: false, iterations: 0, syndrome_weight: 0 };
-        let frame = Frame { data: data.clone(), codeword: word.clone(), word, llrs, verdict };
+        let batch = batch_frames(&*decoder, code.codeword_bits(), noise.is_soft());
+        let data = vec![0; bits::bytes_for(code.data_bits())];
+        let words = vec![0; batch * bits::bytes_for(code.codeword_bits())];
+        let frames = Frames {
+            data: vec![0; batch * data.len()],
+            codewords: words.clone(),
+            words,
+            llrs: vec![0; if noise.is_soft() { batch * code.codeword_bits() } else { 0 }],
+            verdicts: vec![Verdict { success: false, iterations: 0, syndrome_weight: 0 }; batch],
+        };
         Self {
             code,
             encoder: code.encoder(),
@@ -623,7 +663,7 @@ impl<'a> FrameCounter<'a> {
             noise,
             stream: Stream::new(seed, Purpose::Data),
             listed: None,
-            frames: vec![frame; batch],
+            frames,
             sent: data.clone(),
             decided: data,
         }
@@ -667,7 +707,7 @@ impl<'a> FrameCounter<'a> {
     pub fn count(&mut self, first: u64, frames: u64, interrupted: &AtomicBool) -> BenchResult {
         let mut total = BenchResult::new(self.code.data_bits(), 1);
         while total.frames < frames && !interrupted.load(Ordering::Relaxed) {
-            let count = (frames - total.frames).min(self.frames.len() as u64) as usize;
+            let count = (frames - total.frames).min(self.frames.verdicts.len() as u64) as usize;
             total.add(&self.batch(first + total.frames, count, interrupted));
         }
         total
@@ -675,52 +715,51 @@ impl<'a> FrameCounter<'a> {
 
     /// Counts frames `first` to `first + count - 1`, or fewer if it is interrupted.
     fn batch(&mut self, first: u64, count: usize, interrupted: &AtomicBool) -> BenchResult {
-        let frames = &mut self.frames[..count];
-        for (frame, index) in frames.iter_mut().zip(first..) {
-            random_data(&self.stream, index, self.code.data_bits(), &mut frame.data);
+        // Taken out for the time in which each is looked at.
+        let mut frames = std::mem::take(&mut self.frames);
+        let (data_bytes, word_bytes) = (self.sent.len(), bits::bytes_for(self.code.codeword_bits()));
+        let soft = self.noise.is_soft();
+        let Frames { data, codewords, words, llrs, verdicts } = &mut frames;
+        let (data, verdicts) = (&mut data[..count * data_bytes], &mut verdicts[..count]);
+        let (codewords, words) = (&mut codewords[..count * word_bytes], &mut words[..count * word_bytes]);
+        let llrs = &mut llrs[..if soft { count * self.code.codeword_bits() } else { 0 }];
+
+        for (data, index) in data.chunks_exact_mut(data_bytes).zip(first..) {
+            random_data(&self.stream, index, self.code.data_bits(), data);
         }
         let mut result = BenchResult::new(self.code.data_bits(), 1);
         let start = Instant::now();
-        for frame in frames.iter_mut() {
-            self.encoder.encode(&frame.data, &mut frame.codeword);
+        for (data, codeword) in data.chunks_exact(data_bytes).zip(codewords.chunks_exact_mut(word_bytes)) {
+            self.encoder.encode(data, codeword);
         }
         result.encode_seconds = start.elapsed().as_secs_f64();
 
-        let soft = self.noise.is_soft();
-        for (frame, index) in frames.iter_mut().zip(first..) {
-            if soft {
-                self.noise.llrs(index, &frame.codeword, &mut frame.llrs);
-            } else {
-                frame.word.copy_from_slice(&frame.codeword);
-                self.noise.flip(index, &mut frame.word);
+        if soft {
+            let llrs = llrs.chunks_exact_mut(self.code.codeword_bits());
+            for ((llrs, codeword), index) in llrs.zip(codewords.chunks_exact(word_bytes)).zip(first..) {
+                self.noise.llrs(index, codeword, llrs);
+            }
+        } else {
+            words.copy_from_slice(codewords);
+            for (word, index) in words.chunks_exact_mut(word_bytes).zip(first..) {
+                self.noise.flip(index, word);
             }
         }
-        let mut done = 0;
-        let start = Instant::now();
-        for frame in frames.iter_mut() {
-            if interrupted.load(Ordering::Relaxed) {
-                break;
-            }
-            frame.verdict = if soft {
-                self.decoder.decode_soft(&frame.llrs, &mut frame.word)
-            } else {
-                self.decoder.decode_hard(&mut frame.word)
-            };
-            done += 1;
-        }
-        result.decode_seconds = start.elapsed().as_secs_f64();
+        let (done, time) =
+            self.decoder.decode_batch(Batch { words, llrs: soft.then_some(&*llrs), verdicts }, interrupted);
+        result.decode_seconds = time.as_secs_f64();
 
-        // Taken out for the time in which each is looked at.
-        let frames = std::mem::take(&mut self.frames);
-        for (frame, index) in frames[..done].iter().zip(first..) {
-            let Verdict { success, iterations, .. } = frame.verdict;
+        let decided = words.chunks_exact(word_bytes).zip(codewords.chunks_exact(word_bytes)).zip(verdicts);
+        for (frame, ((word, codeword), verdict)) in decided.take(done).enumerate() {
+            let Verdict { success, iterations, .. } = *verdict;
             let iterations = iterations as usize;
             if result.iterations.len() <= iterations {
                 result.iterations.resize(iterations + 1, 0);
             }
             result.iterations[iterations] += 1;
-            let wrong = frame.word != frame.codeword;
-            let fails = (wrong || !success) && self.counts(index, &frame.codeword, &frame.llrs);
+            let wrong = word != codeword;
+            let llrs = if soft { &llrs[frame * self.code.codeword_bits()..][..self.code.codeword_bits()] } else { &[] };
+            let fails = (wrong || !success) && self.counts(first + frame as u64, codeword, llrs);
             if fails && !success {
                 result.given_up.resize(result.iterations.len(), 0);
                 result.given_up[iterations] += 1;
@@ -729,8 +768,8 @@ impl<'a> FrameCounter<'a> {
             result.frame_errors += u64::from(fails);
             result.undetected += u64::from(fails && success);
             if wrong {
-                self.code.extract_data(&frame.codeword, &mut self.sent);
-                self.code.extract_data(&frame.word, &mut self.decided);
+                self.code.extract_data(codeword, &mut self.sent);
+                self.code.extract_data(word, &mut self.decided);
                 result.bit_errors += bits::distance(&self.sent, &self.decided) as u64;
             }
         }
