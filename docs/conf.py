@@ -44,6 +44,7 @@ NAVIGATION = {
         "frame-error-rates",
         "designing-a-code",
         "few-bit-decoders",
+        "accelerators",
         "length-and-levels",
         "fitting-a-drive",
         "fitted-drives",

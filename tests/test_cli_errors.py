@@ -57,6 +57,8 @@ FILES: dict[str, bytes] = {
     + b"\0" * 4024,
     "sets.toml": (Path(softsense.__file__).parent / "absorbing_sets" / "flash-8-9.toml").read_bytes(),
     "there.alist": Code.open("teaching-1/2").to_alist().encode(),
+    "decoder.py": b"class Mute:\n    pass\n",
+    "binary.py": b"\xff\xfe",
     "cells.toml": b"states = 3\n",
     "table.toml": b"levels = 3\n",
     **{
@@ -77,6 +79,17 @@ FILES: dict[str, bytes] = {
     "good-sweep.toml": b"config = 'mlc-25nm'\n[grid]\n'ftl.over_provisioning' = [0.1, 0.2]\n",
     "sweep-wings.toml": b"name = 'a'\nconfig = 'mlc-25nm'\n[grid]\n'geometry.wings' = [1, 2]\n",
 }
+
+CPU = "softsense.backends:Cpu"
+
+BACKENDS: Rows = [
+    (["decoder.py"], ["backend", "decoder.py", "FILE.py:CLASS"]),
+    (["nowhere.py:Decoder"], ["backend", "nowhere.py"]),
+    (["nowhere:Decoder"], ["backend", "nowhere"]),
+    (["decoder.py:Nobody"], ["backend", "Nobody", "decode"]),
+    (["decoder.py:Mute"], ["backend", "decoder.py:Mute", "decode"]),
+    (["binary.py:Decoder"], ["backend", "binary.py", "cannot be read"]),
+]
 
 CONFIGS: Rows = [
     ([], ["CONFIG"]),
@@ -329,6 +342,28 @@ ERRORS: dict[str, Rows] = {
         (["teaching-1/2", "--errors", "1", "--seconds", "nan"], ["seconds", "NaN"]),
         (["teaching-1/2", "--errors", "1", "--frames", "0"], ["--frames", "0"]),
         (["teaching-1/2", "--errors", "1", "--seed", "-1"], ["--seed", "-1"]),
+        *[(["flash-8/9", "--errors", "1", "--backend", *arguments], says) for arguments, says in BACKENDS],
+        (["flash-8/9", "--errors", "1", "--threads", "2", "--backend", CPU], ["threads", "2", "expected 1"]),
+        *[
+            ([code, "--errors", "1", "--frames", "1", "--backend", CPU, *decoder], says)
+            for code, decoder, says in [
+                ("bch-512B-t15", [], ["backend", "BCH", "base matrix"]),
+                ("teaching-1/2", [], ["backend", "circulant size 8", "multiple of 16"]),
+                ("there.alist", [], ["backend", "no base matrix"]),
+                ("flash-8/9", ["--decoder", "sum-product"], ["decoder", "sum-product", "min-sum-8bit", "integers"]),
+            ]
+        ],
+    ],
+    "code conform": [
+        ([], ["NAME"]),
+        *BACKENDS,
+        ([CPU, "--decoder", ","], ["--decoder", "min-sum"]),
+        ([CPU, "--decoder", "guess"], ["decoder", "guess", "min-sum"]),
+        ([CPU, "--decoder", "min-sum,bit-flipping"], ["decoder", "bit-flipping", "min-sum"]),
+        ([CPU, "--code", "nowhere.qc"], ["nowhere.qc"]),
+        ([CPU, "--code", "broken.qc"], ["broken.qc"]),
+        ([CPU, "--code", "bch-512B-t15"], ["backend", "BCH", "base matrix"]),
+        ([CPU, "--code", "flash-8/9", "--decoder", "min-sum-8bit:500"], ["500"]),
     ],
     "code design": [
         ([], ["--data-bytes", "neither"]),

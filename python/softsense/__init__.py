@@ -9,10 +9,11 @@ The main question, in three lines::
 
 `run` simulates one read policy, and `compare` several of them on the same codewords with the same random draws;
 `fairness` measures how much the tenants of one device slow one another down. `Code` is an LDPC or BCH code with its
-encoder and decoders, and `bench` measures it (see `softsense.codes`); `Cells` are flash cells at an age; `find_traps`
-finds the absorbing sets that make a code's error floor; `measure_fer` measures frame error rates down to 1e-15, whose
-counts a `Store` keeps; `design_code` designs an LDPC code; `build_table` makes decode tables. The Rust core checks
-configurations, traces and codes; a fault in them raises a `SoftsenseError` that names the place.
+encoder and decoders, and `bench` measures it (see `softsense.codes`); `conform` compares a decoder of your own with the
+one that ships (see `softsense.backends`); `Cells` are flash cells at an age; `find_traps` finds the absorbing sets that
+make a code's error floor; `measure_fer` measures frame error rates down to 1e-15, whose counts a `Store` keeps;
+`design_code` designs an LDPC code; `build_table` makes decode tables. The Rust core checks configurations, traces and
+codes; a fault in them raises a `SoftsenseError` that names the place.
 """
 
 from importlib import import_module
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from softsense.campaign import FerResult, measure_fer
     from softsense.code_design import CodeDesign, design_code
     from softsense.codes import bench
+    from softsense.conformance import Conformance, conform
     from softsense.decode_tables import BuiltTable, build_table
     from softsense.results import Comparison, RunResult
     from softsense.store import Store
@@ -63,6 +65,7 @@ __all__ = [
     "Comparison",
     "Config",
     "ConfigError",
+    "Conformance",
     "DecodeResult",
     "Decoder",
     "Fairness",
@@ -85,6 +88,7 @@ __all__ = [
     "compare",
     "config_schema",
     "configs",
+    "conform",
     "design_code",
     "fairness",
     "find_traps",
@@ -102,6 +106,7 @@ _HOMES = {
     "campaign": ("FerResult", "measure_fer"),
     "code_design": ("CodeDesign", "design_code"),
     "codes": ("bench",),
+    "conformance": ("Conformance", "conform"),
     "decode_tables": ("BuiltTable", "build_table"),
     "results": ("Comparison", "RunResult"),
     "run_timeline": ("RunTimeline",),

@@ -797,10 +797,15 @@ def measure_code(
     seed: int,
     progress: Callable[[float, int], None] | None = None,
     stop: StopFlag | None = None,
+    backend: tuple[Callable[[NDArray[Any]], tuple[float, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]], int]
+    | None = None,
 ) -> dict[str, Any]:
     """Measure error rate and speed; `softsense.bench` says of what and returns the same.
 
-    `stop` ends the measurement early: `interrupted` is then true in what is returned.
+    `stop` ends the measurement early: `interrupted` is then true in what is returned. `backend` decodes in place of the
+    decoder, on one thread: a callable, and how many frames it is given at once. It gets the words (uint8) or LLRs
+    (int8) of a batch and returns the seconds that decoding took, and C-contiguous arrays of the decided words (uint8),
+    `converged` (bool), `iterations` and `syndrome_weight` (uint32). What it raises is raised.
     """
 
 def capacity(raw_bit_error_rate: float, levels: int) -> float:

@@ -20,12 +20,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from softsense import _core
 from softsense._core import Code, CodeError, ConfigError, StopFlag
 from softsense.background import in_background
 from softsense.base import Interrupted
+
+if TYPE_CHECKING:
+    from softsense.backends import Backend
 
 FAILURE_TARGETS = (1e-15, 1e-10, 1e-6, 1e-2)
 """Failure probabilities for which `describe` gives the raw bit error rate that a BCH code corrects."""
@@ -49,6 +52,7 @@ def bench(
     seconds: float = 10.0,
     frames: int | None = None,
     seed: int = 1,
+    backend: str | type[Backend] | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> dict[str, Any]:
     """Measure error rate and speed of a code. Random data is encoded, sent through a channel, decoded and compared.
@@ -62,15 +66,20 @@ def bench(
         seconds: how long to measure; ignored if `frames` is given.
         frames: how many frames to measure; all counts then depend on the seed only.
         seed: seed of data and noise, 0 to 2^64 - 1.
+        backend: decodes in place of the CPU, on one thread: a class (`softsense.backends.Backend`), or its name, such
+            as `my_decoder.py:Decoder`. The frames are the same.
         progress: called about ten times a second with the fraction done and the frames so far.
 
     Returns `user_mbps` and `encode_mbps` (data rates of all threads in Mb/s, without the time of the channel),
     `frames`, `frame_errors`, `fer` and its exact 95 % interval `fer_lo` to `fer_hi`, `undetected` (number of wrong
     words that the decoder reported as decoded), `bit_error_rate` of the data after decoding, `mean_iterations`,
     `iteration_histogram`, and the arguments of the measurement. Values that do not apply, and rates of no frames, are
-    None.
+    None. `backend` is a dict of its `name`, the `sha256` of its file, `batch_frames` (frames that it was given at
+    once), `compared` (frames of the first batch, which the CPU decoded as well) and `differing` (in how many of these
+    the two differ).
 
-    Raises `CodeError` or `FileError`; `Interrupted`, with the result so far, on Ctrl-C.
+    Raises `CodeError` or `FileError`; `ConfigError` for a backend that cannot be found; whatever a backend raises;
+    `Interrupted`, with the result so far, on Ctrl-C.
 
     >>> result = bench("bch:m=10,t=5,k=512", "errors:5", frames=1000)
     >>> result["frames"], result["frame_errors"], result["fer"]
@@ -79,6 +88,13 @@ def bench(
     '0.0037'
     """
     opened = code if isinstance(code, Code) else Code.open(code)
+    own = None
+    if backend is not None:
+        from softsense.backends import Measured, open_backend
+
+        if threads != 1:
+            raise CodeError(f"threads: found {threads} for a backend, expected 1: it may use as many as it likes")
+        own = Measured(open_backend(backend), opened, decoder, iterations)
     stop = StopFlag()
     so_far: list[tuple[float, int]] = []
 
@@ -99,9 +115,11 @@ def bench(
             seed=seed,
             progress=lambda *told: so_far.append(told),
             stop=stop,
+            backend=(own.decode, own.batch_frames) if own else None,
         )
 
     result = in_background(measure, stop, watch)
+    result["backend"] = own.told() if own else None
     if result["interrupted"] or stop.is_set:
         raise Interrupted(result)
     return result

@@ -5,7 +5,8 @@ A configuration names a class, `my_policies.py:Ladder` (a file beside the config
 `ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. The arguments and answers of these
 classes are documented at `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`,
 `MissedEntry` and `Device`; docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have one of
-each.
+each. Decoders of your own (`softsense.backends`), which `code bench` and `code conform` take, are found in the same
+way.
 
 Opening such a configuration runs that file. Its text is part of the identity of a run, and is sent with the points of a
 sweep to the processes that simulate them; modules that it imports are not.
@@ -65,6 +66,7 @@ _METHODS = {
     "ftl.gc_pacing": "pace",
     "host.read_buffer.admission": "admit",
     "ftl.mapping.demand.admission": "admit",
+    "backend": "decode",
 }
 
 _NOTHING: Mapping[str, str] = types.MappingProxyType({})
@@ -182,7 +184,7 @@ def _executed(file: str, text: str) -> types.ModuleType:
         exec(compile(text, file, "exec"), vars(module))
     except BaseException as error:
         del sys.modules[module.__name__]
-        _mark(error, file)
+        mark_own(error, file)
         raise
     finally:
         with contextlib.suppress(ValueError):
@@ -203,11 +205,11 @@ def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
     try:
         return importlib.import_module(place), text
     except Exception as error:
-        _mark(error, place)
+        mark_own(error, place)
         raise
 
 
-def _mark(error: BaseException, name: str) -> None:
+def mark_own(error: BaseException, name: str) -> None:
     """Mark an error as one of the user's own code, so that it is not reported as a bug of softsense."""
     with contextlib.suppress(Exception):
         error.softsense_own = name  # type: ignore[attr-defined]

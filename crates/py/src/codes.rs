@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use numpy::prelude::*;
 use numpy::{
-    Element, IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
+    Element, IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
+    PyReadwriteArrayDyn, PyUntypedArray,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -24,7 +25,7 @@ use softsense_ecc::ldpc::{
     shannon_limit,
 };
 use softsense_ecc::measure::{
-    Algorithm, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
+    Algorithm, Batch, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
 };
 use softsense_link::{MAX_LEVEL, levels_of};
 
@@ -953,12 +954,84 @@ pub(crate) fn normal_approximation(codeword_bits: i128, data_bits: i128, level: 
     Ok(channel::normal_approximation(codeword_bits, data_bits, level, fer))
 }
 
+/// A decoder of the user's own, which is given whole batches: see `measure_code`.
+struct Backend {
+    decode: Py<PyAny>,
+    frames: usize,
+    stop: Arc<AtomicBool>,
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Backend {
+    fn answer(&self, py: Python<'_>, Batch { words, llrs, verdicts }: Batch<'_>) -> PyResult<Duration> {
+        let frames = verdicts.len();
+        let received = match llrs {
+            Some(llrs) => PyArray1::from_slice(py, llrs).reshape([frames, llrs.len() / frames])?.into_any(),
+            None => PyArray1::from_slice(py, words).reshape([frames, words.len() / frames])?.into_any(),
+        };
+        let (seconds, decided, converged, iterations, syndrome_weight): (
+            f64,
+            PyReadonlyArray2<'_, u8>,
+            PyReadonlyArray1<'_, bool>,
+            PyReadonlyArray1<'_, u32>,
+            PyReadonlyArray1<'_, u32>,
+        ) = self.decode.bind(py).call1((received,))?.extract()?;
+        words.copy_from_slice(decided.as_slice()?);
+        let said = converged.as_slice()?.iter().zip(iterations.as_slice()?).zip(syndrome_weight.as_slice()?);
+        for (verdict, ((&success, &iterations), &syndrome_weight)) in verdicts.iter_mut().zip(said) {
+            *verdict = Verdict { success, iterations, syndrome_weight };
+        }
+        Ok(Duration::from_secs_f64(seconds))
+    }
+}
+
+impl FrameDecoder for Backend {
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
+        let mut verdict = Verdict { success: false, iterations: 0, syndrome_weight: 0 };
+        let batch = Batch { words: word, llrs: None, verdicts: std::slice::from_mut(&mut verdict) };
+        self.decode_batch(batch, &AtomicBool::new(false));
+        verdict
+    }
+
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        let mut verdict = Verdict { success: false, iterations: 0, syndrome_weight: 0 };
+        let batch = Batch { words: decided, llrs: Some(llrs), verdicts: std::slice::from_mut(&mut verdict) };
+        self.decode_batch(batch, &AtomicBool::new(false));
+        verdict
+    }
+
+    fn batch_frames(&self) -> Option<usize> {
+        Some(self.frames)
+    }
+
+    fn decode_batch(&mut self, batch: Batch<'_>, interrupted: &AtomicBool) -> (usize, Duration) {
+        if interrupted.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed) {
+            return (0, Duration::ZERO);
+        }
+        let frames = batch.verdicts.len();
+        match Python::attach(|py| self.answer(py, batch)) {
+            Ok(time) => (frames, time),
+            Err(error) => {
+                *self.raised.lock().expect("no panic") = Some(error);
+                self.stop.store(true, Ordering::Relaxed);
+                (0, Duration::ZERO)
+            }
+        }
+    }
+}
+
 /// Measures error rate and speed; see `softsense.bench`, which checks what is asked for.
 ///
 /// `progress` is called about ten times a second with the fraction done and the frames so far. `stop` ends the
 /// measurement early: `interrupted` is then true in what is returned. Raises CodeError.
+///
+/// `backend` decodes in place of the decoder, on one thread: a callable, and how many frames it is given at once. It gets the words
+/// (uint8) or LLRs (int8) of a batch and returns the seconds that decoding took, and C-contiguous arrays of the decided words (uint8),
+/// `converged` (bool), `iterations` and `syndrome_weight` (uint32). What it raises is raised.
 #[pyfunction]
-#[pyo3(signature = (code, channel, *, decoder, iterations, threads, seconds, frames, seed, progress = None, stop = None))]
+#[pyo3(signature = (
+    code, channel, *, decoder, iterations, threads, seconds, frames, seed, progress = None, stop = None, backend = None
+))]
 #[allow(clippy::too_many_arguments, reason = "a keyword each")]
 pub(crate) fn measure_code<'py>(
     py: Python<'py>,
@@ -972,6 +1045,7 @@ pub(crate) fn measure_code<'py>(
     seed: i128,
     progress: Option<Py<PyAny>>,
     stop: Option<&StopFlag>,
+    backend: Option<(Py<PyAny>, i128)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let stop = stop.map_or_else(Arc::default, StopFlag::shared);
     let (iterations, threads) = (check_iterations(iterations)?, check_threads(threads)?);
@@ -1007,8 +1081,23 @@ pub(crate) fn measure_code<'py>(
             }
         }
     };
-    let result = crate::detached(py, || measurement.run(watch)).map_err(raise)?;
-    if let Some(error) = raised {
+    let failed: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let backend = backend
+        .map(|(decode, frames)| PyResult::Ok((decode, whole("batch_frames", frames, 1, 1 << 20)?)))
+        .transpose()?;
+    let result = crate::detached(py, || match &backend {
+        None => measurement.run(watch),
+        Some((decode, frames)) => measurement.run_with(
+            |_| {
+                let decode = Python::attach(|py| decode.clone_ref(py));
+                let (stop, raised) = (Arc::clone(&stop), Arc::clone(&failed));
+                Ok(Box::new(Backend { decode, frames: *frames, stop, raised }))
+            },
+            watch,
+        ),
+    });
+    let result = result.map_err(raise)?;
+    if let Some(error) = failed.lock().expect("no panic").take().or(raised) {
         return Err(error);
     }
     let interrupted = stop.load(Ordering::Relaxed);

@@ -201,6 +201,11 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
 @click.option("--seconds", type=float, help="How long to measure, in seconds; default: 10.")
 @click.option("--frames", type=Whole(1, 2**63 - 1), help="Number of frames to measure, instead of --seconds.")
 @click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of data and noise; default: 1.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    help="Decode the same frames with a decoder of your own, FILE.py:CLASS or MODULE:CLASS; see `code conform`.",
+)
 @redundant_checks_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option

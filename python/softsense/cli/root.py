@@ -8,6 +8,7 @@ import softsense
 from softsense.cli.code import code_group
 from softsense.cli.completing import SHELLS
 from softsense.cli.config import config_group
+from softsense.cli.conform import code_conform
 from softsense.cli.explain import explain_command
 from softsense.cli.fairness import fairness_command
 from softsense.cli.fer import fer
@@ -98,3 +99,4 @@ for _command in (
     scrub_command,
 ):
     cli.add_command(_command)
+code_group.add_command(code_conform)

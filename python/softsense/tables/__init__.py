@@ -16,7 +16,7 @@ from softsense.tables.of_cells import (
     retry_table,
     starting_reliability,
 )
-from softsense.tables.of_codes import bench, code, codes, configs, design, hardware, lifetime
+from softsense.tables.of_codes import bench, code, codes, configs, conformance, design, hardware, lifetime
 from softsense.tables.of_designs import code_design
 from softsense.tables.of_rates import (
     FAILURES,
@@ -52,6 +52,7 @@ __all__ = [
     "code_design",
     "codes",
     "configs",
+    "conformance",
     "decode_table",
     "decode_table_columns",
     "decode_table_rows",

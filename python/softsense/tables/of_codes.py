@@ -10,6 +10,7 @@ from softsense.formats import as_count, as_number, as_plain_share, as_rate, as_s
 from softsense.tables.layout import columns, listing, paneled
 
 if TYPE_CHECKING:
+    from softsense.conformance import Conformance
     from softsense.design import Designed
     from softsense.lifetime import Lifetime
 
@@ -131,11 +132,10 @@ def _bch(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def bench(result: dict[str, Any]) -> list[tuple[str, str]]:
     """What `softsense.bench` measured, as label and value rows."""
-    iterations = "" if result["iterations"] is None else f", at most {result['iterations']} iterations"
     rows = [
         ("code", f"{result['code']} (n = {result['codeword_bits']:,}, k = {result['data_bits']:,})"),
         ("channel", f"{result['channel']}, seed {result['seed']}"),
-        ("decoder", f"{result['decoder']}{iterations}, {result['instruction_set']}, threads: {result['threads']}"),
+        *_decoder(result),
         ("frames", f"{result['frames']:,} in {result['seconds']:.1f} s"),
         ("decoding", f"{as_number(result['user_mbps'], 1)} Mb/s of user data"),
         ("encoding", f"{as_number(result['encode_mbps'], 1)} Mb/s of user data"),
@@ -149,6 +149,47 @@ def bench(result: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if result["iterations"] is not None:
         rows.append(("iterations", f"{as_number(result['mean_iterations'], 2)} on average"))
+    return rows
+
+
+def _decoder(result: dict[str, Any]) -> list[tuple[str, str]]:
+    iterations = "" if result["iterations"] is None else f", at most {result['iterations']} iterations"
+    if (backend := result["backend"]) is None:
+        told = f"{result['decoder']}{iterations}, {result['instruction_set']}, threads: {result['threads']}"
+        return [("decoder", told)]
+    alike, compared = backend["compared"] - backend["differing"], backend["compared"]
+    return [
+        ("decoder", f"{result['decoder']}{iterations}"),
+        ("backend", f"{backend['name']}, given {as_count(backend['batch_frames'])} frames at once"),
+        ("", f"as the CPU in {alike:,} of {compared:,} frames that were compared"),
+    ]
+
+
+def conformance(found: Conformance) -> list[tuple[str, str]]:
+    """What `softsense.conform` found, as label and value rows."""
+    decoded = f"{found.cases:,} cases, {found.frames:,} frames, codes: {len(found.codes)}"
+    rows = [
+        ("backend", found.backend),
+        ("suite", f"version {found.version}: {decoded}"),
+        ("algorithms", ", ".join(found.algorithms)),
+        ("passed", f"{found.passed:,} of {found.cases:,} cases"),
+    ]
+    label = "refused"
+    for reason in dict.fromkeys((each["algorithm"], each["reason"]) for each in found.refused):
+        cases = sum(each["cases"] for each in found.refused if (each["algorithm"], each["reason"]) == reason)
+        rows.append((label, f"{cases:,} cases of {reason[0]}: {reason[1]}"))
+        label = ""
+    if found.differences:
+        first = found.differences[0]
+        rows.append(
+            ("differs", f"in {len(found.differences):,} cases, the first of them case {first.case}: {first.of}")
+        )
+        if first.frame is not None:
+            others = f", the first of {first.frames:,} that differ" if first.frames > 1 else ""
+            rows.append(("", f"frame {first.frame} ({first.label}){others}"))
+        rows.append(("", f"{first.field}: expected {first.expected}, found {first.found}"))
+    if found.conforms:
+        rows.append(("conforms", "bit for bit, in all of them"))
     return rows
 
 
