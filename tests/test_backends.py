@@ -17,7 +17,7 @@ import softsense
 from conftest import ROOT, Softsense
 from softsense import Code, CodeError, ConfigError, Conformance, conform
 from softsense.backends import Backend, Cpu, Decoded
-from softsense.conformance import Case, cases, suite_codes
+from softsense.conformance import SHIPPED, Case, cases, suite_codes
 
 EXAMPLE = ROOT / "examples/numpy_decoder.py"
 TEXT = EXAMPLE.read_text()
@@ -33,6 +33,11 @@ def on(backend: type[Any], *names: str, algorithms: tuple[str, ...] = ("min-sum"
 # The suite and who passes it.
 
 
+def test_the_example_conforms_on_short_codes() -> None:
+    assert conform(NAME, codes=[code for name, code in CODES.items() if name not in SHIPPED]).conforms
+
+
+@pytest.mark.law
 def test_the_example_conforms() -> None:
     found = conform(NAME)
     assert found.conforms

@@ -30,7 +30,13 @@ from test_cli import assert_bad_input
 Words = NDArray[np.uint8]
 
 FLASH = [f"flash-{rate}" for rate in ("8/9", "64/73", "64/71", "32/35", "64/69")]
-LDPC = ["teaching-1/2", *FLASH, *(f"adaptive-{rate}" for rate in ("5/6", "3/4", "2/3", "1/2", "1/3", "1/4"))]
+IRREGULAR = [f"irregular-{rate}" for rate in ("4/5", "16/19", "8/9", "32/35", "16/17")]
+LDPC = [
+    "teaching-1/2",
+    *FLASH,
+    *IRREGULAR,
+    *(f"adaptive-{rate}" for rate in ("5/6", "3/4", "2/3", "1/2", "1/3", "1/4")),
+]
 BCH = {
     "bch-512B-t15": (4291, 4096),
     "bch-1KB-t31": (8626, 8192),

@@ -428,8 +428,9 @@ def test_shipped_sets_load_and_are_absorbing(name: str) -> None:
     code = Code.open(name)
     found = shipped_traps(code)
     assert found is not None
-    # Of two codes a search up to eight, or seven, bits found nothing.
-    assert bool(found.list) == (name not in ("flash-64/73", "flash-64/71"))
+    # Of these a search up to five to eight bits found nothing.
+    without = ("flash-64/73", "flash-64/71", "irregular-4/5", "irregular-32/35", "irregular-16/17")
+    assert bool(found.list) == (name not in without)
     assert found.most_bits >= 5
     some = found.list[:: max(1, len(found.list) // 50)]
     graph = Graph(code)

@@ -64,13 +64,18 @@ const fn bch(name: &'static str, [field_bits, correctable, data_bits]: [usize; 3
 }
 
 /// LDPC codes are called after their use and rate; BCH codes after their bytes of data and how many errors they correct.
-static SHIPPED: [Entry; 18] = [
+static SHIPPED: [Entry; 23] = [
     ldpc!("teaching-1/2", "teaching-1-2.qc", "LDPC, 6 B of data, (3,6)-regular: small enough to print"),
     ldpc!("flash-8/9", "flash-8-9.qc", "LDPC, 4 KB of data and 12.5 % parity, column weight 4: the default"),
     ldpc!("flash-64/73", "flash-64-73.qc", "LDPC, 4 KB of data and 14.1 % parity, column weight 4"),
     ldpc!("flash-64/71", "flash-64-71.qc", "LDPC, 4 KB of data and 10.9 % parity, column weight 4"),
     ldpc!("flash-32/35", "flash-32-35.qc", "LDPC, 4 KB of data and 9.4 % parity, column weight 4"),
     ldpc!("flash-64/69", "flash-64-69.qc", "LDPC, 4 KB of data and 7.8 % parity, column weight 4"),
+    ldpc!("irregular-4/5", "irregular-4-5.qc", "LDPC, 4 KB of data and 25 % parity, column weights 8 and 3"),
+    ldpc!("irregular-16/19", "irregular-16-19.qc", "LDPC, 4 KB of data and 18.8 % parity, column weights 8 and 3"),
+    ldpc!("irregular-8/9", "irregular-8-9.qc", "LDPC, 4 KB of data and 12.5 % parity, column weights 8 and 3"),
+    ldpc!("irregular-32/35", "irregular-32-35.qc", "LDPC, 4 KB of data and 9.4 % parity, column weights 8 and 4"),
+    ldpc!("irregular-16/17", "irregular-16-17.qc", "LDPC, 4 KB of data and 6.3 % parity, column weights 8 and 4"),
     ldpc!("adaptive-5/6", "adaptive-5-6.qc", "LDPC, 13 blocks of 512 B in 8 KB, irregular"),
     ldpc!("adaptive-3/4", "adaptive-3-4.qc", "LDPC, 12 blocks of 512 B in 8 KB, irregular"),
     ldpc!("adaptive-2/3", "adaptive-2-3.qc", "LDPC, 10 blocks of 512 B in 8 KB, irregular"),

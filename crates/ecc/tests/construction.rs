@@ -46,6 +46,16 @@ const FLASH_32_35: &[&str] =
     &[TWENTY_ITERATIONS, "6.4e-4 at 0.0052 (4.86 iterations on average), 3.3e-3 at 0.0054 (64, 130 failures)"];
 const FLASH_64_69: &[&str] =
     &[TWENTY_ITERATIONS, "1.2e-3 at 0.0041 (4.69 iterations on average), 6.0e-3 at 0.0043 (122, 240 failures)"];
+const FOUR_FIFTHS: &[&str] =
+    &[TWENTY_ITERATIONS, "4.0e-4 at 0.0203 (8.66 iterations on average), 7.7e-3 at 0.021 (40, 154 failures)"];
+const SIXTEEN_NINETEENTHS: &[&str] =
+    &[TWENTY_ITERATIONS, "3.7e-4 at 0.0144 (7.99 iterations on average), 6.1e-3 at 0.015 (37, 121 failures)"];
+const EIGHT_NINTHS: &[&str] =
+    &[TWENTY_ITERATIONS, "5.6e-4 at 0.0088 (6.29 iterations on average), 6.2e-3 at 0.0092 (56, 124 failures)"];
+const THIRTY_TWO_THIRTY_FIFTHS: &[&str] =
+    &[TWENTY_ITERATIONS, "6.1e-4 at 0.0056 (4.70 iterations on average), 4.6e-3 at 0.0059 (61, 92 failures)"];
+const SIXTEEN_SEVENTEENTHS: &[&str] =
+    &[TWENTY_ITERATIONS, "9.4e-4 at 0.0033 (4.25 iterations on average), 1.1e-2 at 0.0036 (94, 224 failures)"];
 const TEN_ITERATIONS: &str = "Measured: frame error rate of the fast min-sum decoder, at most 10 iterations, by \
                               `softsense code bench --channel bsc:P --iterations 10`:";
 const FIVE_SIXTHS: &[&str] =
@@ -69,6 +79,11 @@ fn recipes() -> Vec<Recipe> {
         recipe("flash-64/71", 512, 7, &[(4, 71)], 1, 0.6875, FLASH_64_71),
         recipe("flash-32/35", 512, 6, &[(4, 68), (3, 2)], 4, 0.6875, FLASH_32_35),
         recipe("flash-64/69", 512, 5, &[(4, 69)], 2, 0.6875, FLASH_64_69),
+        recipe("irregular-4/5", 256, 32, &[(8, 40), (3, 120)], 6, 0.6875, FOUR_FIFTHS),
+        recipe("irregular-16/19", 256, 24, &[(8, 38), (3, 114)], 3, 0.6875, SIXTEEN_NINETEENTHS),
+        recipe("irregular-8/9", 256, 16, &[(8, 54), (3, 90)], 2, 0.6875, EIGHT_NINTHS),
+        recipe("irregular-32/35", 256, 12, &[(8, 35), (4, 105)], 5, 0.6875, THIRTY_TWO_THIRTY_FIFTHS),
+        recipe("irregular-16/17", 256, 8, &[(8, 34), (4, 102)], 2, 0.6875, SIXTEEN_SEVENTEENTHS),
         recipe("teaching-1/2", 8, 6, &[(3, 12)], 5, 0.75, &[]),
         recipe("adaptive-5/6", 512, 24, &[(12, 16), (7, 16), (5, 8), (4, 16), (3, 72)], 1, 0.6875, FIVE_SIXTHS),
         recipe("adaptive-3/4", 512, 32, &[(10, 16), (4, 40), (3, 72)], 1, 0.6875, THREE_QUARTERS),

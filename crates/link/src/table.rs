@@ -20,13 +20,18 @@ macro_rules! shipped {
 
 /// Tables that ship with softsense, by name: of each LDPC code but the one to learn from, after the code, and the one that
 /// LaLDPC's thresholds make. Those of BCH codes are computed.
-const SHIPPED: [(&str, &str); 13] = shipped![
+const SHIPPED: [(&str, &str); 18] = shipped![
     "flash-8-9",
     "flash-8-9-nested",
     "flash-64-73",
     "flash-64-71",
     "flash-32-35",
     "flash-64-69",
+    "irregular-4-5",
+    "irregular-16-19",
+    "irregular-8-9",
+    "irregular-32-35",
+    "irregular-16-17",
     "adaptive-5-6",
     "adaptive-3-4",
     "adaptive-2-3",
