@@ -29,6 +29,7 @@ NAVIGATION = {
         "explain",
         "one-page-from-program-to-decode",
         "tutorials/your-own-code",
+        "tutorials/from-a-spare-area-to-a-code",
         "tutorials/your-own-read-policy",
         "tutorials/your-own-collection-and-caches",
         "tutorials/your-own-policy-in-rust",
