@@ -34,7 +34,9 @@ def on(backend: type[Any], *names: str, algorithms: tuple[str, ...] = ("min-sum"
 
 
 def test_the_example_conforms_on_short_codes() -> None:
-    assert conform(NAME, codes=[code for name, code in CODES.items() if name not in SHIPPED]).conforms
+    short = [code for name, code in CODES.items() if name not in SHIPPED]
+    # One of them has columns too heavy for eight bits.
+    assert conform(NAME, codes=short, algorithms=("min-sum", "min-sum-16bit")).conforms
 
 
 @pytest.mark.law

@@ -17,7 +17,7 @@ import pytest
 import softsense
 from conftest import Softsense
 from softsense import Code, CodeError, Interrupted, _core
-from softsense.code_design import MEASURED_AT, design_code, parity_of_rate, steps
+from softsense.code_design import MEASURED_AT, design_code, parity_of_rate, parse_shares, steps
 from softsense.code_design.designing import _rank
 from softsense.code_design.steps import LiftTask
 
@@ -199,7 +199,7 @@ def test_what_is_impossible_is_one_error() -> None:
         ({"families": ["three_weights"], "heaviest": 4}, ["three_weights", "8 block rows"]),
         ({"fer": 1.0}, ["fer", "0.1"]),
         ({"level": 8}, ["level", "7"]),
-        ({"lightest": 6, "heaviest": 5}, ["columns of 6 to 5"]),
+        ({"lightest": 6, "heaviest": 5}, ["columns of 6 up to 5"]),
         ({"shares": {2: 0.1}}, ["0.1 of level 2", "below 1"]),
         ({"level": 3, "shares": {1: 0.9}}, ["0.9 of level 1", "0.5"]),
         ({"decoder": "max-sum"}, ["max-sum"]),
@@ -209,6 +209,13 @@ def test_what_is_impossible_is_one_error() -> None:
             design_code(**SMALL | wrong)
         assert all(word in str(error.value) for word in says), str(error.value)
         assert "\n" not in str(error.value)
+
+
+def test_bad_shares_are_one_error() -> None:
+    assert parse_shares("") == {}
+    for text in ("1", "1:", "x:0.1", "1:0.1,,", "1;0.1"):
+        with pytest.raises(CodeError, match="shares: found"):
+            parse_shares(text)
 
 
 def test_rates_become_parity() -> None:

@@ -440,7 +440,7 @@ def code_design_command(
     small absorbing sets are searched for in them, and the best few are measured. --out writes the best one.
     """
     from softsense import tables
-    from softsense.code_design import parity_of_rate
+    from softsense.code_design import parity_of_rate, parse_shares
 
     if to:
         check_suffix(to, ".qc")
@@ -463,7 +463,7 @@ def code_design_command(
             found = softsense.design_code(
                 data,
                 parity,
-                shares=_shares(shares),
+                shares=parse_shares(shares or ""),
                 circulant_sizes=sizes,
                 families=chosen,
                 workers=executor or workers,
@@ -477,18 +477,6 @@ def code_design_command(
     click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else tables.code_design(found))
     if to and not as_json:
         click.echo(f"\nwrote {to}: softsense fer {to}")
-
-
-def _shares(text: str | None) -> dict[int, float]:
-    """Levels and shares, as in `1:0.1,3:0.001`."""
-    found: dict[int, float] = {}
-    for part in (text or "").split(",") if text else []:
-        level, _, share = part.partition(":")
-        try:
-            found[int(level)] = float(share)
-        except ValueError:
-            raise CodeError(f"--shares: found {part!r}, expected levels and shares, such as 1:0.1,3:0.001") from None
-    return found
 
 
 def _bits(option: str, in_bytes: int | None, in_bits: int | None) -> int:

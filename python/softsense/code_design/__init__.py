@@ -10,7 +10,7 @@ Column weights are ranked by density evolution, the best are lifted with several
 searched for in the matrices, and the best few are measured. `_core.Waterfall` predicts (docs/model/ldpc-codes.md).
 """
 
-from softsense.code_design.designing import FAMILIES, CodeDesign, design_code, parity_of_rate
+from softsense.code_design.designing import FAMILIES, CodeDesign, design_code, parity_of_rate, parse_shares
 from softsense.code_design.steps import MEASURED_AT
 
-__all__ = ["FAMILIES", "MEASURED_AT", "CodeDesign", "design_code", "parity_of_rate"]
+__all__ = ["FAMILIES", "MEASURED_AT", "CodeDesign", "design_code", "parity_of_rate", "parse_shares"]

@@ -97,6 +97,22 @@ def parity_of_rate(data_bits: int, rate: float) -> int:
     raise CodeError(f"rate: found {rate} for {data_bits} data bits, expected a multiple of 16 bits and more parity")
 
 
+def parse_shares(text: str) -> dict[int, float]:
+    """Read levels and the shares of reads that they may fail, as in `1:0.1,3:0.001`.
+
+    >>> parse_shares("1:0.1,3:0.001")
+    {1: 0.1, 3: 0.001}
+    """
+    found: dict[int, float] = {}
+    for part in text.split(",") if text else []:
+        level, _, share = part.partition(":")
+        try:
+            found[int(level)] = float(share)
+        except ValueError:
+            raise CodeError(f"shares: found {part!r}, expected levels and shares, such as 1:0.1,3:0.001") from None
+    return found
+
+
 def design_code(
     data_bits: int,
     parity_bits: int,

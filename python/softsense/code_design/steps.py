@@ -185,7 +185,7 @@ def ranked(
         if min(weight for weight, _ in runs) >= lightest
     ]
     if not listed:
-        found = f"families: found {', '.join(families) or 'none'} with columns of {lightest} to {heaviest}"
+        found = f"families: found {', '.join(families) or 'none'} with columns of {lightest} up to {heaviest}"
         raise CodeError(f"{found}, expected some that fit {shapes[0][1]} block rows")
     targets = sorted(reading.targets.items())
     task = PredictTask([(shape, runs) for shape, _, runs in listed], targets, reading.iterations)
