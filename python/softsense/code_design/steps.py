@@ -192,7 +192,7 @@ def ranked(
     told = work.units(task, len(listed), "density evolution")
     profiles = []
     for of, (threshold, *rbers) in zip(listed, told, strict=True):
-        rber, limiting = min(zip(rbers, sorted(reading.targets), strict=True))
+        rber, limiting = min((rber, level) for rber, (level, _) in zip(rbers, targets, strict=True))
         profiles.append(Profile(*of, threshold, rber, limiting))
     best: dict[tuple[Shape, str], Profile] = {}
     for profile in profiles:
@@ -359,16 +359,17 @@ def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: i
     """Measures candidates at the same raw bit error rates, and their floors where they shall reach the target."""
     from softsense.campaign import measure_fer
 
-    places = {}
-    for level in reading.targets:
-        best = _waterfall(candidates[0], level, reading.iterations)
-        places[level] = [float(f"{best.rber(rate):.3g}") for rate in MEASURED_AT]
-    for candidate in candidates:
+    waterfalls = [
+        {level: _waterfall(candidate, level, reading.iterations) for level in reading.targets}
+        for candidate in candidates
+    ]
+    places = {level: [float(f"{best.rber(rate):.3g}") for rate in MEASURED_AT] for level, best in waterfalls[0].items()}
+    for candidate, predictions in zip(candidates, waterfalls, strict=True):
         target = candidate.profile.rber
         candidate.points, reached = [], []
         for level, fer in sorted(reading.targets.items()):
             deepest = level == reading.level
-            predicted = _waterfall(candidate, level, reading.iterations)
+            predicted = predictions[level]
             result = measure_fer(
                 candidate.code,
                 sorted({*places[level], target} if deepest else places[level]),
