@@ -301,7 +301,7 @@ def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, 
         code = Code.parse(f"{name}, seed {of}", found["matrix"])
         traps = _traps(work, code, most_bits)
         bound = sum(float(c["sets"]) * profile.rber ** c["bits"] for c in traps.classes)
-        floor, most = predicted_floor(work, code, traps, profile.rber, reading)
+        floor, most = predicted_floor(work, code, traps, profile.rber, reading, seed)
         rank = (max(floor, matters), bound, cost, of)
         if best is None or rank < best[0]:
             fields = (of, found["matrix"], found["girth"], found["cycles"], traps, bound, floor, most)
@@ -309,7 +309,9 @@ def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, 
     return best[1] if best else None
 
 
-def predicted_floor(work: Work, code: Code, traps: Traps, rber: float, reading: Reading) -> tuple[float, float]:
+def predicted_floor(
+    work: Work, code: Code, traps: Traps, rber: float, reading: Reading, seed: int
+) -> tuple[float, float]:
     """What listed sets add to the frame error rate of the deepest level, by a few thousand frames, and at most."""
     from softsense.campaign.plans import Campaign
     from softsense.runner import Runner
@@ -318,7 +320,7 @@ def predicted_floor(work: Work, code: Code, traps: Traps, rber: float, reading: 
     goal = Goal(
         relative_error=0.2, down_to=reading.fer, floor_frames=_FLOOR_FRAMES, floor_down_to=_NEGLIGIBLE * reading.fer
     )
-    campaign = Campaign(code, reading.decoder, reading.iterations, 1, goal, work.store, traps)
+    campaign = Campaign(code, reading.decoder, reading.iterations, seed, goal, work.store, traps)
     place = campaign.gaussian(reading.level, rber, "mutual_information")
     runner = Runner(work.store, work.workers, f"floor of {code.name}", work.progress)
     (floor,) = runner.run([campaign.floor(place, reading.fer)])

@@ -14,6 +14,8 @@ _FREEDOM = 4.0
 _WALKERS, _BURN_IN, _STEPS, _THIN = 32, 300, 500, 10
 _MOST_POINTS = 300
 _LEAST_SHARE = 1e-9
+# Standard deviations of the prior at which it is cut off.
+_FARTHEST = 6.0
 # Variance of the median of n normal values, for large n: pi / 2 of that of their mean.
 _MEDIAN_VARIANCE = np.pi / 2
 
@@ -56,7 +58,7 @@ class Growth:
             law += departures.drawn(random)[:, at] + single
         else:
             law += departures.mean[:, at]
-        return np.asarray(np.exp(law))
+        return np.asarray(np.exp(np.minimum(law, 0.0)))
 
     def interval(self, rounds: NDArray[np.float64] | float, scattered: bool = True) -> NDArray[np.float64]:
         """Median and 95 % interval of a round's share: (3, rounds)."""
@@ -111,8 +113,12 @@ def fit(bound_us: float, rounds: NDArray[np.float64], shares: NDArray[np.float64
     width = np.array([2.0, 1.5, 0.65, 1.0, 1.0, 1.0])
 
     def log_posterior(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-        prior: NDArray[np.float64] = -0.5 * np.sum(((samples - centre) / width) ** 2, axis=1)
-        return prior + log_likelihood(samples, points)
+        away = (samples - centre) / width
+        density: NDArray[np.float64] = -0.5 * np.sum(away**2, axis=1)
+        inside = np.all(np.abs(away) < _FARTHEST, axis=1)
+        density[inside] += log_likelihood(samples[inside], points)
+        density[~inside] = -np.inf
+        return density
 
     random = np.random.default_rng([seed, 20])
     begin = centre + 0.1 * width * random.standard_normal((_WALKERS, len(centre)))
