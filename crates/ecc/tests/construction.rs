@@ -2,6 +2,7 @@
 //! cycles, ranks and thresholds right?
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use softsense_base::{Purpose, Stream, normal_cdf};
 use softsense_ecc::channel::best_thresholds;
@@ -143,19 +144,36 @@ fn shipped_text(recipe: &Recipe, code: &QuasiCyclic) -> String {
 }
 
 /// Byte for byte. With SOFTSENSE_WRITE_CODES set, the files are written instead.
+fn check_or_write(recipe: &Recipe) {
+    let code = recipe.construction.build().unwrap();
+    let text = shipped_text(recipe, &code);
+    if std::env::var_os("SOFTSENSE_WRITE_CODES").is_some() {
+        std::fs::write(recipe.file(), text).unwrap();
+        return;
+    }
+    assert!(text == recipe.text(), "{} differs from its recipe", recipe.name);
+    assert_eq!(QuasiCyclic::parse(recipe.name, &recipe.text()).unwrap(), code);
+    assert_eq!(ShortCycles::of(&code).count(4), 0);
+}
+
+/// On all cores, as this takes longer than all other tests of this file together. The last recipes are the longest, so
+/// they are first.
 #[test]
 fn shipped_codes_are_what_their_recipes_make() {
-    for recipe in recipes() {
-        let code = recipe.construction.build().unwrap();
-        let text = shipped_text(&recipe, &code);
-        if std::env::var_os("SOFTSENSE_WRITE_CODES").is_some() {
-            std::fs::write(recipe.file(), text).unwrap();
-            continue;
+    let recipes = recipes();
+    let left = AtomicUsize::new(recipes.len());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Ok(before) =
+                    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                {
+                    check_or_write(&recipes[before - 1]);
+                }
+            });
         }
-        assert!(text == recipe.text(), "{} differs from its recipe", recipe.name);
-        assert_eq!(QuasiCyclic::parse(recipe.name, &recipe.text()).unwrap(), code);
-        assert_eq!(ShortCycles::of(&code).count(4), 0);
-    }
+    });
 }
 
 /// Counts simple cycles of the expanded graph by depth-first search from their lowest bit, in both directions.
