@@ -21,7 +21,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help build demo mount-demo artifact test laws fuzz soak bench docs lint format schema lock clean
+.PHONY: help environment build demo mount-demo artifact test laws fuzz soak bench docs lint lint-rust format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
@@ -39,6 +39,9 @@ help:
 	@echo "make schema  regenerate schema/config.schema.json and schema/sweep.schema.json"
 	@echo "make lock    renew requirements.lock and requirements-docs.lock"
 	@echo "make clean   remove the virtual environment and everything built"
+
+# For those who build and lint at once, as .ci/run does: both need it, and only one may make it.
+environment: $(INSTALLED)
 
 build: $(BUILT)
 
@@ -93,15 +96,18 @@ docs: $(BUILT) $(DOCS_INSTALLED)
 	$(BIN)/python -m sphinx --builder html --fresh-env --write-all --fail-on-warning --keep-going --quiet \
 		--doctree-dir out/site-cache docs out/site
 
-lint: $(BUILT)
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude softsense-py --exclude softsense-fuzz --no-deps --locked --quiet
+lint: lint-rust $(BUILT)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/softsense config schema | diff - schema/config.schema.json
 	$(BIN)/softsense config schema --sweep | diff - schema/sweep.schema.json
+
+# Needs no build, as compilation of what is linted is one of its own.
+lint-rust: $(INSTALLED)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude softsense-py --exclude softsense-fuzz --no-deps --locked --quiet
 
 format: $(INSTALLED)
 	cargo fmt --all
