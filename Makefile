@@ -68,9 +68,16 @@ artifact: $(BUILT)
 	$(BIN)/softsense --version > out/artifact/VERSION
 	cd out/artifact && find . -type f ! -name SHA256SUMS ! -name results.json ! -name ".*" | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
 
+# Tests of Rust beside those of Python: both wait for their longest ones on a core, and those of Python for processes. What the former
+# say comes last. A shell's job ignores Ctrl-C, so it is told.
 test: $(BUILT)
-	cargo test --workspace --locked
-	$(BIN)/python -m pytest -n logical --dist loadfile -m "not law and not alone"
+	cargo test --workspace --locked --no-run
+	@mkdir -p out
+	@cargo test --workspace --locked --no-fail-fast > out/rust-tests.log 2>&1 & rust=$$!; \
+		trap 'pkill -P $$rust; kill $$rust' INT TERM; \
+		$(BIN)/python -m pytest -n logical --dist loadfile -m "not law and not alone"; python=$$?; \
+		wait $$rust; rust=$$?; cat out/rust-tests.log; \
+		test $$python = 0 && test $$rust = 0
 	$(BIN)/python -m pytest -m alone
 
 # -s, so that what was predicted and counted is seen.
