@@ -183,11 +183,15 @@ def test_a_run_hears_that_it_shall_stop() -> None:
 
 
 def test_ctrl_c_leaves_the_runs_that_had_ended() -> None:
-    interrupt = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
-    interrupt.start()
+    # Not before a run has ended: on a busy machine that takes longer than any time that could be named here.
+    told = iter([True])
+
+    def interrupt(_name: str, done: int, _fraction: float) -> None:
+        if done and next(told, False):
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
     # It would take hours.
-    result = split("teaching-1/2", [0.07, 0.03], workers=2, **(QUICK | {"runs": 10**6}))
-    interrupt.join()
+    result = split("teaching-1/2", [0.07, 0.03], workers=2, progress=interrupt, **(QUICK | {"runs": 10**6}))
     assert result.interrupted
     assert 0 < len(result.runs) < 10**6
     assert len(result.points) == len(result.split.ladder)
