@@ -116,7 +116,8 @@ def fit(bound_us: float, rounds: NDArray[np.float64], shares: NDArray[np.float64
         away = (samples - centre) / width
         density: NDArray[np.float64] = -0.5 * np.sum(away**2, axis=1)
         inside = np.all(np.abs(away) < _FARTHEST, axis=1)
-        density[inside] += log_likelihood(samples[inside], points)
+        if inside.any():
+            density[inside] += log_likelihood(samples[inside], points)
         density[~inside] = -np.inf
         return density
 
