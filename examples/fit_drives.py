@@ -52,20 +52,24 @@ def predicted_by_round(everything: Slow, seen: Slow, found: fit.Fit) -> None:
     assert found.growth
     median, low, high = found.growth.interval(rounds[held])
     ratio = median / shares[held].clip(1e-9)
-    near = ((ratio < 1.5) & (ratio > 1 / 1.5)).mean()
+    near = _within(ratio).mean()
     inside = ((shares[held] >= low) & (shares[held] <= high)).mean()
     last = rounds[held] > seen[bound][0].max()
-    beyond = ((ratio < 1.5) & (ratio > 1 / 1.5))[last].mean() if last.any() else float("nan")
+    beyond = _within(ratio)[last].mean() if last.any() else float("nan")
     beside = np.array(
         [np.median(np.r_[shares[max(0, i - 25) : i], shares[i + 1 : i + 26]]) for i in np.flatnonzero(held)]
     )
-    ratio = beside / shares[held].clip(1e-9)
-    alike = ((ratio < 1.5) & (ratio > 1 / 1.5)).mean()
+    alike = _within(beside / shares[held].clip(1e-9)).mean()
     print(
         f"beyond {bound:g} us, {held.sum()} held-out rounds: within 1.5 {near:.1%} (after the last fitted one "
         f"{beyond:.1%}), "
         f"in the 95 % interval {inside:.1%}, within 1.5 of its neighbours {alike:.1%}"
     )
+
+
+def _within(ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each is within a factor of 1.5 of one."""
+    return (ratio < 1.5) & (ratio > 1 / 1.5)
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def test_growth_is_found_and_predicted_beyond_what_was_seen() -> None:
     assert median == pytest.approx(truth, rel=0.15)
 
 
-def test_growth_filtered_point_by_point_has_the_density_of_all_points_at_once() -> None:
+def test_growth_from_neighbour_to_neighbour_has_the_density_of_all_points_at_once() -> None:
     """Law, departure and scatter together are one normal distribution of all points, whose density is known."""
     random = np.random.default_rng(5)
     rounds = np.sort(random.choice(500, 40, replace=False)).astype(float)

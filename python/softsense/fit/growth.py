@@ -161,7 +161,7 @@ class _Departures:
 
         self.off = points.ln_shares - _law(samples, points.rounds)
         self.seen = np.exp(-2 * samples[:, 5:]) / points.variances
-        wander, memory = np.exp(2 * samples[:, 3:4]), np.exp(samples[:, 4:5])
+        variance, memory = np.exp(2 * samples[:, 3:4]), np.exp(samples[:, 4:5])
         gap = np.diff(rounds) / memory
         lost = -np.expm1(-2 * gap)
         self.ln_prior_precision = -len(rounds) * 2 * samples[:, 3] - np.sum(np.log(lost), axis=1)
@@ -169,14 +169,14 @@ class _Departures:
         diagonal = np.ones((len(samples), len(rounds)))
         diagonal[:, :-1] += kept**2 / lost
         diagonal[:, 1:] += kept**2 / lost
-        diagonal /= wander
+        diagonal /= variance
         told = np.zeros_like(diagonal)
         at = np.searchsorted(rounds, points.rounds)
         diagonal[:, at] += self.seen
         told[:, at] = self.seen * self.off
         # The systems of all samples are one, with nothing between them.
         beside = np.zeros_like(diagonal)
-        beside[:, :-1] = -kept / lost / wander
+        beside[:, :-1] = -kept / lost / variance
         pivots, self._below, _ = dpttrf(diagonal.ravel(), beside.ravel()[:-1])
         self.pivots = pivots.reshape(diagonal.shape)
         self.mean = dpttrs(pivots, self._below, told.ravel())[0].reshape(diagonal.shape)
