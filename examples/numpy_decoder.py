@@ -10,7 +10,7 @@ on a GPU.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,18 @@ Array = NDArray[Any]
 
 LARGEST = 127  # of the magnitudes that a check compares, and of messages of 16-bit passes
 TRAPPED_CHECKS = 64
+HEAVIEST_NARROW_COLUMN = 16
+
+
+class Pass(NamedTuple):
+    """A pass over a word."""
+
+    channel: int
+    """The magnitude of a hard decision, and the largest of an LLR."""
+    limit: int
+    """The largest message."""
+    bits: int
+    """Of a-posteriori values, which saturate."""
 
 
 class Decoder:
@@ -41,36 +53,44 @@ class Decoder:
         ]
         factors = (9, 11, 13) if code.rate < 0.4 else (8, 10, 12) if code.rate < 0.7 else (8, 10, 12, 12, 12, 11)
         self.factors, self.soft_factors = factors, [min(factor, factors[-1]) for factor in factors]
-        # Passes over hard decisions: what a decision is worth, and the largest message.
+        # Passes over hard decisions and over LLRs, the second over words that the first does not decode.
         heaviest = int((base >= 0).sum(axis=0).max())
-        narrow, wide = (22, (126 - 22) // heaviest), (16, LARGEST)
+        eight, sixteen = Pass(22, (126 - 22) // heaviest, 8), Pass(16, LARGEST, 16)
+        soft_eight, soft_sixteen = Pass(64, 40, 8), Pass(LARGEST, LARGEST, 16)
+        self.counts_both = heaviest == 4
+        stand_in = 10 * base.shape[0] <= 3 * base.shape[1] and heaviest <= HEAVIEST_NARROW_COLUMN
         if algorithm == "min-sum":
-            self.passes = [narrow, wide] if heaviest == 4 else [wide]
+            first = [eight] if heaviest == 4 else [Pass(16, 40, 8)] if stand_in else []
+            self.hard, self.soft = [*first, sixteen], [soft_eight, soft_sixteen] if stand_in else [soft_sixteen]
         elif algorithm == "min-sum-8bit":
-            self.passes = [narrow]
+            self.hard, self.soft = [eight], [soft_eight]
         elif algorithm == "min-sum-16bit":
-            self.passes = [wide]
+            self.hard, self.soft = [sixteen], [soft_sixteen]
         else:
             raise NotImplementedError(f"found {algorithm}, expected min-sum, min-sum-8bit or min-sum-16bit")
 
     def decode(self, received: Array) -> Decoded:
         """Decode packed hard decisions (uint8) or LLRs (int8), frames x bytes or frames x bits."""
         if received.dtype == np.int8:
-            llrs = np.maximum(received.T.astype(np.int16), -LARGEST)
-            return self._finished(*self._layered(llrs, LARGEST, self.soft_factors))
-        (worth, limit), *second = self.passes
+            return self._passes(received.T.astype(np.int16), self.soft, self.soft_factors, counts_both=False)
         signs = 1 - 2 * np.unpackbits(received, axis=1, count=self.bits).T.astype(np.int16)
-        totals, iterations = self._layered(signs * worth, limit, self.factors)
+        return self._passes(signs * np.int16(LARGEST), self.hard, self.factors, counts_both=self.counts_both)
+
+    def _passes(self, llrs: Array, passes: Sequence[Pass], factors: Sequence[int], *, counts_both: bool) -> Decoded:
+        first, *second = passes
+        totals, iterations = self._layered(llrs, first, factors)
         if second:
             violated = self._violated(totals)
-            again = np.flatnonzero((violated > 0) & (violated <= TRAPPED_CHECKS))
-            (worth, limit) = second[0]
-            totals[:, again], more = self._layered(signs[:, again] * worth, limit, self.factors)
-            iterations[again] += more
+            # Where only the second pass counts it is for all words that the first does not decode.
+            again = np.flatnonzero((violated > 0) & ((violated <= TRAPPED_CHECKS) | (not counts_both)))
+            totals[:, again], more = self._layered(llrs[:, again], second[0], factors)
+            iterations[again] = more + (iterations[again] if counts_both else 0)
         return self._finished(totals, iterations)
 
-    def _layered(self, totals: Array, limit: int, factors: Sequence[int]) -> tuple[Array, Array]:
+    def _layered(self, llrs: Array, of: Pass, factors: Sequence[int]) -> tuple[Array, Array]:
         """A-posteriori values at the end, bits x frames, and the iterations that each frame took."""
+        totals = np.clip(llrs, -of.channel, of.channel)
+        lowest, largest = -(1 << (of.bits - 1)), (1 << (of.bits - 1)) - 1
         frames = totals.shape[1]
         ended, iterations = totals.copy(), np.zeros(frames, np.uint32)
         quarter = -(-len(self.rows) // 4)
@@ -83,9 +103,9 @@ class Decoder:
             for number, row in enumerate(self.rows, start=1):
                 if not len(active):
                     return ended, iterations
-                extrinsic = totals[row] - messages[number - 1]
-                messages[number - 1] = _answers(extrinsic, factor, limit)
-                totals[row] = extrinsic + messages[number - 1]
+                extrinsic = np.clip(totals[row] - messages[number - 1], lowest, largest)
+                messages[number - 1] = _answers(extrinsic, factor, of.limit)
+                totals[row] = np.clip(extrinsic + messages[number - 1], lowest, largest)
                 if number == len(self.rows) or (iteration > 0 and number % quarter == 0):
                     left = self._violated(totals) > 0
                     if not left.all():

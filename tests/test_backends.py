@@ -56,7 +56,7 @@ def test_the_suite_is_the_same_everywhere() -> None:
     assert (found.version, found.cases, found.frames, found.digest) == SUITE
 
 
-SUITE = (1, 2289, 152127, "28ab9d59a3d78828e5807d70c382ef807b5fd7e316753e65cc6061882e01d6dc")
+SUITE = (2, 2784, 286551, "d8e74cf64512b945a70d2256ee91e6dcfac107fc7a8d4dab19b503d7427b8cc9")
 
 
 @pytest.fixture(scope="module")
@@ -140,22 +140,50 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "(8, 10, 12) if 1 - base.shape[0] / base.shape[1] <",
         "two equal rows",
     ),
-    "factors of hard decisions for LLRs": ("self.soft_factors))", "self.factors))", "rate 7/10"),
+    "factors of hard decisions for LLRs": ("self.soft, self.soft_factors", "self.soft, self.factors", "rate 7/10"),
     "no second pass": ("if second:", "if False:", "weight 4, size 48"),
     "second pass from what was decided": (
-        "signs[:, again] * worth",
-        "np.sign(2 * totals[:, again] + 1) * worth",
+        "llrs[:, again], second",
+        "127 * np.sign(2 * totals[:, again] + 1), second",
         "weight 4, size 48",
     ),
     "second pass up to 63 checks": ("<= TRAPPED_CHECKS", "< TRAPPED_CHECKS", "weight 4, size 48"),
     "second pass up to 65 checks": ("<= TRAPPED_CHECKS", "<= TRAPPED_CHECKS + 1", "weight 4, size 64"),
-    "second pass always": ("(violated > 0) & (violated <= TRAPPED_CHECKS)", "violated > 0", "weight 4, size 48"),
-    "second pass also of heavier columns": ("if heaviest == 4", "if heaviest >= 4", "weight 5, size 80"),
-    "second pass also of lighter columns": ("if heaviest == 4", "if heaviest <= 4", "rate 2/9"),
-    "iterations of the second pass alone": (
-        "iterations[again] += more",
-        "iterations[again] = more",
-        "weight 4, size 48",
+    "second pass always": ("| (not counts_both)", "| True", "weight 4, size 48"),
+    "no second pass of long words": ("| (not counts_both)", "| False", "rate 7/10, 30 columns"),
+    "no second pass over LLRs": ("if second:", "if second and counts_both:", "rate 7/10"),
+    "eight bits also below 0.7": (
+        "stand_in = 10 * base.shape[0] <= 3",
+        "stand_in = 10 * base.shape[0] <= 4",
+        "rate 2/3, 30 columns",
+    ),
+    "sixteen bits at 0.7": (
+        "stand_in = 10 * base.shape[0] <= 3",
+        "stand_in = 10 * base.shape[0] < 3",
+        "rate 7/10, 30 columns",
+    ),
+    "the rate with dependent checks": (
+        "10 * base.shape[0] <= 3 * base.shape[1]",
+        "code.rate >= 0.7",
+        "two equal rows",
+    ),
+    "eight bits also for columns of weight 17": ("COLUMN = 16", "COLUMN = 17", "weight 17"),
+    "sixteen bits for columns of weight 16": ("COLUMN = 16", "COLUMN = 15", "weight 16"),
+    "weight 4 as other columns": (
+        "[eight] if heaviest == 4 else",
+        "[eight] if heaviest == 5 else",
+        "weight 4, size 256",
+    ),
+    "other columns as weight 4": (
+        "[eight] if heaviest == 4 else",
+        "[eight] if heaviest >= 4 else",
+        "rate 7/10, 30 columns",
+    ),
+    "iterations of the second pass alone": ("(iterations[again] if counts_both else 0)", "0", "weight 4, size 256"),
+    "iterations of both passes always": (
+        "(iterations[again] if counts_both else 0)",
+        "iterations[again]",
+        "rate 7/10",
     ),
     "iterations off by one": ("iterations[active] += 1", "iterations[active] = iteration", "one row"),
     "one iteration too many": ("range(self.iterations)", "range(self.iterations + 1)", "one row"),
@@ -171,11 +199,14 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     "zero counts as 1": ("ones = totals < 0", "ones = totals <= 0", "one row"),
     "zero is decided for 1": ("packbits(totals.T < 0", "packbits(totals.T <= 0", "one row"),
     "magnitudes above 127": ("np.minimum(np.abs(extrinsic), LARGEST)", "np.abs(extrinsic)", "weight 4, size 48"),
-    "hard decisions of 21": ("narrow, wide = (22,", "narrow, wide = (21,", "weight 4, size 48"),
+    "hard decisions of 21": ("Pass(22,", "Pass(21,", "weight 4, size 48"),
     "messages of 25": ("(126 - 22)", "(126 - 26)", "weight 4, size 48"),
-    "messages of 100 in 16 bits": ("(16, LARGEST)", "(16, 100)", "short, 15 light rows"),
-    "messages of 63 for LLRs": ("llrs, LARGEST, self", "llrs, 63, self", "light rows"),
-    "-128 as it is": ("-LARGEST)\n            return", "-128)\n            return", "weight 30"),
+    "messages of 100 in 16 bits": ("Pass(16, LARGEST, 16)", "Pass(16, 100, 16)", "short, 15 light rows"),
+    "messages of 63 for LLRs": ("Pass(LARGEST, LARGEST", "Pass(LARGEST, 63", "light rows"),
+    "messages of 41 for LLRs": ("Pass(64, 40, 8)", "Pass(64, 41, 8)", "rate 7/10, 30 columns"),
+    "LLRs of 63": ("Pass(64, 40, 8)", "Pass(63, 40, 8)", "rate 7/10, 30 columns"),
+    "messages of 24 beside 8 bits": ("Pass(16, 40, 8)", "Pass(16, 24, 8)", "weight 16"),
+    "-128 as it is": ("np.clip(llrs, -of.channel", "np.clip(llrs, -of.channel - (of.channel == 127)", "weight 30"),
     "heaviest column taken to be the first": (".sum(axis=0).max()", ".sum(axis=0)[0]", "weight 4, size 64"),
     "says nothing where a check has one bit": (
         "np.where(is_least, LARGEST, magnitudes)",
@@ -183,15 +214,26 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "light rows",
     ),
     "a-posteriori values of 8 bits for LLRs": (
-        "totals[row] = extrinsic + messages[number - 1]",
-        "totals[row] = np.clip(extrinsic + messages[number - 1], -127, 127)",
-        "rate 7/10",
+        "soft_sixteen = Pass(64, 40, 8), Pass(LARGEST, LARGEST, 16)",
+        "soft_sixteen = Pass(64, 40, 8), Pass(LARGEST, LARGEST, 8)",
+        "weight 30",
     ),
     "a-posteriori values of 14 bits that wrap": (
-        "totals[row] = extrinsic + messages[number - 1]",
+        "totals[row] = np.clip(extrinsic + messages[number - 1], lowest, largest)",
         "totals[row] = (extrinsic + messages[number - 1] + 8192) % 16384 - 8192",
         "weight 257",
     ),
+    "a-posteriori values that wrap in 8 bits": (
+        "extrinsic + messages[number - 1], lowest, largest)",
+        "(extrinsic + messages[number - 1] - lowest) % (largest - lowest + 1) + lowest, lowest, largest)",
+        "rate 7/10",
+    ),
+    "extrinsic values that do not saturate": (
+        "np.clip(totals[row] - messages[number - 1], lowest, largest)",
+        "totals[row] - messages[number - 1]",
+        "rate 7/10, 30 columns",
+    ),
+    "a-posteriori values from -127": ("-(1 << (of.bits - 1))", "1 - (1 << (of.bits - 1))", "rate 7/10, 30 columns"),
     "block rows from the last": ("for row in base\n", "for row in base[::-1]\n", "rate 7/10"),
     "shifts the other way": ("np.arange(size) + row[column]", "np.arange(size) - row[column]", "rate 7/10"),
     "weights of at most 255": ("iterations, violated)", "iterations, np.minimum(violated, 255))", "weight 30"),
@@ -221,7 +263,9 @@ def mutant(old: str, new: str) -> type[Backend]:
 @pytest.mark.parametrize("wrong", MUTANTS)
 def test_a_subtly_wrong_decoder_is_caught(wrong: str) -> None:
     old, new, code = MUTANTS[wrong]
-    found = on(mutant(old, new), code)
+    # Eight bits have no room for messages to the heaviest column.
+    algorithms = ("min-sum",) if code == "weight 257" else ("min-sum", "min-sum-8bit")
+    found = on(mutant(old, new), code, algorithms=algorithms)
     assert found.differences
     assert not found.conforms
     assert found.passed == found.cases - len(found.differences)
@@ -233,8 +277,10 @@ def test_where_mutants_are_caught_the_original_is_not(code: str) -> None:
 
 
 def test_widths_that_are_mixed_up_are_caught() -> None:
-    narrow = mutant("self.passes = [narrow]\n", "self.passes = [narrow, wide]\n")
-    found = conform(narrow, codes=[CODES["weight 4, size 48"]], algorithms=["min-sum", "min-sum-8bit"])
+    narrow = mutant(
+        "self.hard, self.soft = [eight], [soft_eight]", "self.hard, self.soft = [eight, sixteen], [soft_eight]"
+    )
+    found = conform(narrow, codes=[CODES["weight 4, size 256"]], algorithms=["min-sum", "min-sum-8bit"])
     assert {difference.of.split(", ")[2] for difference in found.differences} == {"min-sum-8bit"}
 
 

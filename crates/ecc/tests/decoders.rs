@@ -130,37 +130,83 @@ struct Plain<'a> {
     base: &'a QuasiCyclic,
     matrix: ParityCheck,
     correction: Correction,
-    /// For each pass over hard decisions, what the channel says and the largest message.
-    passes: Vec<(i32, i32)>,
+    hard: Vec<Pass>,
+    soft: Vec<Pass>,
+    /// The iterations of a first pass count where a second follows.
+    counts_both: [bool; 2],
+}
+
+/// A pass over a word.
+#[derive(Clone, Copy)]
+struct Pass {
+    /// The magnitude of a hard decision, and the largest of a soft one.
+    channel: i32,
+    /// The largest message.
+    limit: i32,
+    /// A-posteriori values saturate to so many bits.
+    bits: u32,
+}
+
+const fn pass(channel: i32, limit: i32, bits: u32) -> Pass {
+    Pass { channel, limit, bits }
 }
 
 impl<'a> Plain<'a> {
     fn new(base: &'a QuasiCyclic, correction: &Correction, width: Width) -> Self {
         let matrix = base.expand();
         let heaviest = matrix.column_weights().into_iter().max().unwrap() as i32;
-        let passes = match width {
-            Width::Adaptive if heaviest == 4 => vec![(22, 26), (16, 127)],
-            Width::Adaptive | Width::Sixteen => vec![(16, 127)],
+        let (wide_hard, wide_soft, narrow_soft) = (pass(16, 127, 16), pass(127, 127, 16), pass(64, 40, 8));
+        let is_narrow = base.rows() as f64 / base.columns() as f64 <= 0.3 && heaviest <= 16;
+        let (hard, soft) = match width {
+            Width::Adaptive => (
+                match heaviest {
+                    4 => vec![pass(22, 26, 8), wide_hard],
+                    _ if is_narrow => vec![pass(16, 40, 8), wide_hard],
+                    _ => vec![wide_hard],
+                },
+                if is_narrow { vec![narrow_soft, wide_soft] } else { vec![wide_soft] },
+            ),
+            Width::Sixteen => (vec![wide_hard], vec![wide_soft]),
             Width::Eight { largest } => {
                 let channel = (f64::from(largest) * 22.0 / 126.0).round() as i32;
-                vec![(channel, (i32::from(largest) - channel) / heaviest)]
+                (vec![pass(channel, (i32::from(largest) - channel) / heaviest, 8)], vec![narrow_soft])
             }
         };
-        Self { base, matrix, correction: correction.clone(), passes }
+        Self { base, matrix, correction: correction.clone(), hard, soft, counts_both: [heaviest == 4, false] }
     }
 
-    fn decode(&self, totals: Vec<i32>, limit: i32, factors: &[u8], max_iterations: u32) -> (Outcome, Vec<u8>) {
+    fn decode(&self, totals: Vec<i32>, pass: Pass, factors: &[u8], max_iterations: u32) -> (Outcome, Vec<u8>) {
         let mut messages = vec![0; self.matrix.edges()];
         layered(self.base, &self.matrix, totals, max_iterations, |iteration, check, totals| {
             let factor = i32::from(*factors.get(iteration).unwrap_or(factors.last().unwrap()));
-            self.update(check, factor, limit, totals, &mut messages);
+            self.update(check, factor, pass, totals, &mut messages);
         })
     }
 
-    fn update(&self, check: usize, factor: i32, limit: i32, totals: &mut [i32], messages: &mut [i32]) {
+    fn passes(
+        &self,
+        passes: &[Pass],
+        counts_both: bool,
+        one: impl Fn(Pass) -> (Outcome, Vec<u8>),
+    ) -> (Outcome, Vec<u8>) {
+        let (first, word) = one(passes[0]);
+        let given_up = counts_both && first.syndrome_weight > TRAPPED_CHECKS;
+        match passes.get(1) {
+            Some(&again) if !first.converged && !given_up && first.iterations > 0 => {
+                let (second, word) = one(again);
+                let before = if counts_both { first.iterations } else { 0 };
+                (Outcome { iterations: before + second.iterations, ..second }, word)
+            }
+            _ => (first, word),
+        }
+    }
+
+    fn update(&self, check: usize, factor: i32, pass: Pass, totals: &mut [i32], messages: &mut [i32]) {
+        let saturated = |value: i32| value.clamp(-(1 << (pass.bits - 1)), (1 << (pass.bits - 1)) - 1);
         let bits = self.matrix.row(check);
         let messages = &mut messages[self.matrix.row_start(check)..][..bits.len()];
-        let extrinsic: Vec<i32> = bits.iter().zip(&*messages).map(|(&bit, sent)| totals[bit as usize] - sent).collect();
+        let extrinsic: Vec<i32> =
+            bits.iter().zip(&*messages).map(|(&bit, sent)| saturated(totals[bit as usize] - sent)).collect();
         let magnitudes: Vec<i32> = extrinsic.iter().map(|value| value.abs().min(127)).collect();
         let negative = extrinsic.iter().filter(|&&value| value < 0).count() % 2 == 1;
         let at = (0..bits.len()).min_by_key(|&index| magnitudes[index]).unwrap();
@@ -168,35 +214,29 @@ impl<'a> Plain<'a> {
         let (first, second) = (magnitudes[at], others.min().unwrap_or(127));
         for (index, (&bit, message)) in bits.iter().zip(messages).enumerate() {
             let least = if index == at { second } else { first };
-            let size = (((least * factor + 8) >> 4) - i32::from(self.correction.offset)).clamp(0, limit);
+            let size = (((least * factor + 8) >> 4) - i32::from(self.correction.offset)).clamp(0, pass.limit);
             *message = if negative ^ (extrinsic[index] < 0) { -size } else { size };
-            totals[bit as usize] = extrinsic[index] + *message;
+            totals[bit as usize] = saturated(extrinsic[index] + *message);
         }
     }
 }
 
 impl Reference for Plain<'_> {
     fn decode_hard(&self, received: &[u8], max_iterations: u32) -> (Outcome, Vec<u8>) {
-        let pass = |size: i32, limit| {
-            let channel = |bit| if bits::get(received, bit) { -size } else { size };
-            let factors = &self.correction.factors_16ths;
-            self.decode((0..self.matrix.columns()).map(channel).collect(), limit, factors, max_iterations)
-        };
-        let (first, word) = pass(self.passes[0].0, self.passes[0].1);
-        let given_up = first.converged || first.syndrome_weight > TRAPPED_CHECKS || first.iterations == 0;
-        match self.passes.get(1) {
-            Some(&(size, limit)) if !given_up => {
-                let (second, word) = pass(size, limit);
-                (Outcome { iterations: first.iterations + second.iterations, ..second }, word)
-            }
-            _ => (first, word),
-        }
+        self.passes(&self.hard, self.counts_both[0], |pass| {
+            let channel = |bit| if bits::get(received, bit) { -pass.channel } else { pass.channel };
+            let totals = (0..self.matrix.columns()).map(channel).collect();
+            self.decode(totals, pass, &self.correction.factors_16ths, max_iterations)
+        })
     }
 
     fn decode_soft(&self, llrs: &[i8], max_iterations: u32) -> (Outcome, Vec<u8>) {
         let factors = &self.correction.factors_16ths;
         let capped: Vec<u8> = factors.iter().map(|factor| factor.min(factors.last().unwrap())).copied().collect();
-        self.decode(llrs.iter().map(|&llr| i32::from(llr).max(-127)).collect(), 127, &capped, max_iterations)
+        self.passes(&self.soft, self.counts_both[1], |pass| {
+            let totals = llrs.iter().map(|&llr| i32::from(llr).clamp(-pass.channel, pass.channel)).collect();
+            self.decode(totals, pass, &capped, max_iterations)
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use softsense_nand::{Cells, NamedCells, Placement, Sensing, Wear};
 use crate::MAX_LEVEL;
 
 /// Part of the identity of every task: counted up whenever a change alters what frames hold, meet or become.
-const MODEL_VERSION: u32 = 2;
+const MODEL_VERSION: u32 = 3;
 /// Codeword bits of a unit of work; and the fewest and the most frames: short codes decode slowly, bit for bit.
 const UNIT_BITS: usize = 1 << 25;
 const UNIT_FRAMES: std::ops::RangeInclusive<u64> = 16..=8192;

@@ -174,15 +174,16 @@ impl RcqTables {
 /// The least answer of the second pass is this part of what the channel says.
 const RELEASING_PART: u8 = 11;
 
-/// How many bits the a-posteriori values of hard decisions have. Those of soft decisions always have 16.
+/// How many bits a-posteriori values have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// Eight bits first, where they lose little: for codes whose heaviest columns have weight 4. A word that they give up
-    /// with at most [`TRAPPED_CHECKS`] violated checks is decoded once more, from what was received, with 16 bits. All
-    /// other codes have 16 bits from the start.
+    /// Hard decisions of codes whose heaviest columns have weight 4: eight bits, and sixteen for a word that they give up with at
+    /// most [`TRAPPED_CHECKS`] violated checks, which is decoded once more from what was received. Everything else: sixteen, for
+    /// which eight stand in, in codes of a rate of at least 0.7 with columns of weight [`HEAVIEST_NARROW_COLUMN`] at most. What
+    /// eight do not decode sixteen do, as if they were the first.
     Adaptive,
-    /// Eight bits alone. No a-posteriori value exceeds `largest`, so a smaller one makes the circuit smaller and the
-    /// error floor higher.
+    /// Eight bits alone. No a-posteriori value of hard decisions exceeds `largest`, so a smaller one makes the circuit smaller and
+    /// the error floor higher; those of soft decisions may be up to 127.
     Eight {
         /// The largest a-posteriori magnitude, from [`LEAST_LARGEST`] to [`MOST_LARGEST`].
         largest: u8,
@@ -190,6 +191,9 @@ pub enum Width {
     /// Sixteen bits alone.
     Sixteen,
 }
+
+/// The weight of the heaviest column of codes that are decoded in eight bits first.
+pub const HEAVIEST_NARROW_COLUMN: u32 = 16;
 
 /// The largest a-posteriori magnitude of eight bits where nothing else is asked for.
 pub const MOST_LARGEST: u8 = 126;
@@ -203,11 +207,11 @@ pub const TRAPPED_CHECKS: u32 = 64;
 
 /// Layered min-sum with messages of eight bits over a quasi-cyclic code, vectorised over the checks of a circulant.
 ///
-/// A-posteriori values of hard decisions have eight bits as well where that loses little: the channel's magnitude and
-/// the messages' limit are chosen so that totals cannot overflow. But messages that have grown to their limit cannot
-/// outvote the bits of a small absorbing set, which hold one another in their errors. A word that seems to be trapped
-/// is therefore decoded once more with 16 bits, in which messages may grow to eight times what the channel says
-/// ([`Width`]). Its iterations are those of both passes together. An a-posteriori value of zero decides for bit 0.
+/// A-posteriori values have eight bits as well where that loses little: beside smaller messages they saturate without harm. But
+/// such messages cannot outvote the bits of a small absorbing set, which hold one another in their errors. A word that seems to be
+/// trapped is therefore decoded once more with 16 bits, in which messages may grow to eight times what a hard decision says
+/// ([`Width`]). Its iterations are those of both passes together, or of the second alone where eight bits only stand in for
+/// sixteen. An a-posteriori value of zero decides for bit 0.
 ///
 /// Decisions are checked before the first iteration and up to four times in each, the first but once, so that a word is done as
 /// soon as it has converged; the iteration that was begun counts in full.
@@ -219,19 +223,36 @@ pub const TRAPPED_CHECKS: u32 = 64;
 /// X. Zhang and P. Siegel, "Will the real error floor please stand up?", 2012 (saturation as the cause of floors).
 /// Deviation: factors that grow with the iteration; the second pass.
 pub struct MinSum {
-    hard: Box<dyn Kernel>,
-    /// What decodes trapped words once more.
-    second: Option<Second>,
-    soft: Box<dyn Kernel>,
+    narrow: Option<Box<dyn Kernel>>,
+    wide: Option<Box<dyn Kernel>>,
+    hard: Passes,
+    soft: Passes,
+    /// Room for received hard decisions.
+    received: Vec<u8>,
     instructions: InstructionSet,
     codeword_bits: usize,
 }
 
-/// A pass over words that seem to be trapped.
-struct Second {
-    kernel: Box<dyn Kernel>,
-    /// Room for what was received; without it what the first pass has decided is decoded.
-    received: Option<Vec<u8>>,
+/// A pass over a word.
+struct Pass {
+    /// Whether a-posteriori values have eight bits, and not sixteen.
+    narrow: bool,
+    arithmetic: Arithmetic,
+}
+
+/// The first pass over a word, and the one over words that it seems to leave trapped, or that it leaves at all.
+struct Passes {
+    first: Pass,
+    second: Option<Second>,
+}
+
+enum Second {
+    /// What was received is decoded anew.
+    Anew(Pass),
+    /// The same, whatever the first pass left, and that pass is forgotten.
+    Instead(Pass),
+    /// What the first pass has decided is decoded, as hard decisions.
+    OfDecided(Pass),
 }
 
 impl MinSum {
@@ -251,22 +272,47 @@ impl MinSum {
     pub fn with(code: &QuasiCyclic, correction: &Correction, width: Width, widest: InstructionSet) -> Result<Self> {
         correction.check()?;
         let (instructions, heaviest) = Self::fit(code, widest)?;
-        let narrow = |largest| {
-            Arithmetic::narrow(correction, heaviest, largest).map(|narrow| compile(code, instructions, true, narrow))
-        };
-        let wide = || compile(code, instructions, false, Arithmetic::wide_hard(correction));
-        let codeword_bits = code.circulant_size() * code.columns();
-        let (hard, second) = match width {
-            Width::Eight { largest } => (narrow(largest)?, None),
-            // With columns of weight 3 eight bits lost error rate (rate 1/4: four times).
-            Width::Adaptive if heaviest == 4 => {
-                let received = Some(vec![0; bits::bytes_for(codeword_bits)]);
-                (narrow(MOST_LARGEST)?, Some(Second { kernel: wide(), received }))
+        let narrow = |arithmetic| Pass { narrow: true, arithmetic };
+        let wide = |arithmetic| Pass { narrow: false, arithmetic };
+        let alone = |first| Passes { first, second: None };
+        let wide_hard = wide(Arithmetic::wide_hard(correction));
+        let wide_soft = wide(Arithmetic::wide_soft(correction));
+        let of_eight_bits = |largest| Arithmetic::bounded(correction, heaviest, largest).map(narrow);
+        let saturating_soft = Arithmetic::saturating_soft(correction);
+        let (hard, soft) = match width {
+            Width::Eight { largest } => (alone(of_eight_bits(largest)?), alone(narrow(saturating_soft))),
+            Width::Adaptive => {
+                let eight_stand_in = 10 * code.rows() <= 3 * code.columns() && heaviest <= HEAVIEST_NARROW_COLUMN;
+                let of_sixteen_bits = |wide, saturating| match eight_stand_in {
+                    true => Passes { first: narrow(saturating), second: Some(Second::Instead(wide)) },
+                    false => alone(wide),
+                };
+                let hard = match heaviest {
+                    4 => Passes { first: of_eight_bits(MOST_LARGEST)?, second: Some(Second::Anew(wide_hard)) },
+                    _ => of_sixteen_bits(wide_hard, Arithmetic::saturating_hard(correction)),
+                };
+                (hard, of_sixteen_bits(wide_soft, saturating_soft))
             }
-            Width::Adaptive | Width::Sixteen => (wide(), None),
+            Width::Sixteen => (alone(wide_hard), alone(wide_soft)),
         };
-        let soft = compile(code, instructions, false, Arithmetic::wide_soft(correction));
-        Ok(Self { hard, second, soft, instructions, codeword_bits })
+        Ok(Self::of_passes(code, instructions, hard, soft))
+    }
+
+    fn of_passes(code: &QuasiCyclic, instructions: InstructionSet, hard: Passes, soft: Passes) -> Self {
+        let [narrow, wide] = [true, false].map(|narrow| {
+            let is_used = hard.all().chain(soft.all()).any(|pass| pass.narrow == narrow);
+            is_used.then(|| compile(code, instructions, narrow))
+        });
+        let codeword_bits = code.circulant_size() * code.columns();
+        Self {
+            narrow,
+            wide,
+            received: vec![0; bits::bytes_for(codeword_bits)],
+            hard,
+            soft,
+            instructions,
+            codeword_bits,
+        }
     }
 
     /// The decoder whose messages have few bits, as the tables for hard decisions and for LLRs say, with the instructions `widest` at
@@ -283,14 +329,13 @@ impl MinSum {
     /// staircases, or with limits out of range.
     pub fn rcq(code: &QuasiCyclic, hard: &RcqTables, soft: &RcqTables, widest: InstructionSet) -> Result<Self> {
         let (instructions, heaviest) = Self::fit(code, widest)?;
-        let kernel = |tables: &RcqTables| {
-            let largest = u32::from(tables.channel_limit) + heaviest * u32::from(tables.message_limit);
-            compile(code, instructions, largest <= MESSAGE_LIMIT.into(), Arithmetic::of_tables(tables))
-        };
         [hard, soft].into_iter().try_for_each(RcqTables::check)?;
-        let second = Some(Second { kernel: kernel(&hard.releasing()), received: None });
-        let codeword_bits = code.circulant_size() * code.columns();
-        Ok(Self { hard: kernel(hard), second, soft: kernel(soft), instructions, codeword_bits })
+        let pass = |tables: &RcqTables| {
+            let largest = u32::from(tables.channel_limit) + heaviest * u32::from(tables.message_limit);
+            Pass { narrow: largest <= MESSAGE_LIMIT.into(), arithmetic: Arithmetic::of_tables(tables) }
+        };
+        let passes = |tables| Passes { first: pass(tables), second: Some(Second::OfDecided(pass(&hard.releasing()))) };
+        Ok(Self::of_passes(code, instructions, passes(hard), passes(soft)))
     }
 
     /// Whether there is a decoder of a code, without making one.
@@ -335,41 +380,55 @@ impl MinSum {
     /// # Panics
     /// If the word has not as many bytes as the code wants.
     pub fn decode_hard(&mut self, word: &mut [u8], max_iterations: u32) -> Outcome {
-        assert_eq!(word.len(), bits::bytes_for(self.codeword_bits), "bytes of a word");
-        if let Some(Second { received: Some(received), .. }) = &mut self.second {
-            received.copy_from_slice(word);
-        }
-        let first = self.hard.decode(None, max_iterations, word);
-        self.once_more(first, word, max_iterations)
+        self.decode(None, max_iterations, word)
     }
 
-    /// What comes of a word that the first pass left so.
-    fn once_more(&mut self, first: Outcome, word: &mut [u8], max_iterations: u32) -> Outcome {
-        let Some(Second { kernel, received }) = &mut self.second else { return first };
-        if first.converged || first.syndrome_weight > TRAPPED_CHECKS || first.iterations == 0 {
-            return first;
-        }
-        if let Some(received) = received {
-            word.copy_from_slice(received);
-        }
-        let outcome = kernel.decode(None, max_iterations, word);
-        Outcome { iterations: first.iterations + outcome.iterations, ..outcome }
-    }
-
-    /// Decodes log-likelihood ratios, one for each bit, into `word`, packed.
+    /// Decodes log-likelihood ratios, one for each bit, into `word`, packed. Each pass has `max_iterations`.
     ///
-    /// Min-sum does not depend on their scale but for rounding: magnitudes of the likeliest bits from 20 to 60 serve well.
+    /// Min-sum does not depend on their scale but for rounding: magnitudes of the likeliest bits from 20 to 40 serve well.
     ///
     /// # Panics
     /// If the ratios or the word are not as many as the code wants.
     pub fn decode_soft(&mut self, llrs: &[i8], max_iterations: u32, word: &mut [u8]) -> Outcome {
         assert_eq!(llrs.len(), self.codeword_bits, "log-likelihood ratios of a word");
+        self.decode(Some(llrs), max_iterations, word)
+    }
+
+    fn decode(&mut self, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8]) -> Outcome {
         assert_eq!(word.len(), bits::bytes_for(self.codeword_bits), "bytes of a word");
-        let first = self.soft.decode(Some(llrs), max_iterations, word);
-        match &self.second {
-            // Messages of eight bits have all the range that LLRs need.
-            None | Some(Second { received: Some(_), .. }) => first,
-            Some(Second { received: None, .. }) => self.once_more(first, word, max_iterations),
+        let Self { narrow, wide, hard, soft, received, .. } = self;
+        let mut run = |pass: &Pass, llrs, word: &mut [u8]| {
+            let kernel = if pass.narrow { &mut *narrow } else { &mut *wide };
+            let kernel = kernel.as_mut().expect("there is a kernel for every pass");
+            kernel.decode(&pass.arithmetic, llrs, max_iterations, word)
+        };
+        let Passes { first, second } = if llrs.is_some() { soft } else { hard };
+        let again = llrs.is_none() && matches!(second, Some(Second::Anew(_) | Second::Instead(_)));
+        if again {
+            received.copy_from_slice(word);
         }
+        let first = run(first, llrs, word);
+        let Some(second) = second else { return first };
+        let trapped = first.syndrome_weight <= TRAPPED_CHECKS || matches!(second, Second::Instead(_));
+        if first.converged || !trapped || first.iterations == 0 {
+            return first;
+        }
+        if again {
+            word.copy_from_slice(received);
+        }
+        let both = |second: Outcome| Outcome { iterations: first.iterations + second.iterations, ..second };
+        match second {
+            Second::Anew(pass) => both(run(pass, llrs, word)),
+            Second::Instead(pass) => run(pass, llrs, word),
+            Second::OfDecided(pass) => both(run(pass, None, word)),
+        }
+    }
+}
+
+impl Passes {
+    fn all(&self) -> impl Iterator<Item = &Pass> {
+        let second =
+            self.second.as_ref().map(|(Second::Anew(pass) | Second::Instead(pass) | Second::OfDecided(pass))| pass);
+        std::iter::once(&self.first).chain(second)
     }
 }

@@ -12,6 +12,12 @@ use crate::{InstructionSet, Outcome, bits};
 
 /// The largest magnitude of a message in eight bits.
 pub(in crate::ldpc) const MESSAGE_LIMIT: u8 = 127;
+/// The magnitude of a hard decision beside totals that saturate or have 16 bits.
+const HARD_CHANNEL: i8 = 16;
+/// The largest message beside totals of eight bits that saturate.
+const SATURATING_LIMIT: u8 = 40;
+/// The largest magnitude of a soft decision beside them.
+const SATURATING_CHANNEL: i8 = 64;
 /// The weight of the heaviest column whose total fits 16 bits.
 pub(super) const HEAVIEST_COLUMN: u32 = i16::MAX as u32 / MESSAGE_LIMIT as u32 - 1;
 /// Circulants handled in a row without a loop's overhead: a tenth less time than one by one.
@@ -44,9 +50,9 @@ enum Answer {
 }
 
 impl Arithmetic {
-    /// For totals of eight bits that cannot exceed `largest`: 22 + 4 * 26 = 126 for columns of weight 4. Of the pairs that do
+    /// For hard decisions and totals that cannot exceed `largest`: 22 + 4 * 26 = 126 for columns of weight 4. Of the pairs that do
     /// not overflow there, this one took the fewest iterations; others keep the ratio of what the channel says to the largest.
-    pub(super) fn narrow(correction: &Correction, heaviest_column: u32, largest: u8) -> Result<Self> {
+    pub(super) fn bounded(correction: &Correction, heaviest_column: u32, largest: u8) -> Result<Self> {
         if !(LEAST_LARGEST..=MOST_LARGEST).contains(&largest) {
             let expected = format!("expected {LEAST_LARGEST} to {MOST_LARGEST}");
             return Err(Error::code("largest", format!("found an a-posteriori magnitude of {largest}, {expected}")));
@@ -61,13 +67,25 @@ impl Arithmetic {
         Ok(Self::corrected(correction.clone(), channel_limit as i8, message_limit as u8))
     }
 
+    /// For hard decisions and totals of eight bits that saturate, at three times what a message says at most: with messages of up
+    /// to 32 the codes of rate 1/4 and 1/2 took more iterations, and from 48 on totals that lost some of a sum led astray words that
+    /// 16 bits correct (docs/model/ldpc-decoding.md).
+    pub(super) fn saturating_hard(correction: &Correction) -> Self {
+        Self::corrected(correction.clone(), HARD_CHANNEL, SATURATING_LIMIT)
+    }
+
+    /// As [`Arithmetic::saturating_hard`], for soft decisions.
+    pub(super) fn saturating_soft(correction: &Correction) -> Self {
+        Self::corrected(correction.soft(), SATURATING_CHANNEL, SATURATING_LIMIT)
+    }
+
     fn corrected(correction: Correction, channel_limit: i8, message_limit: u8) -> Self {
         Self { answers: Answers::Corrected { correction, message_limit }, channel_limit }
     }
 
     /// For hard decisions and totals of 16 bits: messages may grow to eight times what the channel says.
     pub(super) fn wide_hard(correction: &Correction) -> Self {
-        Self::corrected(correction.clone(), 16, MESSAGE_LIMIT)
+        Self::corrected(correction.clone(), HARD_CHANNEL, MESSAGE_LIMIT)
     }
 
     /// For soft decisions, whose scale is the caller's.
@@ -94,33 +112,29 @@ impl Arithmetic {
 
 pub(super) trait Kernel: Send {
     /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`.
-    fn decode(&mut self, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8]) -> Outcome;
+    fn decode(&mut self, arithmetic: &Arithmetic, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8])
+    -> Outcome;
 }
 
-/// The kernel of an instruction set whose vectors divide the circulants.
-pub(super) fn compile(
-    code: &QuasiCyclic,
-    instructions: InstructionSet,
-    narrow: bool,
-    arithmetic: Arithmetic,
-) -> Box<dyn Kernel> {
-    fn of<V: Lanes + 'static, T: Totals<V> + 'static>(code: &QuasiCyclic, arithmetic: Arithmetic) -> Box<dyn Kernel>
+/// The kernel of an instruction set whose vectors divide the circulants, with totals of 8 bits or of 16.
+pub(super) fn compile(code: &QuasiCyclic, instructions: InstructionSet, narrow: bool) -> Box<dyn Kernel> {
+    fn of<V: Lanes + 'static, T: Totals<V> + 'static>(code: &QuasiCyclic) -> Box<dyn Kernel>
     where
         Compiled<V, T>: Kernel,
     {
-        Box::new(Compiled::<V, T>::new(code, arithmetic))
+        Box::new(Compiled::<V, T>::new(code))
     }
     match (instructions, narrow) {
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx512, true) => of::<Avx512, Narrow>(code, arithmetic),
+        (InstructionSet::Avx512, true) => of::<Avx512, Narrow>(code),
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx512, false) => of::<Avx512, WideInOrder>(code, arithmetic),
+        (InstructionSet::Avx512, false) => of::<Avx512, WideInOrder>(code),
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx2, true) => of::<Avx2, Narrow>(code, arithmetic),
+        (InstructionSet::Avx2, true) => of::<Avx2, Narrow>(code),
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx2, false) => of::<Avx2, Wide>(code, arithmetic),
-        (_, true) => of::<Portable, Narrow>(code, arithmetic),
-        (_, false) => of::<Portable, Wide>(code, arithmetic),
+        (InstructionSet::Avx2, false) => of::<Avx2, Wide>(code),
+        (_, true) => of::<Portable, Narrow>(code),
+        (_, false) => of::<Portable, Wide>(code),
     }
 }
 
@@ -158,7 +172,7 @@ trait Totals<V: Lanes> {
     fn signs(total: &Self::Stored, rotation: u32) -> V;
 }
 
-/// Eight bits: as wide as messages.
+/// Eight bits, as wide as messages: a value that does not fit is the largest that does.
 struct Narrow;
 
 impl<V: Lanes> Totals<V> for Narrow {
@@ -174,7 +188,7 @@ impl<V: Lanes> Totals<V> for Narrow {
 
     #[inline(always)]
     fn gather(total: &mut V::Stored, rotation: u32, message: V) -> V {
-        V::load(total, rotation).subtract(message)
+        V::load(total, rotation).subtract_saturating(message)
     }
 
     #[inline(always)]
@@ -184,7 +198,7 @@ impl<V: Lanes> Totals<V> for Narrow {
 
     #[inline(always)]
     fn send(total: &mut V::Stored, _: u32, kept: V, message: V) -> V {
-        *total = kept.add(message).store();
+        *total = kept.add_saturating(message).store();
         message
     }
 
@@ -275,7 +289,6 @@ impl<V: Rotating> Totals<V> for WideInOrder {
 /// The state of one kernel: `V` are its vectors, `T` how it holds a-posteriori values.
 struct Compiled<V: Lanes, T: Totals<V>> {
     layout: Layout,
-    arithmetic: Arithmetic,
     /// A-posteriori values.
     totals: Vec<T::Stored>,
     /// For each block row, vector of its checks, and circulant: the messages to the bits.
@@ -287,7 +300,7 @@ struct Compiled<V: Lanes, T: Totals<V>> {
 }
 
 impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
-    fn new(code: &QuasiCyclic, arithmetic: Arithmetic) -> Self {
+    fn new(code: &QuasiCyclic) -> Self {
         let layout = Layout::new(code, V::COUNT, T::IN_ORDER);
         let total = T::received(V::splat(0));
         let kept = T::gather(&mut total.clone(), 0, V::splat(T::OFFSET));
@@ -296,22 +309,27 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
             totals: vec![total; code.columns() * layout.vectors],
             messages: vec![V::splat(0); layout.places.len()],
             suspect: 0,
-            arithmetic,
             layout,
         }
     }
 
     #[inline(always)]
-    fn decode(&mut self, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8]) -> Outcome {
+    fn decode(
+        &mut self,
+        arithmetic: &Arithmetic,
+        llrs: Option<&[i8]>,
+        max_iterations: u32,
+        word: &mut [u8],
+    ) -> Outcome {
         match llrs {
-            Some(llrs) => self.receive_soft(llrs),
-            None => self.receive_hard(word),
+            Some(llrs) => self.receive_soft(llrs, arithmetic.channel_limit),
+            None => self.receive_hard(word, arithmetic.channel_limit),
         }
         let stages = self.layout.stages.len();
         let (mut stage, mut iterations) = (0, 0);
         let mut converged = self.converged(stage);
         while !converged && iterations < max_iterations {
-            let answer = self.arithmetic.answer(iterations);
+            let answer = arithmetic.answer(iterations);
             for next in 1..stages {
                 let rows = self.layout.stages[next - 1].rows..self.layout.stages[next].rows;
                 if iterations == 0 {
@@ -338,9 +356,8 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
     /// Bit `lane * vectors + vector` of a block column is lane `lane` of vector `vector`: eight vectors, or all if they are one, two or
     /// four, share a byte of each lane.
     #[inline(always)]
-    fn receive_hard(&mut self, word: &[u8]) {
+    fn receive_hard(&mut self, word: &[u8], limit: i8) {
         let Layout { circulant_size: size, vectors, .. } = self.layout;
-        let limit = self.arithmetic.channel_limit;
         for (column, totals) in self.totals.chunks_exact_mut(vectors).enumerate() {
             let mut lanes = [0; MOST_LANES];
             let Some(sharing) = sharing(vectors) else {
@@ -373,9 +390,8 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
 
     /// Sets the a-posteriori values to log-likelihood ratios.
     #[inline(always)]
-    fn receive_soft(&mut self, llrs: &[i8]) {
+    fn receive_soft(&mut self, llrs: &[i8], limit: i8) {
         let Layout { circulant_size: size, vectors, .. } = self.layout;
-        let limit = self.arithmetic.channel_limit;
         for (llrs, totals) in llrs.chunks_exact(size).zip(self.totals.chunks_exact_mut(vectors)) {
             let mut rows = [[0; MOST_LANES]; 8];
             for (vector, total) in totals.iter_mut().enumerate() {
@@ -708,20 +724,27 @@ impl<V: Lanes> Sending<V> {
 macro_rules! kernel {
     ($vectors:ty $(, $features:literal)?) => {
         impl<T: Totals<$vectors>> Kernel for Compiled<$vectors, T> {
-            fn decode(&mut self, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8]) -> Outcome {
+            fn decode(
+                &mut self,
+                arithmetic: &Arithmetic,
+                llrs: Option<&[i8]>,
+                max_iterations: u32,
+                word: &mut [u8],
+            ) -> Outcome {
                 $(#[target_feature(enable = $features)])?
                 fn shell<T: Totals<$vectors>>(
                     kernel: &mut Compiled<$vectors, T>,
+                    arithmetic: &Arithmetic,
                     llrs: Option<&[i8]>,
                     max_iterations: u32,
                     word: &mut [u8],
                 ) -> Outcome {
-                    Compiled::decode(kernel, llrs, max_iterations, word)
+                    Compiled::decode(kernel, arithmetic, llrs, max_iterations, word)
                 }
                 // SAFETY: `MinSum::new` makes a kernel only for instructions that `InstructionSet::available` has found.
                 #[allow(unsafe_code, unused_unsafe)]
                 unsafe {
-                    shell(self, llrs, max_iterations, word)
+                    shell(self, arithmetic, llrs, max_iterations, word)
                 }
             }
         }

@@ -33,8 +33,10 @@ pub(super) trait Lanes: Copy + Send {
     fn xor(self, other: Self) -> Self;
     /// Lane by lane; the caller knows that it cannot overflow.
     fn add(self, other: Self) -> Self;
-    /// Lane by lane; the caller knows that it cannot overflow.
-    fn subtract(self, other: Self) -> Self;
+    /// Lane by lane, signed, saturating.
+    fn add_saturating(self, other: Self) -> Self;
+    /// As [`Lanes::add_saturating`].
+    fn subtract_saturating(self, other: Self) -> Self;
     /// `yes` where this vector agrees with `other`, elsewhere `no`.
     fn where_equal(self, other: Self, yes: Self, no: Self) -> Self;
     /// Negates the lanes for which `other` is negative.
@@ -155,8 +157,13 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn subtract(self, other: Self) -> Self {
-        self.zip(other, i8::wrapping_sub)
+    fn add_saturating(self, other: Self) -> Self {
+        self.zip(other, i8::saturating_add)
+    }
+
+    #[inline(always)]
+    fn subtract_saturating(self, other: Self) -> Self {
+        self.zip(other, i8::saturating_sub)
     }
 
     #[inline(always)]
@@ -311,8 +318,13 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn subtract(self, other: Self) -> Self {
-            Self(unsafe { _mm256_sub_epi8(self.0, other.0) })
+        fn add_saturating(self, other: Self) -> Self {
+            Self(unsafe { _mm256_adds_epi8(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn subtract_saturating(self, other: Self) -> Self {
+            Self(unsafe { _mm256_subs_epi8(self.0, other.0) })
         }
 
         #[inline(always)]
@@ -491,8 +503,13 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn subtract(self, other: Self) -> Self {
-            Self(unsafe { _mm512_sub_epi8(self.0, other.0) })
+        fn add_saturating(self, other: Self) -> Self {
+            Self(unsafe { _mm512_adds_epi8(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn subtract_saturating(self, other: Self) -> Self {
+            Self(unsafe { _mm512_subs_epi8(self.0, other.0) })
         }
 
         #[inline(always)]
