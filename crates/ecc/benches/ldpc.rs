@@ -11,7 +11,8 @@
 //! | decode `bsc:0.0065` | 1,200 Mb/s |
 //! | two threads over one | 1.9 |
 //! | portable instruction set | 60 Mb/s |
-//! | soft decisions of seven levels; encode | |
+//! | decode `gaussian:0.0186:7`, soft decisions of seven levels | 700 Mb/s |
+//! | encode | |
 //! | making data and noise, of the time of a frame on levels 2, 3 and 7 | at most 15 % |
 //!
 //! | frame error rate | goal |
@@ -111,7 +112,7 @@ impl Bench {
             ("bsc:0.0065", 1, widest, Some(1200.0)),
             (GOAL_CHANNEL, 2, widest, None),
             (GOAL_CHANNEL, 1, InstructionSet::Portable, Some(60.0)),
-            ("gaussian:0.0186:7", 1, widest, None),
+            ("gaussian:0.0186:7", 1, widest, Some(700.0)),
         ];
         let mut encode_mbps: f64 = 0.0;
         let speeds = cases.map(|(channel, threads, set, goal)| {
