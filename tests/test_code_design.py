@@ -20,6 +20,7 @@ from softsense import Code, CodeError, Interrupted, _core
 from softsense.code_design import MEASURED_AT, design_code, parity_of_rate, parse_shares, steps
 from softsense.code_design.designing import _rank
 from softsense.code_design.steps import LiftTask
+from softsense.floors import Floor
 
 SMALL: dict[str, Any] = {"data_bits": 1024, "parity_bits": 256, "fer": 1e-4, "iterations": 15, "circulant_sizes": [32]}
 SMALL |= {"families": ["regular", "two_weights"], "heaviest": 5, "profiles": 2, "seeds": 2, "measured": 2}
@@ -165,10 +166,14 @@ def test_a_matrix_with_a_floor_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> 
     """The first three matrices fail on their sets: is the fourth taken, and is nothing searched beyond it?"""
     floors = iter([1e-3, 5e-5, 1e-2, 0.0])
     searched: list[str] = []
+    rates: list[float] = []
 
-    def floor(work: Any, code: Code, *rest: Any) -> tuple[float, float]:
-        searched.append(code.to_qc())
-        return next(floors), 1.0
+    def floor(work: Any, code: Code, *rest: Any) -> Floor:
+        # A matrix without failures is given more frames.
+        if code.to_qc() not in searched:
+            searched.append(code.to_qc())
+            rates.append(next(floors))
+        return Floor(rates[-1], 0.0, 0.0, 1.0, None, ())
 
     monkeypatch.setattr(steps, "predicted_floor", floor)
     found = design_code(**SMALL | {"families": ["regular"], "profiles": 1, "seeds": 5, "measured": 0})

@@ -117,6 +117,12 @@ class Floor:
     relative_error: float | None
     strata: tuple[FloorStratum, ...]
 
+    def of_bits(self, bits: int) -> float:
+        """The share of the rate that sets of so many bits have: if the largest that were searched for add much, larger
+        ones may add more. 0 where nothing failed.
+        """
+        return sum(stratum.rate for stratum in self.strata if stratum.bits == bits) / self.rate if self.rate else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         return asdict(self)

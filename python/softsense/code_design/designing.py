@@ -39,9 +39,11 @@ class CodeDesign:
         candidates: matrices, the best first, ready for JSON: the same fields, `seed`, `girth`, `six_cycles`,
             `eight_cycles`, absorbing `sets` by class, `floor_bound` (failures per codeword at `rber` if each set failed
             whenever all of its bits are wrong), `floor` and `floor_at_most` (failures per codeword at `rber` of frames
-            with wrong sets that were decoded: rate, and what their number cannot exclude), `mm2` and `cycles` of a
-            decoder. Of the measured ones `points` (`level`, `rber`, `fer`, 95 % interval `lo` to `hi`, `predicted`) and
-            `measured_rber` (the prediction moved to where it was measured); else None.
+            with wrong sets that were decoded: rate, and what their number cannot exclude), `floor_of_largest` (the
+            share that sets of the most bits that were searched for had in that rate when the matrix was chosen: where
+            it is large, larger sets may add as much), `mm2` and `cycles` of a decoder. Of the measured ones `points`
+            (`level`, `rber`, `fer`, 95 % interval `lo` to `hi`, `predicted`) and `measured_rber` (the prediction moved
+            to where it was measured); else None.
         code: the best.
         text: its `.qc` file.
 

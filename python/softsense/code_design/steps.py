@@ -17,6 +17,7 @@ from softsense.runner import run_units
 from softsense.store import Store
 
 if TYPE_CHECKING:
+    from softsense.floors import Floor
     from softsense.traps import Traps
 
 MEASURED_AT = (1e-2, 1e-3)
@@ -30,9 +31,8 @@ FEWEST_ROWS = 6
 
 _USUAL_SHAPES = 2
 _FEWEST_SEARCHED = 2
-_MOST_SEARCHED = 4
-_FLOOR_FRAMES = 2**13
-"""What a floor may cost that only tells which of some matrices is taken."""
+FLOOR_FRAMES = (2**13, 2**18)
+"""What a floor may cost that tells which of some matrices is taken: more where few frames find none that matters."""
 _NEGLIGIBLE = 0.1
 _VERSION = 1
 
@@ -216,6 +216,7 @@ class Candidate:
     floor_bound: float
     floor: float
     floor_at_most: float
+    floor_of_largest: float
     points: list[dict[str, Any]] | None = None
     measured_rber: float | None = None
 
@@ -246,6 +247,7 @@ class Candidate:
             "measured_rber": self.measured_rber,
             "floor": self.floor,
             "floor_at_most": self.floor_at_most,
+            "floor_of_largest": self.floor_of_largest,
         }
 
 
@@ -286,47 +288,48 @@ def _widths(decoder: str) -> dict[str, int]:
 def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, reading: Reading) -> Candidate | None:
     """The best matrix of some column weights; None if there is none.
 
-    Matrices are searched for absorbing sets, those with the fewest short cycles first, until one has a floor that does
-    not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those whose floors do
-    not matter it has the sets that would fail least often, were all of their bits wrong.
+    Matrices are searched for absorbing sets, those with the fewest short cycles first, two at least, until one has a
+    floor that does not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those
+    whose floors do not matter it has the sets that would fail least often, were all of their bits wrong.
     """
     name = as_column_weights(profile.runs)
     made = work.units(LiftTask(profile.shape, profile.weights, seed), seeds, f"matrices of {name}")
     fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
     best: tuple[tuple[float, float, float, int], Candidate] | None = None
     matters = _NEGLIGIBLE * reading.fer
-    for searched, (cost, of, found) in enumerate(sorted(fair, key=lambda each: each[:2])[:_MOST_SEARCHED]):
+    for searched, (cost, of, found) in enumerate(sorted(fair, key=lambda each: each[:2])):
         if searched >= _FEWEST_SEARCHED and best and best[0][0] == matters:
             break
         code = Code.parse(f"{name}, seed {of}", found["matrix"])
         traps = _traps(work, code, most_bits)
         bound = sum(float(c["sets"]) * profile.rber ** c["bits"] for c in traps.classes)
-        floor, most = predicted_floor(work, code, traps, profile.rber, reading, seed)
-        rank = (max(floor, matters), bound, cost, of)
+        for frames in FLOOR_FRAMES:
+            floor = predicted_floor(work, code, traps, profile.rber, reading, seed, frames)
+            if floor.rate > matters:
+                break
+        rank = (max(floor.rate, matters), bound, cost, of)
         if best is None or rank < best[0]:
-            fields = (of, found["matrix"], found["girth"], found["cycles"], traps, bound, floor, most)
-            best = rank, Candidate(profile, *fields)
+            known = (traps, bound, floor.rate, floor.at_most, floor.of_bits(most_bits))
+            best = rank, Candidate(profile, of, found["matrix"], found["girth"], found["cycles"], *known)
     return best[1] if best else None
 
 
 def predicted_floor(
-    work: Work, code: Code, traps: Traps, rber: float, reading: Reading, seed: int
-) -> tuple[float, float]:
-    """What listed sets add to the frame error rate of the deepest level, by a few thousand frames, and at most."""
+    work: Work, code: Code, traps: Traps, rber: float, reading: Reading, seed: int, frames: int
+) -> Floor:
+    """What listed sets add to the frame error rate of the deepest level, by so many frames at most."""
     from softsense.campaign.plans import Campaign
     from softsense.runner import Runner
     from softsense.sampling import Goal
 
-    goal = Goal(
-        relative_error=0.2, down_to=reading.fer, floor_frames=_FLOOR_FRAMES, floor_down_to=_NEGLIGIBLE * reading.fer
-    )
+    goal = Goal(relative_error=0.2, down_to=reading.fer, floor_frames=frames, floor_down_to=_NEGLIGIBLE * reading.fer)
     campaign = Campaign(code, reading.decoder, reading.iterations, seed, goal, work.store, traps)
     place = campaign.gaussian(reading.level, rber, "mutual_information")
     runner = Runner(work.store, work.workers, f"floor of {code.name}", work.progress)
     (floor,) = runner.run([campaign.floor(place, reading.fer)])
     if runner.interrupted or floor is None:
         raise Interrupted(None)
-    return floor.rate, floor.at_most
+    return floor
 
 
 def _traps(work: Work, code: Code, most_bits: int) -> Traps:
@@ -383,7 +386,7 @@ def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: i
                 frames=frames,
                 seed=seed,
                 traps=candidate.traps if deepest else None,
-                floor_frames=frames,
+                floor_frames=max(frames, *FLOOR_FRAMES),
                 floor_down_to=fer,
                 workers=work.workers,
                 store=work.store,

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _MOST_CLASSES = 3
 
+LARGE_SHARE = 0.15
+"""Floors of which the largest sets make up less were predicted within a factor of three: docs/model/error-floors.md."""
+
 
 def code_design(design: CodeDesign) -> str:
     """What `softsense.design_code` found."""
@@ -50,6 +53,12 @@ def code_design(design: CodeDesign) -> str:
         ("\ncycles", [f"{c['cycles']:,}" for c in candidates]),
     ]
     blocks.append("Candidates, the best first\n" + headed(columns))
+    blocks += [
+        f"Candidate {i}: sets of {c['searched_bits']} bits, the most that were searched for, make "
+        f"{100 * c['floor_of_largest']:.0f} % of its floor. Larger ones may add as much: try more `--bits`."
+        for i, c in enumerate(candidates, 1)
+        if c["floor_of_largest"] > LARGE_SHARE
+    ]
     points = [(i, point) for i, c in enumerate(candidates, 1) for point in c["points"] or []]
     if points:
         columns = [
