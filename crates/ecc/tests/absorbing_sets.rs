@@ -456,7 +456,7 @@ fn the_smallest_sets_trap_eight_bits_and_not_the_default() {
 /// Is a word put right in which soft LLRs are wrong, and as large as they get, at all bits of a set?
 ///
 /// At 0.012 and 0.02, where level 2 decodes easily. With twice as large LLRs, of which nothing else differs, messages cannot
-/// outgrow them and each of these sets traps the decoder in most words: the test would notice.
+/// outgrow them and each of these sets traps sixteen bits in most words: the test would notice.
 #[test]
 fn sets_that_are_surely_wrong_do_not_trap_the_default_at_soft_levels() {
     const TRAPS_5_6: [[u32; 7]; 3] = [
@@ -472,7 +472,9 @@ fn sets_that_are_surely_wrong_do_not_trap_the_default_at_soft_levels() {
         let code = ldpc(name);
         let matrix = code.quasi_cyclic().unwrap();
         let (rotations, sets) = (matrix.circulant_size() as u32, AbsorbingSets::new(matrix, &sets).unwrap());
-        let mut decoder = MinSum::new(matrix, &Correction::for_rate(code.rate())).unwrap();
+        let decoder =
+            |width| MinSum::with(matrix, &Correction::for_rate(code.rate()), width, InstructionSet::detect()).unwrap();
+        let (mut default, mut sixteen) = (decoder(Width::Adaptive), decoder(Width::Sixteen));
         let mut encoder = code.encoder();
         let stream = Stream::new(1, Purpose::Data);
         let mut data = vec![0; bits::bytes_for(code.data_bits())];
@@ -494,10 +496,12 @@ fn sets_that_are_surely_wrong_do_not_trap_the_default_at_soft_levels() {
                         llrs[bit as usize] = if is_one { LARGEST_REGION_LLR } else { -LARGEST_REGION_LLR };
                     }
                     let mut word = vec![0; sent.len()];
-                    let outcome = decoder.decode_soft(&llrs, 20, &mut word);
-                    assert!(outcome.converged && word == sent, "{name}, level {levels}: {:?} by {shift}", set.bits);
+                    for decoder in [&mut default, &mut sixteen] {
+                        let outcome = decoder.decode_soft(&llrs, 20, &mut word);
+                        assert!(outcome.converged && word == sent, "{name}, level {levels}: {:?} by {shift}", set.bits);
+                    }
                     llrs.iter_mut().for_each(|llr| *llr *= 2);
-                    trapped_by_twice += u32::from(!decoder.decode_soft(&llrs, 20, &mut word).converged);
+                    trapped_by_twice += u32::from(!sixteen.decode_soft(&llrs, 20, &mut word).converged);
                 }
             }
             println!(
