@@ -24,6 +24,7 @@ import pytest
 from softsense import Code, Store, measure_fer
 from softsense._core import CodeError, Waterfall, code_profiles
 from softsense.code_design import steps
+from softsense.executing import chosen_workers
 from softsense.floors import Floor
 from softsense.tables.of_designs import LARGE_SHARE
 from softsense.traps import Traps
@@ -99,8 +100,6 @@ def drawn(draws: Iterator[int]) -> Iterator[Drawn]:
 
 def read_where_it_can_be_counted(code: Code, runs: steps.Runs, shape: steps.Shape, iterations: int) -> Drawn | None:
     """The highest raw bit error rate tried at which the prediction is between the bounds and does not warn."""
-    from softsense.executing import chosen_workers
-
     work = steps.Work(Store(), chosen_workers(None), None)
     reading = steps.Reading({1: LOWEST}, "min-sum", iterations)
     bits, rber = 6, Waterfall(shape, runs, level=1, iterations=iterations).rber(WATERFALL)
@@ -108,14 +107,16 @@ def read_where_it_can_be_counted(code: Code, runs: steps.Runs, shape: steps.Shap
     while len(traps.list) <= MOST_ORBITS:
         for frames in FLOOR_FRAMES:
             floor = steps.predicted_floor(work, code, traps, rber, reading, 1, frames)
-            if floor.relative_error is None or floor.relative_error <= MOST_ERROR:
+            error = floor.relative_error or 0.0
+            if error <= MOST_ERROR:
                 break
         if floor.rate < LOWEST:
             break
-        is_known = floor.relative_error is not None and floor.relative_error <= MOST_ERROR
-        if floor.rate <= HIGHEST and is_known and floor.of_bits(bits) <= LARGE_SHARE:
+        if floor.rate > HIGHEST or error > MOST_ERROR:
+            rber *= 0.85
+        elif floor.of_bits(bits) <= LARGE_SHARE:
             return Drawn(f"{code.name}, {shape}, {runs}, {iterations} iterations", traps, iterations, rber, floor)
-        if floor.rate <= HIGHEST and is_known and bits < MOST_BITS and len(traps.list) <= FEW_ORBITS:
+        elif bits < MOST_BITS and len(traps.list) <= FEW_ORBITS:
             bits += 1
             traps = steps._traps(work, code, bits)
         else:

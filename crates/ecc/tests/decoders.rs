@@ -132,8 +132,8 @@ struct Plain<'a> {
     correction: Correction,
     hard: Vec<Pass>,
     soft: Vec<Pass>,
-    /// The iterations of a first pass count where a second follows.
-    counts_both: [bool; 2],
+    /// The iterations of a first pass over hard decisions count where a second follows; of LLRs they never do.
+    counts_both: bool,
 }
 
 /// A pass over a word.
@@ -172,7 +172,7 @@ impl<'a> Plain<'a> {
                 (vec![pass(channel, (i32::from(largest) - channel) / heaviest, 8)], vec![narrow_soft])
             }
         };
-        Self { base, matrix, correction: correction.clone(), hard, soft, counts_both: [heaviest == 4, false] }
+        Self { base, matrix, correction: correction.clone(), hard, soft, counts_both: heaviest == 4 }
     }
 
     fn decode(&self, totals: Vec<i32>, pass: Pass, factors: &[u8], max_iterations: u32) -> (Outcome, Vec<u8>) {
@@ -223,7 +223,7 @@ impl<'a> Plain<'a> {
 
 impl Reference for Plain<'_> {
     fn decode_hard(&self, received: &[u8], max_iterations: u32) -> (Outcome, Vec<u8>) {
-        self.passes(&self.hard, self.counts_both[0], |pass| {
+        self.passes(&self.hard, self.counts_both, |pass| {
             let channel = |bit| if bits::get(received, bit) { -pass.channel } else { pass.channel };
             let totals = (0..self.matrix.columns()).map(channel).collect();
             self.decode(totals, pass, &self.correction.factors_16ths, max_iterations)
@@ -233,7 +233,7 @@ impl Reference for Plain<'_> {
     fn decode_soft(&self, llrs: &[i8], max_iterations: u32) -> (Outcome, Vec<u8>) {
         let factors = &self.correction.factors_16ths;
         let capped: Vec<u8> = factors.iter().map(|factor| factor.min(factors.last().unwrap())).copied().collect();
-        self.passes(&self.soft, self.counts_both[1], |pass| {
+        self.passes(&self.soft, false, |pass| {
             let totals = llrs.iter().map(|&llr| i32::from(llr).clamp(-pass.channel, pass.channel)).collect();
             self.decode(totals, pass, &capped, max_iterations)
         })

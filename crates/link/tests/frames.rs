@@ -123,7 +123,8 @@ fn a_task_is_known_by_all_that_its_counts_depend_on() {
     for (index, identity) in others.iter().enumerate() {
         assert!(!others[..index].contains(identity));
     }
-    // Pinned: stores keep what was counted under these names. They changed with the decoder's second pass, and when eight bits first stood in for sixteen.
+    // Pinned: stores keep what was counted under these names. They changed with the decoder's second pass, and when eight bits
+    // first stood in for sixteen.
     assert_eq!(others[3], "6b40f09ba0dc92dc884ee9ae5719ac3d18dd59be19d6494ce21617056c3aa2e4");
 }
 
