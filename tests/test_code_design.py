@@ -153,6 +153,24 @@ def test_candidates_are_measured_with_the_decoder_that_is_asked_for(design: soft
         assert of_few["mm2"] != of_min_sum["mm2"]
 
 
+def test_a_chain_is_designed_like_any_other_code() -> None:
+    asked = SMALL | {"data_bits": 4096, "parity_bits": 1024, "circulant_sizes": [64], "families": ["coupled"]}
+    found = design_code(**asked | {"heaviest": 4, "profiles": 1, "measured": 1})
+    (best,) = found.candidates
+    memory = best["memory"]
+    assert f"memory {memory}, column_weights" in found.text
+    assert f"memory {memory}" in found.table["column_weights"][0]
+    weights = [weight for weight, count in best["column_weights"] for _ in range(count)]
+    again = Code.construct("again", 64, best["rows"], weights, memory=memory, seed=best["seed"])
+    assert again.to_qc() == found.code.to_qc()
+    base = found.code.base_matrix()
+    assert base is not None
+    reaches = [np.flatnonzero(column >= 0) for column in base.T]
+    assert max(rows[-1] - rows[0] for rows in reaches) == memory
+    # As well as chains are predicted, by the model page.
+    assert abs(best["measured_rber"] / best["rber"] - 1) < 0.1, best
+
+
 def test_no_column_is_lighter_than_is_allowed() -> None:
     found = design_code(**SMALL | {"lightest": 4, "measured": 0})
     for row in found.profiles:
@@ -199,7 +217,8 @@ def test_what_is_impossible_is_one_error() -> None:
         ({"parity_bits": 240}, ["circulants of 16 fit"]),
         ({"circulant_sizes": [48]}, ["48", "power of two"]),
         ({"data_bits": 0}, ["0 data bits", "at least one"]),
-        ({"families": ["odd"]}, ["odd", "two_weights"]),
+        ({"families": ["odd"]}, ["odd", "two_weights", "coupled"]),
+        ({"families": ["coupled"], "circulant_sizes": [64]}, ["coupled", "4 block rows"]),
         ({"families": []}, ["families", "none"]),
         ({"families": ["three_weights"], "heaviest": 4}, ["three_weights", "8 block rows"]),
         ({"fer": 1.0}, ["fer", "0.1"]),

@@ -508,6 +508,7 @@ class Code:
         rows: int,
         column_weights: Sequence[int],
         *,
+        memory: int | None = None,
         seed: int = 1,
         stop: StopFlag | None = None,
     ) -> Code:
@@ -517,8 +518,9 @@ class Code:
             name: of the code.
             circulant_size: bits of a circulant, a power of two.
             rows: block rows.
-            column_weights: circulants of each block column, the parity part last. The last two may get one less:
-                without it some parity parts could not be inverted.
+            column_weights: circulants of each block column, the parity part last. The last two may get one less, or
+                in a chain more: without that some parity parts could not be inverted.
+            memory: of a terminated chain: each block column reaches over its first block row and so many more.
             seed: of all choices. Equal arguments make equal matrices.
             stop: ends it early, if set.
 
@@ -683,12 +685,14 @@ class Waterfall:
         self,
         shape: tuple[int, int, int],
         column_weights: Sequence[tuple[int, int]],
+        memory: int | None = None,
         *,
         level: int,
         iterations: int,
     ) -> None:
         """From shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block
-        columns, read level (1 to 7) and layered iterations. It predicts what the default decoder does.
+        columns, memory of a chain, read level (1 to 7) and layered iterations. It predicts what the default decoder
+        does.
 
         Raises `CodeError`.
         """
@@ -706,11 +710,13 @@ def code_shapes(
     says what would.
     """
 
-def code_profiles(shape: tuple[int, int, int], family: str, heaviest: int) -> list[list[tuple[int, int]]]:
-    """The column weights of a family that are worth a look in a base matrix of such a shape, up to weight `heaviest`.
+def code_profiles(
+    shape: tuple[int, int, int], family: str, heaviest: int
+) -> list[tuple[list[tuple[int, int]], int | None]]:
+    """What is worth a look in a base matrix of such a shape, with columns up to weight `heaviest`.
 
-    They are lists of pairs of weight and number of block columns; a family is `regular`, `two_weights` or
-    `three_weights`. Raises `CodeError`.
+    These are column weights, as pairs of weight and number of block columns, and the memory of a chain in block rows,
+    or None. A family is `regular`, `two_weights`, `three_weights` or `coupled`. Raises `CodeError`.
     """
 
 def code_hardware(

@@ -195,10 +195,12 @@ def run_name(name: str) -> str:
     return name.replace("_", " ") if name == NO_SOFT_SENSING else name
 
 
-def as_column_weights(runs: Sequence[Sequence[int]]) -> str:
-    """Column weights of a code, weight x block columns.
+def as_column_weights(runs: Sequence[Sequence[int]], memory: int | None = None) -> str:
+    """Column weights of a code, weight x block columns, and the memory of a chain.
 
     >>> as_column_weights([(6, 8), (3, 64)])
     '6 x 8, 3 x 64'
+    >>> as_column_weights([(4, 576)], 3)
+    '4 x 576, memory 3'
     """
-    return ", ".join(f"{weight} x {count}" for weight, count in runs)
+    return ", ".join([f"{weight} x {count}" for weight, count in runs] + [f"memory {memory}"] * (memory is not None))

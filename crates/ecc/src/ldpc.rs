@@ -26,7 +26,7 @@ pub use code::{LdpcCode, LdpcEncoder, Matrix, RedundantChecks};
 pub use construct::Construction;
 pub use cycles::ShortCycles;
 pub use density_evolution::{DegreeDistribution, shannon_limit};
-pub use design::{CodeShape, Family, Waterfall};
+pub use design::{CodeShape, Family, Profile, Waterfall};
 pub use elimination::DenseEncoder;
 pub use impulses::Impulses;
 pub use literature::ReferenceCode;

@@ -71,7 +71,7 @@ const QUARTER: &[&str] = &[TEN_ITERATIONS, "1.7e-5 at 0.142, 1.2e-3 at 0.144, 2.
 
 fn recipes() -> Vec<Recipe> {
     let recipe = |name, circulant_size, rows, columns: &[(u32, usize)], seed, factor, measured| {
-        let construction = Construction { circulant_size, rows, column_weights: weights(columns), seed };
+        let construction = Construction { circulant_size, rows, column_weights: weights(columns), memory: None, seed };
         Recipe { name, construction, factor, measured }
     };
     vec![
@@ -106,7 +106,7 @@ fn shipped_text(recipe: &Recipe, code: &QuasiCyclic) -> String {
     let (size, columns, rows) = (code.circulant_size(), code.columns(), code.rows());
     let mut text = format!("# {}: n = {}, k = {}\n", recipe.name, columns * size, (columns - rows) * size);
     let mut line = |line: String| writeln!(text, "# {line}").unwrap();
-    let Construction { circulant_size, rows, column_weights, seed } = &recipe.construction;
+    let Construction { circulant_size, rows, column_weights, seed, .. } = &recipe.construction;
     let weights = runs(column_weights);
     line(format!("Construction: circulant_size {circulant_size}, rows {rows}, column_weights {weights}, seed {seed}"));
     let cycles = ShortCycles::of(code);

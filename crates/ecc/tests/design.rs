@@ -10,7 +10,7 @@ use softsense_base::{Purpose, Stream, normal_quantile};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, spread};
 use softsense_ecc::ldpc::{
-    CodeShape, Construction, DegreeDistribution, Family, LdpcCode, QuasiCyclic, RedundantChecks, Waterfall,
+    CodeShape, Construction, DegreeDistribution, Family, LdpcCode, Profile, QuasiCyclic, RedundantChecks, Waterfall,
 };
 use softsense_ecc::measure::{Algorithm, DecoderSpec, Measurement, Stop};
 
@@ -19,13 +19,18 @@ fn weights(runs: &[(u32, usize)]) -> Vec<u32> {
     runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
 }
 
-fn built(shape: CodeShape, column_weights: &[u32], seed: u64) -> (Construction, QuasiCyclic) {
-    shape.construct(column_weights, seed, &AtomicBool::new(false)).unwrap().unwrap()
+/// That of a code without memory.
+fn profile(column_weights: &[u32]) -> Profile {
+    Profile { runs: column_weights.iter().map(|&weight| (weight, 1)).collect(), memory: None }
+}
+
+fn built(shape: CodeShape, column_weights: &[u32], memory: Option<usize>, seed: u64) -> (Construction, QuasiCyclic) {
+    shape.construct(column_weights, memory, seed, &AtomicBool::new(false)).unwrap().unwrap()
 }
 
 fn constructed(circulant_size: usize, rows: usize, column_weights: &[u32], seed: u64) -> QuasiCyclic {
     let shape = CodeShape { circulant_size, rows, columns: column_weights.len() };
-    built(shape, column_weights, seed).1
+    built(shape, column_weights, None, seed).1
 }
 
 fn waterfall(code: &QuasiCyclic, levels: usize, iterations: u32) -> Waterfall {
@@ -60,6 +65,7 @@ struct Line {
     circulant_size: usize,
     rows: usize,
     column_weights: Vec<u32>,
+    memory: Option<usize>,
     seed: u64,
     levels: usize,
     iterations: u32,
@@ -79,7 +85,7 @@ fn lines(file: &str) -> Vec<Line> {
         .skip(1)
         .map(|line| {
             let words: Vec<&str> = line.split(',').collect();
-            let [size, rows, runs, seed, levels, iterations, rber, frames, failures] = words[..] else {
+            let [size, rows, runs, memory, seed, levels, iterations, rber, frames, failures] = words[..] else {
                 panic!("{line}")
             };
             let run = |run: &str| {
@@ -87,10 +93,11 @@ fn lines(file: &str) -> Vec<Line> {
                 (weight.parse().unwrap(), count.parse().unwrap())
             };
             Line {
-                key: words[..6].join(","),
+                key: words[..7].join(","),
                 circulant_size: size.parse().unwrap(),
                 rows: rows.parse().unwrap(),
                 column_weights: weights(&runs.split(' ').map(run).collect::<Vec<_>>()),
+                memory: memory.parse().ok(),
                 seed: seed.parse().unwrap(),
                 levels: levels.parse().unwrap(),
                 iterations: iterations.parse().unwrap(),
@@ -109,9 +116,9 @@ fn counts_anew() -> bool {
 
 /// Counts the failures of each line anew, and writes the file.
 fn count_anew(file: &str, lines: &mut [Line]) {
-    let mut text = "circulant_size,rows,column_weights,seed,levels,iterations,rber,frames,failures\n".to_owned();
+    let mut text = "circulant_size,rows,column_weights,memory,seed,levels,iterations,rber,frames,failures\n".to_owned();
     for line in lines {
-        let code = constructed(line.circulant_size, line.rows, &line.column_weights, line.seed);
+        let code = built(line.shape(), &line.column_weights, line.memory, line.seed).1;
         line.failures = failures(&code, "min-sum", (line.rber, line.levels), line.iterations, line.frames);
         writeln!(text, "{},{},{},{}", line.key, line.rber, line.frames, line.failures).unwrap();
     }
@@ -121,11 +128,12 @@ fn count_anew(file: &str, lines: &mut [Line]) {
 impl Line {
     /// Where it is predicted to fail, by its column weights alone.
     fn predicted(&self) -> Waterfall {
-        let shape =
-            CodeShape { circulant_size: self.circulant_size, rows: self.rows, columns: self.column_weights.len() };
-        let bits = shape.circulant_size * shape.columns;
-        let degrees = shape.degrees(&self.in_triangle());
-        Waterfall::new(&degrees, bits, self.rows, self.levels, self.iterations).unwrap()
+        let profile = Profile { memory: self.memory, ..profile(&self.in_triangle()) };
+        Waterfall::of_profile(self.shape(), &profile, self.levels, self.iterations).unwrap()
+    }
+
+    fn shape(&self) -> CodeShape {
+        CodeShape { circulant_size: self.circulant_size, rows: self.rows, columns: self.column_weights.len() }
     }
 
     /// The column weights that the triangle of the parity part has room for.
@@ -147,36 +155,59 @@ fn the_constants_fit_what_was_measured() {
     if counts_anew() {
         count_anew(FITTED, &mut lines);
     }
-    let mut sums = [[0.0; 3]; 2];
     let mut last: Option<(String, Waterfall)> = None;
-    let mut points = Vec::new();
+    // (a s(p) / (t sqrt(n)) without a, its share of light columns or s(t) / (t sqrt(b)), p / t - 1), and how far predictions are off.
+    let (mut plain, mut chains): (Vec<[f64; 3]>, Vec<Vec<[f64; 3]>>) = Default::default();
+    let [mut plain_off, mut chain_off] = [Vec::new(), Vec::new()];
     // Fewer failures tell too little.
     for line in lines.iter().filter(|line| line.failures >= 20) {
         let known = last.take().filter(|(key, _)| *key == line.key).map(|(_, of)| of);
+        let is_next = known.is_none();
         let of = known.unwrap_or_else(|| line.predicted());
         let (n, fer) = (of.codeword_bits as f64, line.failures as f64 / line.frames as f64);
         let wide = normal_quantile(fer) * spread(line.rber, line.levels) / n.sqrt() / of.threshold;
-        let equation = [wide, wide * of.light_share, line.rber / of.threshold - 1.0];
-        for row in 0..2 {
-            (0..3).for_each(|column| sums[row][column] += equation[row] * equation[column]);
+        let beyond = line.rber / of.threshold - 1.0;
+        let off = of.raw_bit_error_rate(fer) / line.rber - 1.0;
+        println!("{}: {fer:.2e} at {}, predicted {:+.1} %", line.key, line.rber, 100.0 * off);
+        match of.reach_bits {
+            None => {
+                plain.push([wide, wide * of.light_share, beyond]);
+                plain_off.push(off);
+            }
+            Some(bits) => {
+                if is_next {
+                    chains.push(Vec::new());
+                }
+                let shift = spread(of.threshold, line.levels) / bits.sqrt() / of.threshold;
+                chains.last_mut().unwrap().push([wide, shift, beyond]);
+                chain_off.push(off);
+            }
         }
-        points.push((line.key.clone(), line.rber, fer, of.raw_bit_error_rate(fer) / line.rber - 1.0));
         last = Some((line.key.clone(), of));
     }
-    for (key, rber, fer, off) in &points {
-        println!("{key}: {fer:.2e} at {rber}, predicted {:+.1} %", 100.0 * off);
-    }
-    let [[aa, ab, ay], [_, bb, by]] = sums;
+    let sum = |points: &[[f64; 3]], a: usize, b: usize| points.iter().map(|point| point[a] * point[b]).sum::<f64>();
+    let [aa, ab, ay, bb, by] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)].map(|(a, b)| sum(&plain, a, b));
     let determinant = aa * bb - ab * ab;
     let fitted = [(ay * bb - by * ab) / determinant, (aa * by - ab * ay) / determinant];
-    let rms = (points.iter().map(|(.., off)| off * off).sum::<f64>() / points.len() as f64).sqrt();
-    println!("{fitted:?}, {} points, off by {:.2} % (root of the mean square)", points.len(), 100.0 * rms);
-    let stated = [Waterfall::WIDTH, Waterfall::LIGHT_WIDTH];
-    assert!(
-        fitted.iter().zip(stated).all(|(found, stated)| (found - stated).abs() < 1e-3),
-        "{fitted:?}, stated {stated:?}"
-    );
-    assert!(rms < 0.02, "{rms}");
+    agree("codes", fitted, [Waterfall::WIDTH, Waterfall::LIGHT_WIDTH], &plain_off, [0.02, 0.08]);
+    // The width of chains is that of the points of each, wherever it lies.
+    let about_mean = |points: &Vec<[f64; 3]>| -> Vec<[f64; 3]> {
+        let mean = [0, 1, 2].map(|of| points.iter().map(|point| point[of]).sum::<f64>() / points.len() as f64);
+        points.iter().map(|point| [0, 1, 2].map(|of| point[of] - mean[of])).collect()
+    };
+    let slopes: Vec<[f64; 3]> = chains.iter().flat_map(about_mean).collect();
+    let width = sum(&slopes, 0, 2) / sum(&slopes, 0, 0);
+    let chains: Vec<[f64; 3]> = chains.concat();
+    let shift = (width * sum(&chains, 0, 1) - sum(&chains, 1, 2)) / sum(&chains, 1, 1);
+    agree("chains", [shift, width], [Waterfall::CHAIN_SHIFT, Waterfall::CHAIN_WIDTH], &chain_off, [0.04, 0.09]);
+}
+
+/// Are fitted constants the stated ones, and predictions no further off than so much: the root of the mean square, and the most?
+fn agree(of: &str, fitted: [f64; 2], stated: [f64; 2], off: &[f64], [rms, most]: [f64; 2]) {
+    let found = (off.iter().map(|off| off * off).sum::<f64>() / off.len() as f64).sqrt();
+    println!("{of}: {fitted:?}, {} points, off by {:.2} % (root of the mean square)", off.len(), 100.0 * found);
+    assert!(fitted.iter().zip(stated).all(|(fitted, stated)| (fitted - stated).abs() < 1e-3), "{fitted:?}, {stated:?}");
+    assert!(found < rms && off.iter().all(|off| off.abs() < most), "{found}: {off:?}");
 }
 
 /// Do designs that the constants have not seen fail where they are predicted to fail? Between 2,560 and 3,456 bits, hard and soft, the raw
@@ -221,23 +252,24 @@ fn random_designs() -> Vec<Line> {
         let heaviest = one_of(&Vec::from_iter(3..=12)) as u32;
         let rate = 0.5 + 0.44 * uniform();
         let shape = CodeShape { circulant_size, rows, columns: (rows as f64 / (1.0 - rate)).round() as usize };
-        let listed = family.column_weights(shape, heaviest);
+        let listed = family.profiles(shape, heaviest);
         if !(2_048..=40_000).contains(&(circulant_size * shape.columns)) || listed.is_empty() {
             continue;
         }
-        let column_weights = weights(&listed[(uniform() * listed.len() as f64) as usize]);
+        let column_weights = listed[(uniform() * listed.len() as f64) as usize].column_weights();
         // What is made may have one circulant less here and there.
-        let Ok(Some((recipe, code))) = shape.construct(&column_weights, draw, &AtomicBool::new(false)) else {
+        let Ok(Some((recipe, code))) = shape.construct(&column_weights, None, draw, &AtomicBool::new(false)) else {
             continue;
         };
         let runs: Vec<_> =
             recipe.column_weights.chunk_by(|a, b| a == b).map(|run| format!("{}x{}", run[0], run.len())).collect();
         let rber = waterfall(&code, levels, iterations).raw_bit_error_rate(0.01);
         designs.push(Line {
-            key: format!("{circulant_size},{rows},{},{draw},{levels},{iterations}", runs.join(" ")),
+            key: format!("{circulant_size},{rows},{},,{draw},{levels},{iterations}", runs.join(" ")),
             circulant_size,
             rows,
             column_weights: recipe.column_weights,
+            memory: None,
             seed: draw,
             levels,
             iterations,
@@ -274,10 +306,31 @@ fn random_designs_fail_where_they_are_predicted_to() {
     assert!(off.len() == 30 && rms < 0.01 && far <= 1 && off.iter().all(|off| off.abs() < 0.025), "{off:?}");
 }
 
+/// Do chains that the constants have not seen fail about where they are predicted to?
+#[test]
+fn chains_fail_about_where_they_are_predicted_to() {
+    for (size, rows, weight, columns, memory, levels, iterations) in
+        [(64, 32, 5, 256, 4, 1, 30), (32, 48, 4, 192, 4, 3, 20), (64, 40, 3, 80, 2, 1, 40)]
+    {
+        let shape = CodeShape { circulant_size: size, rows, columns };
+        let profile = Profile { runs: vec![(weight, columns)], memory: Some(memory) };
+        let predicted = Waterfall::of_profile(shape, &profile, levels, iterations).unwrap();
+        let (_, code) = built(shape, &profile.column_weights(), profile.memory, 7);
+        let (p, frames) = (predicted.raw_bit_error_rate(0.1), 4_000);
+        let failures = failures(&code, "min-sum", (p, levels), iterations, frames);
+        let measured = predicted.raw_bit_error_rate(failures as f64 / frames as f64);
+        println!(
+            "{rows} rows of {size}, {weight}: {p}, {failures} failures, off by {:.1} %",
+            100.0 * (p / measured - 1.0)
+        );
+        assert!(failures > 30 && (p / measured - 1.0).abs() < 0.09, "{p}, {failures} failures, {measured}");
+    }
+}
+
 /// A prediction is a rate by raw bit error rate and the other way round; on hard decisions its width is that of the number of errors.
 #[test]
 fn a_prediction_is_a_normal_tail() {
-    let of = Waterfall { threshold: 0.01, codeword_bits: 10_000, light_share: 0.0, levels: 1 };
+    let of = Waterfall { threshold: 0.01, codeword_bits: 10_000, light_share: 0.0, levels: 1, reach_bits: None };
     assert!((of.frame_error_rate(0.01) - 0.5).abs() < 1e-12);
     for failure in [1e-1, 1e-4, 1e-12] {
         let p = of.raw_bit_error_rate(failure);
@@ -306,9 +359,8 @@ fn a_layered_iteration_does_as_much_as_two_flooding_ones() {
 #[test]
 fn a_limit_of_iterations_costs_less_the_higher_it_is() {
     let shape = CodeShape { circulant_size: 512, rows: 8, columns: 72 };
-    let degrees = shape.degrees(&[4; 72]);
     let found: Vec<f64> = [5, 10, 20, 40]
-        .map(|iterations| Waterfall::new(&degrees, 36_864, 8, 1, iterations).unwrap().threshold)
+        .map(|iterations| Waterfall::of_profile(shape, &profile(&[4; 72]), 1, iterations).unwrap().threshold)
         .to_vec();
     assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{found:?}");
     assert!(found[1] - found[0] > 2.0 * (found[3] - found[2]), "{found:?}");
@@ -342,26 +394,87 @@ fn shapes_fit_or_the_error_says_what_would() {
 fn families_have_as_many_weights_as_they_say() {
     let shape = CodeShape { circulant_size: 512, rows: 8, columns: 72 };
     for (family, count) in [(Family::Regular, 1), (Family::TwoWeights, 2), (Family::ThreeWeights, 3)] {
-        let found = family.column_weights(shape, 7);
+        let found = family.profiles(shape, 7);
         assert!(found.len() > 2);
-        for runs in found {
+        for Profile { runs, memory } in found {
+            assert_eq!(memory, None);
             assert_eq!((runs.len(), runs.iter().map(|run| run.1).sum::<usize>()), (count, 72), "{runs:?}");
             assert!(runs.windows(2).all(|pair| pair[0].0 > pair[1].0) && runs[0].0 <= 7, "{runs:?}");
         }
         assert_eq!(family.name().parse(), Ok(family));
     }
-    assert!("irregular".parse::<Family>().unwrap_err().to_string().contains("regular, two_weights, three_weights"));
+    assert!(
+        "irregular".parse::<Family>().unwrap_err().to_string().contains("regular, two_weights, three_weights, coupled")
+    );
+}
+
+/// Does each block column of a chain have a circulant in each part of its reach, do the ends have lighter checks, and does it encode?
+#[test]
+fn a_chain_is_a_chain() {
+    for (size, rows, runs, memory) in [
+        (32, 24, &[(4, 96)][..], 3),
+        (32, 24, &[(6, 24), (3, 72)], 8),
+        (64, 16, &[(3, 64)], 2),
+        (64, 20, &[(5, 90)], 9),
+    ] {
+        let column_weights = weights(runs);
+        let shape = CodeShape { circulant_size: size, rows, columns: column_weights.len() };
+        let (recipe, code) = built(shape, &column_weights, Some(memory), 3);
+        assert_eq!(recipe.build().unwrap(), code);
+        let data = shape.columns - rows;
+        let mut firsts = Vec::new();
+        for (column, &weight) in column_weights.iter().enumerate().take(data) {
+            let of_column = code.blocks().iter().filter(|block| block.column as usize == column);
+            let found: Vec<usize> = of_column.map(|block| block.row as usize).collect();
+            assert_eq!(found.len(), weight as usize);
+            // Of columns of one weight the reach moves on.
+            let (first, count) =
+                column_weights[..data].iter().enumerate().fold((0, 0), |(before, all), (other, of)| {
+                    (before + usize::from(*of == weight && other < column), all + usize::from(*of == weight))
+                });
+            let start = first * (rows - memory) / count;
+            for (part, &row) in found.iter().enumerate() {
+                let bound = |part: usize| start + part * (memory + 1) / found.len();
+                assert!((bound(part)..bound(part + 1)).contains(&row), "column {column}: {found:?} from {start}");
+            }
+            firsts.push(start);
+        }
+        assert!(firsts.contains(&0) && firsts.contains(&(rows - memory - 1)));
+        let weight = |row: usize| code.row(row).len();
+        assert!(2 * weight(0) < weight(rows / 2) && 2 * weight(rows - 1) < weight(rows / 2));
+        let code = LdpcCode::new(code, RedundantChecks::Refuse).unwrap();
+        assert!(code.is_structured());
+    }
+    let shape = CodeShape { circulant_size: 32, rows: 8, columns: 40 };
+    for memory in [2, 8] {
+        let refused = shape.construct(&[4; 40], Some(memory), 1, &AtomicBool::new(false)).unwrap_err().to_string();
+        assert!(refused.contains(&format!("memory: found {memory}, expected 3 to 7")), "{refused}");
+    }
+}
+
+/// Are chains at least twice as long as a column reaches, and is there room for every circulant?
+#[test]
+fn chains_have_room() {
+    let shape = CodeShape { circulant_size: 64, rows: 16, columns: 128 };
+    let found = Family::Coupled.profiles(shape, 8);
+    assert!(found.iter().any(|profile| profile.runs.len() == 2) && found.iter().any(|profile| profile.runs.len() == 1));
+    for Profile { runs, memory } in found {
+        let (reach, heaviest) = (memory.unwrap() + 1, runs[0].0 as usize);
+        assert!(heaviest <= reach && 2 * reach <= shape.rows, "{runs:?}, {memory:?}");
+        assert_eq!(runs.iter().map(|run| run.1).sum::<usize>(), shape.columns);
+    }
+    assert!(Family::Coupled.profiles(CodeShape { rows: 5, ..shape }, 8).is_empty());
 }
 
 /// Weight 5 in all columns of eight block rows has no invertible parity part; one circulant less makes one.
 #[test]
 fn a_parity_part_is_made_invertible() {
     let shape = CodeShape { circulant_size: 64, rows: 8, columns: 40 };
-    let (recipe, code) = built(shape, &[5; 40], 1);
+    let (recipe, code) = built(shape, &[5; 40], None, 1);
     assert_eq!(recipe.build().unwrap(), code);
     assert!(recipe.column_weights[..38].iter().all(|&weight| weight == 5) && recipe.column_weights[39] == 4);
     assert!(LdpcCode::new(code, RedundantChecks::Refuse).is_ok());
     // Where the wanted weights do, they are kept.
-    assert_eq!(built(shape, &[3; 40], 1).0.column_weights, [3; 40]);
-    assert!(shape.construct(&[3; 40], 1, &AtomicBool::new(true)).unwrap().is_none());
+    assert_eq!(built(shape, &[3; 40], None, 1).0.column_weights, [3; 40]);
+    assert!(shape.construct(&[3; 40], None, 1, &AtomicBool::new(true)).unwrap().is_none());
 }

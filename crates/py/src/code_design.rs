@@ -1,7 +1,7 @@
 //! The design of LDPC codes.
 
 use pyo3::prelude::*;
-use softsense_ecc::ldpc::{CodeShape, Family, Waterfall};
+use softsense_ecc::ldpc::{CodeShape, Family, Profile, Waterfall};
 use softsense_link::MAX_LEVEL;
 
 use crate::codes::{check_iterations, whole};
@@ -9,10 +9,6 @@ use crate::raise;
 
 /// Column weights as pairs of weight and number of block columns, in the order of the columns.
 type Runs = Vec<(u32, usize)>;
-
-fn flat(runs: &[(u32, usize)]) -> Vec<u32> {
-    runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
-}
 
 /// The base matrices of codes of `data_bits` and `parity_bits`, each as circulant size, block rows and block columns, those of the largest
 /// circulants first; `circulant_sizes` are powers of two to choose from, by default 16 to 1,024. Raises CodeError if none fits, and says
@@ -38,24 +34,31 @@ pub(crate) fn code_shapes(
     Ok(shapes.map_err(raise)?.into_iter().map(plain).collect())
 }
 
-/// The column weights of a family (`regular`, `two_weights` or `three_weights`) that are worth a look in a base matrix of such a shape
-/// (circulant size, block rows, block columns), up to weight `heaviest`: lists of pairs of weight and number of block columns. Raises
-/// CodeError.
+/// What is worth a look in a base matrix of such a shape (circulant size, block rows, block columns), with columns up to weight `heaviest`,
+/// of a family (`regular`, `two_weights`, `three_weights` or `coupled`): pairs of column weights, as pairs of weight and number of block
+/// columns, and memory of a chain in block rows, or None. Raises CodeError.
 ///
 /// >>> from softsense._core import code_profiles
 /// >>> code_profiles((512, 8, 72), "regular", 5)
-/// [[(3, 72)], [(4, 72)], [(5, 72)]]
+/// [([(3, 72)], None), ([(4, 72)], None), ([(5, 72)], None)]
+/// >>> code_profiles((64, 8, 72), "coupled", 4)[0]
+/// ([(3, 72)], 2)
 #[pyfunction]
-pub(crate) fn code_profiles(shape: (usize, usize, usize), family: &str, heaviest: u32) -> PyResult<Vec<Runs>> {
+pub(crate) fn code_profiles(
+    shape: (usize, usize, usize),
+    family: &str,
+    heaviest: u32,
+) -> PyResult<Vec<(Runs, Option<usize>)>> {
     let (circulant_size, rows, columns) = shape;
     let family: Family = family.parse().map_err(raise)?;
-    Ok(family.column_weights(CodeShape { circulant_size, rows, columns }, heaviest))
+    let found = family.profiles(CodeShape { circulant_size, rows, columns }, heaviest);
+    Ok(found.into_iter().map(|profile| (profile.runs, profile.memory)).collect())
 }
 
 /// Where codes of one shape and of one list of column weights fail how often: docs/model/ldpc-codes.md.
 ///
-/// It is made from shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block columns, read
-/// level (1 to 7) and layered iterations, and predicts what the default decoder does. Raises CodeError.
+/// It is made from shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block columns, the
+/// memory of a chain, read level (1 to 7) and layered iterations, and predicts what the default decoder does. Raises CodeError.
 ///
 /// >>> from softsense._core import Waterfall
 /// >>> found = Waterfall((512, 8, 72), [(4, 72)], level=1, iterations=20)
@@ -67,25 +70,25 @@ pub(crate) struct PredictedWaterfall(Waterfall);
 #[pymethods]
 impl PredictedWaterfall {
     #[new]
-    #[pyo3(signature = (shape, column_weights, *, level, iterations))]
+    #[pyo3(signature = (shape, column_weights, memory = None, *, level, iterations))]
     fn new(
         py: Python<'_>,
         shape: (usize, usize, usize),
         column_weights: Runs,
+        memory: Option<i128>,
         level: i128,
         iterations: i128,
     ) -> PyResult<Self> {
         let (circulant_size, rows, columns) = shape;
-        let weights = flat(&column_weights);
-        whole::<usize>("column_weights", weights.len() as i128, columns as i128, columns as i128)?;
+        let weights: usize = column_weights.iter().map(|&(_, count)| count).sum();
+        whole::<usize>("column_weights", weights as i128, columns as i128, columns as i128)?;
         let rows = whole("shape", rows as i128, 1, columns as i128 - 1)?;
         let circulant_size = whole("shape", circulant_size as i128, 1, 1 << 16)?;
         let shape = CodeShape { circulant_size, rows, columns };
         let (level, iterations) = (whole("level", level, 1, MAX_LEVEL.into())?, check_iterations(iterations)?);
-        let bits = circulant_size * columns;
-        let found =
-            crate::detached(py, || Waterfall::new(&shape.degrees(&weights), bits, shape.rows, level, iterations));
-        found.map(Self).map_err(raise)
+        let memory = memory.map(|memory| whole("memory", memory, 0, rows as i128 - 1)).transpose()?;
+        let profile = Profile { runs: column_weights, memory };
+        crate::detached(py, || Waterfall::of_profile(shape, &profile, level, iterations)).map(Self).map_err(raise)
     }
 
     /// The raw bit error rate up to which infinitely long codes decode, by density evolution.

@@ -351,31 +351,34 @@ impl Code {
 
     /// The quasi-cyclic LDPC code of a recipe, called `name`: circulants of `circulant_size` bits, a power of two, in `rows` block rows, and as
     /// many of them in each block column as `column_weights` says, the parity part last. The last two columns may get one circulant
-    /// less: without it some parity parts could not be inverted. Equal arguments make equal matrices. Raises CodeError;
+    /// less, or in a chain more: without that some parity parts could not be inverted. With `memory`, in block rows, the code is a
+    /// terminated chain: each block column reaches over its first block row and so many more. Equal arguments make equal matrices. Raises CodeError;
     /// KeyboardInterrupt if `stop` was set meanwhile.
     ///
     /// >>> from softsense import Code
     /// >>> Code.construct("mine", 16, 4, [3] * 20, seed=1)
     /// <softsense.Code mine: n=320, k=256>
     #[staticmethod]
-    #[pyo3(signature = (name, circulant_size, rows, column_weights, *, seed = 1, stop = None))]
+    #[pyo3(signature = (name, circulant_size, rows, column_weights, *, memory = None, seed = 1, stop = None))]
     fn construct(
         py: Python<'_>,
         name: String,
         circulant_size: i128,
         rows: i128,
         column_weights: Vec<i128>,
+        memory: Option<i128>,
         seed: i128,
         stop: Option<&StopFlag>,
     ) -> PyResult<Self> {
         let stop = stop.map_or_else(Arc::default, StopFlag::shared);
         let circulant_size = whole("circulant_size", circulant_size, 1, 1 << 16)?;
+        let memory = memory.map(|memory| whole("memory", memory, 0, rows - 1)).transpose()?;
         let (rows, seed) = (whole("rows", rows, 1, 1024)?, whole("seed", seed, 0, u64::MAX.into())?);
         let weight = |weight| whole("column_weights", weight, 1, rows as i128);
         let column_weights: Vec<u32> = column_weights.into_iter().map(weight).collect::<PyResult<_>>()?;
         let code = crate::detached(py, || {
             let shape = CodeShape { circulant_size, rows, columns: column_weights.len() };
-            let built = shape.construct(&column_weights, seed, &stop)?;
+            let built = shape.construct(&column_weights, memory, seed, &stop)?;
             built.map(|(_, matrix)| LdpcCode::new(matrix, RedundantChecks::Refuse)).transpose()
         });
         let code = code.map_err(raise)?.ok_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))?;

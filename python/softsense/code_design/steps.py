@@ -81,6 +81,7 @@ class Profile:
     """Column weights of a shape, and where they are predicted to fail as often as is allowed.
 
     Attributes:
+        memory: of a chain, in block rows; None of any other code.
         threshold: of the deepest level.
         rber: the highest at which no level fails more often than it may.
         limiting_level: the one that fails as often as it may there.
@@ -89,6 +90,7 @@ class Profile:
     shape: Shape
     family: str
     runs: Runs
+    memory: int | None
     threshold: float
     rber: float
     limiting_level: int
@@ -122,7 +124,9 @@ def _digest(*parts: object) -> str:
 class PredictTask:
     """Predictions of column weights by density evolution, one a unit."""
 
-    def __init__(self, profiles: list[tuple[Shape, Runs]], targets: list[tuple[int, float]], iterations: int) -> None:
+    def __init__(
+        self, profiles: list[tuple[Shape, Runs, int | None]], targets: list[tuple[int, float]], iterations: int
+    ) -> None:
         self._of = (profiles, targets, iterations)
 
     def __reduce__(self) -> tuple[type[PredictTask], tuple[Any, ...]]:
@@ -148,8 +152,8 @@ class PredictTask:
 class LiftTask:
     """Matrices of one list of column weights, one a unit, by seed."""
 
-    def __init__(self, shape: Shape, weights: list[int], first_seed: int) -> None:
-        self._of = (shape, weights, first_seed)
+    def __init__(self, shape: Shape, weights: list[int], memory: int | None, first_seed: int) -> None:
+        self._of = (shape, weights, memory, first_seed)
 
     def __reduce__(self) -> tuple[type[LiftTask], tuple[Any, ...]]:
         return LiftTask, self._of
@@ -161,9 +165,10 @@ class LiftTask:
 
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
         """The matrix, its girth and cycles by length and extrinsic degree; or why there is none."""
-        (size, rows, _), weights, first_seed = self._of
+        (size, rows, _), weights, memory, first_seed = self._of
+        seed = first_seed + unit
         try:
-            code = Code.construct("candidate", size, rows, weights, seed=first_seed + unit, stop=stop)
+            code = Code.construct("candidate", size, rows, weights, memory=memory, seed=seed, stop=stop)
         except CodeError as error:
             return {"failed": str(error)}
         except KeyboardInterrupt:
@@ -178,22 +183,23 @@ def ranked(
     """The best column weights of each family and shape, the best first; `weights` are the lightest and the heaviest."""
     lightest, heaviest = weights
     listed = [
-        (shape, family, runs)
+        (shape, family, runs, memory)
         for shape in shapes
         for family in families
-        for runs in code_profiles(shape, family, heaviest)
+        for runs, memory in code_profiles(shape, family, heaviest)
         if min(weight for weight, _ in runs) >= lightest
     ]
     if not listed:
         found = f"families: found {', '.join(families) or 'none'} with columns of {lightest} up to {heaviest}"
         raise CodeError(f"{found}, expected some that fit {shapes[0][1]} block rows")
     targets = sorted(reading.targets.items())
-    task = PredictTask([(shape, runs) for shape, _, runs in listed], targets, reading.iterations)
+    of = [(shape, runs, memory) for shape, _, runs, memory in listed]
+    task = PredictTask(of, targets, reading.iterations)
     told = work.units(task, len(listed), "density evolution")
     profiles = []
-    for of, (threshold, *rbers) in zip(listed, told, strict=True):
+    for one, (threshold, *rbers) in zip(listed, told, strict=True):
         rber, limiting = min((rber, level) for rber, (level, _) in zip(rbers, targets, strict=True))
-        profiles.append(Profile(*of, threshold, rber, limiting))
+        profiles.append(Profile(*one, threshold, rber, limiting))
     best: dict[tuple[Shape, str], Profile] = {}
     for profile in profiles:
         key = (profile.shape, profile.family)
@@ -273,6 +279,7 @@ def profile_row(profile: Profile) -> dict[str, Any]:
         "rows": rows,
         "columns": columns,
         "column_weights": [list(run) for run in profile.runs],
+        "memory": profile.memory,
         "threshold": profile.threshold,
         "rber": profile.rber,
         "limiting_level": profile.limiting_level,
@@ -292,8 +299,8 @@ def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, 
     floor that does not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those
     whose floors do not matter it has the sets that would fail least often, were all of their bits wrong.
     """
-    name = as_column_weights(profile.runs)
-    made = work.units(LiftTask(profile.shape, profile.weights, seed), seeds, f"matrices of {name}")
+    name = as_column_weights(profile.runs, profile.memory)
+    made = work.units(LiftTask(profile.shape, profile.weights, profile.memory, seed), seeds, f"matrices of {name}")
     fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
     best: tuple[tuple[float, float, float, int], Candidate] | None = None
     matters = _NEGLIGIBLE * reading.fer
@@ -413,4 +420,5 @@ def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: i
 def _waterfall(candidate: Candidate, level: int, iterations: int) -> Waterfall:
     """What is predicted of a matrix by its own column weights."""
     runs = [(weight, count) for weight, count in _runs_of(candidate.code)]
-    return Waterfall(candidate.profile.shape, runs, level=level, iterations=iterations)
+    profile = candidate.profile
+    return Waterfall(profile.shape, runs, profile.memory, level=level, iterations=iterations)

@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use softsense_base::{Error, Purpose, Result, Stream};
 
+use super::density_evolution::parts;
 use super::{Block, QuasiCyclic};
 
 /// The recipe of a quasi-cyclic LDPC code: the same recipe gives the same matrix on every computer.
@@ -17,9 +20,14 @@ use super::{Block, QuasiCyclic};
 ///   then of 8-cycles, until nothing improves. A cycle has more weight the fewer checks outside of it its bits are
 ///   connected to.
 ///
+/// With a memory the code is a terminated chain: the checks of each block column lie in `memory` + 1 block rows one after the other, in
+/// as many parts of these as it has circulants, one in each. The data columns of each weight, and with them these rows, go from the first
+/// to the last ones. Where fewer columns meet, at both ends, checks are lighter, and decoding begins there.
+///
 /// Source: X.-Y. Hu, E. Eleftheriou, D. M. Arnold, "Regular and irregular progressive edge-growth Tanner graphs", 2005;
 /// T. Tian, C. Jones, J. Villasenor, R. Wesel, "Selective avoidance of cycles in irregular LDPC code construction",
-/// 2004; T. Richardson, R. Urbanke, "Efficient encoding of low-density parity-check codes", 2001. Deviations: shifts
+/// 2004; T. Richardson, R. Urbanke, "Efficient encoding of low-density parity-check codes", 2001; S. Kudekar, T. Richardson,
+/// R. Urbanke, "Threshold saturation via spatial coupling: why convolutional LDPC ensembles perform so well over the BEC", 2011. Deviations: shifts
 /// are improved by repeated re-choice, and the approximate lower triangle is imposed rather than searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Construction {
@@ -30,6 +38,8 @@ pub struct Construction {
     /// The wanted number of circulants in each block column, the parity part last. The parity part gets less where its
     /// triangle has no room for more.
     pub column_weights: Vec<u32>,
+    /// Of a chain, over how many block rows after its first one a block column reaches.
+    pub memory: Option<usize>,
     /// The seed of all choices.
     pub seed: u64,
 }
@@ -41,7 +51,7 @@ impl Construction {
     /// The recipe of a code with `columns` x `rows` circulants of size `circulant_size`, `weight` of them in each
     /// column.
     pub fn regular(columns: usize, rows: usize, circulant_size: usize, weight: u32, seed: u64) -> Self {
-        Self { circulant_size, rows, column_weights: vec![weight; columns], seed }
+        Self { circulant_size, rows, column_weights: vec![weight; columns], memory: None, seed }
     }
 
     /// The matrix.
@@ -74,7 +84,7 @@ impl Construction {
         QuasiCyclic::new(self.circulant_size, self.rows, self.column_weights.len(), shifts.blocks()).map(Some)
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let columns = self.column_weights.len();
         if !self.circulant_size.is_power_of_two() || self.circulant_size > 1 << 20 {
             let found = format!("found {}, expected a power of two, at most 2^20", self.circulant_size);
@@ -91,24 +101,68 @@ impl Construction {
                 format!("found {weight}, expected 1 to {} (the block rows)", self.rows),
             ));
         }
+        let Some(memory) = self.memory else { return Ok(()) };
+        let heaviest = self.column_weights.iter().max().map_or(0, |&weight| weight as usize);
+        let (least, most) = (heaviest.max(Self::GAP).saturating_sub(1), self.rows - 1);
+        if !(least..=most).contains(&memory) {
+            let expected =
+                format!("expected {least} to {most} (columns of weight {heaviest}, {} block rows)", self.rows);
+            return Err(Error::code("memory", format!("found {memory}, {expected}")));
+        }
         Ok(())
+    }
+
+    /// The block rows in which each block column may have circulants: all, or those of a chain.
+    pub(super) fn reaches(rows: usize, column_weights: &[u32], memory: Option<usize>) -> Vec<Range<usize>> {
+        let data = column_weights.len() - rows;
+        let width = memory.map_or(rows, |memory| memory + 1);
+        let mut of_weight: BTreeMap<u32, usize> = BTreeMap::new();
+        column_weights[..data].iter().for_each(|&weight| *of_weight.entry(weight).or_default() += 1);
+        let mut so_far: BTreeMap<u32, usize> = BTreeMap::new();
+        let data = column_weights[..data].iter().map(|weight| {
+            let before = so_far.entry(*weight).or_default();
+            let first = *before * (rows - width + 1) / of_weight[weight];
+            *before += 1;
+            first..first + width
+        });
+        let triangle = rows.saturating_sub(Self::GAP);
+        let parity =
+            (0..rows).map(|step| if step < triangle { step..(step + width).min(rows) } else { rows - width..rows });
+        data.chain(parity).collect()
+    }
+
+    /// What block rows may weigh: level, but for the ends of a chain, in which each column takes the rows that it reaches alike.
+    fn ceilings(&self, reaches: &[Range<usize>]) -> Vec<u32> {
+        if self.memory.is_none() {
+            return vec![self.column_weights.iter().sum::<u32>().div_ceil(self.rows as u32); self.rows];
+        }
+        let mut expected = vec![0.0; self.rows];
+        for (weight, reach) in self.column_weights.iter().zip(reaches) {
+            let share = f64::from(*weight).min(reach.len() as f64) / reach.len() as f64;
+            expected[reach.clone()].iter_mut().for_each(|row| *row += share);
+        }
+        // What is whole but for rounding is whole.
+        expected.iter().map(|row| libm::ceil(row - 1e-6).max(1.0) as u32).collect()
     }
 
     /// The block rows of the circulants of each block column.
     fn mask(&self, draws: &mut Draws) -> Result<Vec<Vec<usize>>> {
         const ATTEMPTS: usize = 64;
         let data = self.column_weights.len() - self.rows;
+        let reaches = Self::reaches(self.rows, &self.column_weights, self.memory);
+        let ceilings = self.ceilings(&reaches);
         for _ in 0..ATTEMPTS {
-            let mut mask = Mask::new(self.rows, &self.column_weights);
+            let mut mask =
+                Mask { is_chain: self.memory.is_some(), ..Mask::new(&self.column_weights, &reaches, &ceilings) };
             let triangle = self.rows.saturating_sub(Self::GAP);
             // The columns with the least room come first; later columns level the row weights.
             for step in (0..triangle).rev() {
-                mask.fill(data + step, Some(step), draws);
+                mask.fill(data + step, true, draws);
             }
             let mut rest: Vec<usize> = (data + triangle..self.column_weights.len()).chain(0..data).collect();
             rest.sort_by_key(|&column| (column < data, self.column_weights[column]));
             for column in rest {
-                mask.fill(column, None, draws);
+                mask.fill(column, false, draws);
             }
             // GF(2)[x] / (x^Z - 1) is a local ring if Z is a power of two: a matrix of circulants is invertible if and
             // only if the matrix of their weights modulo 2 is.
@@ -145,8 +199,11 @@ impl Draws {
 struct Mask<'a> {
     rows: usize,
     weights: &'a [u32],
-    /// Row weights are kept at or below this, where possible.
-    ceiling: u32,
+    /// The block rows that each column may take; in a chain, one in each of as many parts as it has weight.
+    reaches: &'a [Range<usize>],
+    is_chain: bool,
+    /// Row weights are kept at or below these, where possible.
+    ceilings: &'a [u32],
     row_weights: Vec<u32>,
     /// The number of columns that each pair of rows shares.
     shared: Vec<u32>,
@@ -154,31 +211,39 @@ struct Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    fn new(rows: usize, weights: &'a [u32]) -> Self {
-        let total: u32 = weights.iter().sum();
+    fn new(weights: &'a [u32], reaches: &'a [Range<usize>], ceilings: &'a [u32]) -> Self {
+        let rows = ceilings.len();
         Self {
             rows,
             weights,
-            ceiling: total.div_ceil(rows as u32),
+            reaches,
+            is_chain: false,
+            ceilings,
             row_weights: vec![0; rows],
             shared: vec![0; rows * rows],
             columns: vec![Vec::new(); weights.len()],
         }
     }
 
-    /// Places the blocks of a column: all below the diagonal, the first on it, if there is one.
-    fn fill(&mut self, column: usize, diagonal: Option<usize>, draws: &mut Draws) {
-        let top = diagonal.map_or(0, |row| row + 1);
-        let mut chosen: Vec<usize> = diagonal.into_iter().collect();
-        let weight = (self.weights[column] as usize).min(chosen.len() + self.rows - top);
+    /// Places the blocks of a column; one of the triangle has the first in the first row that it may take.
+    fn fill(&mut self, column: usize, in_triangle: bool, draws: &mut Draws) {
+        let reach = self.reaches[column].clone();
+        let mut chosen: Vec<usize> = reach.clone().take(in_triangle.into()).collect();
+        let weight = (self.weights[column] as usize).min(reach.len());
+        let in_gap = column + Construction::GAP >= self.columns.len();
+        let parts = (self.is_chain && !in_gap).then(|| parts(&reach, weight));
         let mut near = vec![(0, 0); self.rows];
         for &row in &chosen {
             self.approach(row, &mut near);
         }
         while chosen.len() < weight {
-            let free = (top..self.rows).filter(|row| !chosen.contains(row));
+            let place = match &parts {
+                Some(parts) => parts[chosen.len()].clone(),
+                None => reach.clone(),
+            };
+            let free = place.filter(|row| !chosen.contains(row));
             let best = free.min_by_key(|&row| {
-                let excess = self.row_weights[row].saturating_sub(self.ceiling - 1);
+                let excess = self.row_weights[row].saturating_sub(self.ceilings[row] - 1);
                 (excess, near[row], self.row_weights[row], draws.bits())
             });
             let best = best.expect("room for the weight");

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use softsense_base::{Error, Result};
 
 use super::LdpcCode;
-use super::density_evolution::{BISECTIONS, DegreeDistribution, Evolution, check_levels, outputs};
+use super::density_evolution::{BISECTIONS, DegreeDistribution, Evolution, Graph, check_levels, outputs};
 use super::min_sum::{MESSAGE_LIMIT, RcqTables, Staircase};
 use crate::channel::{LARGEST_REGION_LLR, bisect};
 
@@ -69,7 +69,7 @@ impl RcqDesign {
         let limits = self.limits(degrees)?;
         let success = 1.0 / codeword_bits as f64;
         let design = |p| self.designed_for(p, degrees, limits, success);
-        let (low, high) = bisect(0.0..degrees.limit(self.levels), BISECTIONS, |p| design(p).1);
+        let (low, high) = bisect(0.0..Graph::of_degrees(degrees, 1).limit(self.levels), BISECTIONS, |p| design(p).1);
         // Degrees that never succeed have tables too, of the lowest rate that was tried.
         let rber = if low > 0.0 { low } else { high };
         let Limits { channel: channel_limit, message: message_limit, .. } = limits;

@@ -1,0 +1,654 @@
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use softsense_base::{Error, Result};
+
+use super::super::{Correction, Rule};
+use super::{BISECTIONS, DegreeDistribution, MANY_ITERATIONS, SETTLED, STALLED, check_levels, outputs, shannon_limit};
+use crate::channel::{bisect, capacity};
+
+/// How far a message goes, in steps of the grid.
+#[derive(Debug, Clone, Copy)]
+struct Grid {
+    /// Messages are whole numbers of steps, from -limit to limit.
+    limit: usize,
+}
+
+/// The grid of sum-product: steps in one unit of LLR.
+const STEPS_PER_UNIT: f64 = 10.0;
+
+/// The grid of sum-product: the largest message, in units of LLR.
+const LARGEST: f64 = 25.0;
+
+/// The grid of min-sum, which knows no unit: steps in the channel's largest LLR, for each LLR above zero that it has.
+const CHANNEL_STEPS: f64 = 24.0;
+
+/// The grid of min-sum: the largest message, in the channel's largest LLR.
+const LARGEST_IN_CHANNEL: f64 = 8.0;
+
+/// Layers that stand for those of a layered decoder, which has as many as block rows: of more the threshold depends by less than its error.
+const MOST_LAYERS: usize = 64;
+
+/// A probability mass function over whole numbers of steps from -limit to limit; index 0 is -limit.
+type Density = Vec<f64>;
+
+/// What happens at checks.
+#[derive(Clone)]
+enum Checks {
+    SumProduct {
+        /// For each pair of magnitudes a >= b at a (a + 1) / 2 + b: the magnitude of the answer, and how much of its
+        /// weight goes to the next higher one.
+        pairs: Vec<(u16, f32)>,
+    },
+    MinSum {
+        /// For each magnitude: what it is corrected to, and how much of its weight goes to the next higher magnitude.
+        corrected: Vec<(usize, f64)>,
+    },
+}
+
+/// Bits whose checks lie in the same layers.
+#[derive(Debug, Clone)]
+struct Group {
+    reach: Reach,
+    /// For each degree the number of edges to bits of that degree, in any unit; lowest degree first.
+    bits: Vec<(usize, f64)>,
+}
+
+/// Where bits have their checks.
+#[derive(Debug, Clone)]
+enum Reach {
+    /// Each of them in any of so many layers alike, the first ones.
+    Anywhere(usize),
+    /// One in each of these ranges of layers, in any layer of it alike: bits of one degree, of which these are as many.
+    OneInEach(Vec<Range<usize>>),
+}
+
+impl Reach {
+    fn layers(&self) -> Range<usize> {
+        match self {
+            Self::Anywhere(layers) => 0..*layers,
+            Self::OneInEach(parts) => {
+                parts.first().map_or(0, |part| part.start)..parts.last().map_or(0, |part| part.end)
+            }
+        }
+    }
+}
+
+/// A range in so many parts, as equal as can be: where a block column of a chain has its circulants, one in each.
+pub(in super::super) fn parts(range: &Range<usize>, count: usize) -> Vec<Range<usize>> {
+    let bound = |part: usize| range.start + part * range.len() / count;
+    (0..count).map(|part| bound(part)..bound(part + 1)).collect()
+}
+
+/// Checks of a layer, by the groups that meet there, in their order.
+#[derive(Debug, Clone)]
+struct CheckType {
+    /// How many bits of each group a check has. Of a number that is not whole checks have one of the two next to it.
+    degrees: Vec<f64>,
+    /// Which share of the layer's edges to bits of each group is theirs.
+    shares: Vec<f64>,
+}
+
+/// A Tanner graph as density evolution sees it: which bits meet which checks how often.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Graph {
+    groups: Vec<Group>,
+    /// The checks of each layer.
+    layers: Vec<Vec<CheckType>>,
+    /// Block rows, of which a layer has one or more.
+    rows: usize,
+    /// The rate of a code whose checks are independent.
+    rate: f64,
+}
+
+impl Graph {
+    /// That of any matrix of so many block rows with these degrees.
+    pub(in super::super) fn of_degrees(degrees: &DegreeDistribution, rows: usize) -> Self {
+        let layers = rows.clamp(1, MOST_LAYERS);
+        let check = |&(degree, share): &(usize, f64)| CheckType { degrees: vec![degree as f64], shares: vec![share] };
+        let group = Group { reach: Reach::Anywhere(layers), bits: degrees.bits().to_vec() };
+        let checks: Vec<CheckType> = degrees.checks().iter().map(check).collect();
+        Self { groups: vec![group], layers: vec![checks; layers], rows, rate: degrees.rate() }
+    }
+
+    /// That of a chain whose columns of these weights reach these block rows, and have a check in each of as many [`parts`] of them.
+    pub(in super::super) fn chain(rows: usize, column_weights: &[u32], reaches: &[Range<usize>]) -> Self {
+        let mut columns: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
+        for (&weight, reach) in column_weights.iter().zip(reaches) {
+            let degree = (weight as usize).min(reach.len());
+            *columns.entry((reach.start, reach.end, degree)).or_default() += 1;
+        }
+        let mut degrees = vec![Vec::new(); rows];
+        let mut groups = Vec::new();
+        for ((start, end, degree), count) in columns {
+            let parts = parts(&(start..end), degree);
+            for part in &parts {
+                degrees[part.clone()].iter_mut().for_each(|degrees| degrees.push(count as f64 / part.len() as f64));
+            }
+            let bits = vec![(degree, (degree * count) as f64)];
+            groups.push(Group { reach: Reach::OneInEach(parts), bits });
+        }
+        let checks = |degrees: Vec<f64>| vec![CheckType { shares: vec![1.0; degrees.len()], degrees }];
+        let rate = 1.0 - rows as f64 / column_weights.len() as f64;
+        Self { groups, layers: degrees.into_iter().map(checks).collect(), rows, rate }
+    }
+
+    /// The groups that meet a layer.
+    fn meeting(&self, layer: usize) -> impl Iterator<Item = usize> {
+        self.groups
+            .iter()
+            .enumerate()
+            .filter(move |(_, group)| group.reach.layers().contains(&layer))
+            .map(|(index, _)| index)
+    }
+
+    /// The largest error rate at which any code of this rate could be decoded; 1e-6 if it is less.
+    pub(in super::super) fn limit(&self, levels: usize) -> f64 {
+        let limit = match levels {
+            1 => shannon_limit(self.rate),
+            _ => bisect(0.0..0.499, 30, |p| capacity(p, levels) > self.rate).0,
+        };
+        limit.max(1e-6)
+    }
+
+    /// The threshold with a rule for each iteration, and the last for all that follow; `success` is the bit error rate to be reached.
+    pub(super) fn threshold(
+        &self,
+        rules: &[Rule],
+        levels: usize,
+        iterations: Option<u32>,
+        success: f64,
+    ) -> Result<f64> {
+        check_levels(levels)?;
+        let succeeds = |p| self.succeeds(rules, &outputs(p, levels), iterations, success);
+        let (low, high) = bisect(0.0..self.limit(levels), BISECTIONS, succeeds);
+        Ok(0.5 * (low + high))
+    }
+
+    /// That of the layered decoder in small integers: [`DegreeDistribution::decoder_threshold`].
+    pub(in super::super) fn decoder_threshold(
+        &self,
+        correction: &Correction,
+        codeword_bits: usize,
+        levels: usize,
+        iterations: u32,
+    ) -> Result<f64> {
+        correction.check()?;
+        if !(1..=MANY_ITERATIONS).contains(&iterations) {
+            let found = format!("found {iterations}, expected 1 to {MANY_ITERATIONS}");
+            return Err(Error::code("iterations", found));
+        }
+        let soft = correction.soft();
+        let factors = if levels == 1 { &correction.factors_16ths } else { &soft.factors_16ths };
+        let rule = |&factor: &u8| Rule::NormalisedMinSum { factor: f64::from(factor) / 16.0 };
+        let rules: Vec<Rule> = factors.iter().map(rule).collect();
+        self.threshold(&rules, levels, Some(iterations), 1.0 / codeword_bits as f64)
+    }
+
+    /// Whether the bit error rate falls below `success` over a channel with these outputs.
+    pub(super) fn succeeds(
+        &self,
+        rules: &[Rule],
+        outputs: &[(f64, f64)],
+        iterations: Option<u32>,
+        success: f64,
+    ) -> bool {
+        let mut evolution = Evolution::new(self.clone(), rules, outputs);
+        let mut before = 1.0;
+        for iteration in 0..iterations.unwrap_or(MANY_ITERATIONS) {
+            evolution.iterate();
+            let now = evolution.bit_error_rate;
+            if now < success {
+                return true;
+            }
+            if iterations.is_none() && iteration > SETTLED && now > before * (1.0 - STALLED) {
+                return false;
+            }
+            before = now;
+        }
+        false
+    }
+}
+
+/// Messages between the checks of a layer and the bits of each group that meets it.
+type Messages = Vec<Density>;
+
+/// The state of density evolution for the all-zero word; symmetry makes all words equal.
+#[derive(Clone)]
+pub(in super::super) struct Evolution {
+    graph: Graph,
+    grid: Grid,
+    /// Of each iteration, and the last of all that follow.
+    checks: Vec<Checks>,
+    iteration: usize,
+    channel: Density,
+    /// What the checks of each layer answered last.
+    to_bits: Vec<Messages>,
+    /// What bits tell the checks of the first layer next.
+    to_checks: Messages,
+    bit_error_rate: f64,
+}
+
+impl Evolution {
+    /// The rules, at least one, share their grid: all are of sum-product, or none is.
+    pub(super) fn new(graph: Graph, rules: &[Rule], outputs: &[(f64, f64)]) -> Self {
+        let largest = outputs.iter().fold(0.0, |largest: f64, &(llr, _)| largest.max(llr));
+        // Outputs come in pairs of opposite LLRs, but for one of zero.
+        let channel_steps = CHANNEL_STEPS * (outputs.len() / 2) as f64;
+        let (unit, steps, reach) = match rules[0] {
+            Rule::SumProduct => (1.0, STEPS_PER_UNIT, LARGEST),
+            Rule::NormalisedMinSum { .. } | Rule::OffsetMinSum { .. } => (largest, channel_steps, LARGEST_IN_CHANNEL),
+        };
+        let grid = Grid { limit: (steps * reach) as usize };
+        let checks = |rule: &Rule| match *rule {
+            Rule::SumProduct => Checks::sum_product(grid.limit),
+            Rule::NormalisedMinSum { factor } => Checks::min_sum(grid.limit, |magnitude| magnitude * factor),
+            Rule::OffsetMinSum { offset } => {
+                let offset = offset * steps / unit;
+                Checks::min_sum(grid.limit, |magnitude| (magnitude - offset).max(0.0))
+            }
+        };
+        let outputs = outputs.iter().map(|&(llr, mass)| (llr / unit * steps, mass));
+        Self::of(graph, grid, outputs, rules.iter().map(checks).collect())
+    }
+
+    /// With the channel's LLRs in steps.
+    fn of(graph: Graph, grid: Grid, outputs: impl Iterator<Item = (f64, f64)>, checks: Vec<Checks>) -> Self {
+        let mut channel = grid.empty();
+        outputs.for_each(|(steps, mass)| grid.add(&mut channel, steps, mass));
+        let mut nothing = grid.empty();
+        nothing[grid.limit] = 1.0;
+        let to_bits =
+            (0..graph.layers.len()).map(|layer| vec![nothing.clone(); graph.meeting(layer).count()]).collect();
+        let mut evolution =
+            Self { grid, checks, iteration: 0, bit_error_rate: 0.0, to_checks: Vec::new(), channel, to_bits, graph };
+        evolution.bit_error_rate = evolution.wrong();
+        evolution.to_checks = evolution.told_to(0);
+        evolution
+    }
+
+    /// That of a flooding decoder in integers none of which exceeds `limit`. What checks answer is said iteration by iteration, to
+    /// [`Self::iterate_with`].
+    pub(in super::super) fn of_integers(degrees: &DegreeDistribution, limit: usize, outputs: &[(f64, f64)]) -> Self {
+        Self::of(Graph::of_degrees(degrees, 1), Grid { limit }, outputs.iter().copied(), Vec::new())
+    }
+
+    /// An iteration in which checks that receive a least magnitude of `m` answer `answers[m]`, which is at most the limit; the last answer
+    /// is that to all larger magnitudes.
+    pub(in super::super) fn iterate_with(&mut self, answers: &[u8]) {
+        let answer = |magnitude: usize| answers[magnitude.min(answers.len() - 1)];
+        let corrected = (0..=self.grid.limit).map(|magnitude| (answer(magnitude).into(), 0.0)).collect();
+        self.checks = vec![Checks::MinSum { corrected }];
+        self.iterate();
+    }
+
+    /// For each least magnitude of what a check receives for a bit, how likely it has it and tells the bit rightly, and wrongly. The last
+    /// is that of `most` and all above.
+    pub(in super::super) fn least_magnitudes(&self, most: usize) -> Vec<[f64; 2]> {
+        let limit = self.grid.limit;
+        let same: Vec<(usize, f64)> = (0..=limit).map(|magnitude| (magnitude, 0.0)).collect();
+        let density = self.min_sum(&same, 0, 0);
+        let mut least = vec![[0.0; 2]; most + 1];
+        least[0] = [0.5 * density[limit]; 2];
+        for magnitude in 1..=limit {
+            let [right, wrong] = &mut least[magnitude.min(most)];
+            // Differences of cumulated probabilities may come out a rounding error below zero.
+            *right += density[limit + magnitude].max(0.0);
+            *wrong += density[limit - magnitude].max(0.0);
+        }
+        least
+    }
+
+    pub(in super::super) fn bit_error_rate(&self) -> f64 {
+        self.bit_error_rate
+    }
+
+    pub(super) fn iterate(&mut self) {
+        let layers = self.to_bits.len();
+        for layer in 0..layers {
+            if layer > 0 {
+                self.to_checks = self.told_to(layer);
+            }
+            let answer = |group| match &self.checks[self.iteration.min(self.checks.len() - 1)] {
+                Checks::SumProduct { pairs } => self.sum_product(pairs, layer, group),
+                Checks::MinSum { corrected } => self.min_sum(corrected, layer, group),
+            };
+            self.to_bits[layer] = (0..self.to_checks.len()).map(answer).collect();
+        }
+        self.iteration += 1;
+        self.bit_error_rate = self.wrong();
+        self.to_checks = self.told_to(0);
+    }
+
+    /// How often bits are wrong.
+    fn wrong(&self) -> f64 {
+        let (mut bits, mut of_all) = (0.0, 0.0);
+        for (index, group) in self.graph.groups.iter().enumerate() {
+            let of_group: f64 = group.bits.iter().map(|&(degree, edges)| edges / degree as f64).sum();
+            let rate = match &group.reach {
+                Reach::Anywhere(layers) => self.told(group, &self.mean(index, 0..*layers, |_| 1.0)).1,
+                Reach::OneInEach(parts) => wrong(&self.sum(index, parts), &self.nothing()),
+            };
+            bits += of_group;
+            of_all += of_group * rate;
+        }
+        of_all / bits
+    }
+
+    /// What bits tell the checks of a layer.
+    fn told_to(&self, layer: usize) -> Messages {
+        // Of the rows of that layer all but one.
+        let own = match self.to_bits.len() {
+            1 => 1.0,
+            layers => 1.0 - layers as f64 / self.graph.rows as f64,
+        };
+        let told = |index: usize| {
+            let group = &self.graph.groups[index];
+            match &group.reach {
+                Reach::Anywhere(layers) => {
+                    let by_others = self.mean(index, 0..*layers, |other| if other == layer { own } else { 1.0 });
+                    self.told(group, &by_others).0
+                }
+                Reach::OneInEach(parts) => self.sum(index, parts.iter().filter(|part| !part.contains(&layer))),
+            }
+        };
+        self.graph.meeting(layer).map(told).collect()
+    }
+
+    /// What the channel and a check in each of these ranges of layers tell a bit of a group.
+    fn sum<'a>(&self, index: usize, parts: impl IntoIterator<Item = &'a Range<usize>>) -> Density {
+        let add =
+            |sum: Density, part: &Range<usize>| self.grid.convolve(&sum, &self.mean(index, part.clone(), |_| 1.0));
+        parts.into_iter().fold(self.channel.clone(), add)
+    }
+
+    /// The mean of what some layers of a group have answered it last.
+    fn mean(&self, index: usize, layers: Range<usize>, weight: impl Fn(usize) -> f64) -> Density {
+        let total: f64 = layers.clone().map(&weight).sum();
+        // A bit with one check hears nothing from others.
+        if total == 0.0 {
+            return self.nothing();
+        }
+        let mut mean = self.grid.empty();
+        for layer in layers {
+            let share = weight(layer) / total;
+            let place = self.graph.meeting(layer).position(|other| other == index).expect("it meets its layers");
+            mean.iter_mut().zip(&self.to_bits[layer][place]).for_each(|(mean, mass)| *mean += share * mass);
+        }
+        mean
+    }
+
+    fn nothing(&self) -> Density {
+        let mut nothing = self.grid.empty();
+        nothing[self.grid.limit] = 1.0;
+        nothing
+    }
+
+    /// What the bits of a group tell checks, and how often they are wrong, if each check answers them so.
+    fn told(&self, group: &Group, to_bits: &Density) -> (Density, f64) {
+        let edges: f64 = group.bits.iter().map(|&(_, edges)| edges).sum();
+        let bits: f64 = group.bits.iter().map(|&(degree, edges)| edges / degree as f64).sum();
+        let mut to_checks = self.grid.empty();
+        let mut bit_error_rate = 0.0;
+        // What the channel and so many messages tell a bit.
+        let (mut sum, mut messages) = (self.channel.clone(), 0);
+        for &(degree, of_degree) in &group.bits {
+            while messages + 1 < degree {
+                sum = self.grid.convolve(&sum, to_bits);
+                messages += 1;
+            }
+            let share = of_degree / edges;
+            to_checks.iter_mut().zip(&sum).for_each(|(to, from)| *to += share * from);
+            bit_error_rate += of_degree / degree as f64 / bits * wrong(&sum, to_bits);
+        }
+        (to_checks, bit_error_rate)
+    }
+
+    /// What the checks of a layer answer bits of the group at `place` by the exact rule. Densities are symmetric, so magnitudes tell all: a
+    /// message of magnitude x is wrong with probability 1 / (1 + e^x).
+    fn sum_product(&self, pairs: &[(u16, f32)], layer: usize, place: usize) -> Density {
+        let limit = self.grid.limit;
+        let magnitudes: Vec<Vec<f64>> = self
+            .to_checks
+            .iter()
+            .map(|density| (0..=limit).map(|magnitude| self.grid.magnitude(density, magnitude)).collect())
+            .collect();
+        let mut answer = vec![0.0; limit + 1];
+        for check in &self.graph.layers[layer] {
+            let mut product: Option<Vec<f64>> = None;
+            for (group, magnitudes) in magnitudes.iter().enumerate() {
+                let (least, more) = others(check.degrees[group], group == place);
+                if least > 0 {
+                    let of_least = combined(magnitudes, least, pairs);
+                    product =
+                        Some(product.map_or_else(|| of_least.clone(), |product| combine(&product, &of_least, pairs)));
+                }
+                if more > 0.0 {
+                    let one_more =
+                        product.as_ref().map_or_else(|| magnitudes.clone(), |of| combine(of, magnitudes, pairs));
+                    let fewer = product.unwrap_or_else(|| certain(limit));
+                    product = Some(
+                        one_more
+                            .iter()
+                            .zip(&fewer)
+                            .map(|(with, without)| more * with + (1.0 - more) * without)
+                            .collect(),
+                    );
+                }
+            }
+            let product = product.unwrap_or_else(|| certain(limit));
+            answer.iter_mut().zip(&product).for_each(|(to, from)| *to += check.shares[place] * from);
+        }
+        // A rounding error of the total would grow by the degree of the checks in every iteration.
+        let total: f64 = answer.iter().sum();
+        let mut density = self.grid.empty();
+        for (magnitude, mass) in answer.iter().map(|mass| mass / total).enumerate() {
+            let wrong = 1.0 / (1.0 + libm::exp(magnitude as f64 / STEPS_PER_UNIT));
+            density[limit + magnitude] += mass * (1.0 - wrong);
+            density[limit - magnitude] += mass * wrong;
+        }
+        density
+    }
+
+    /// The same by min-sum: the least magnitude exceeds k if all do.
+    fn min_sum(&self, corrected: &[(usize, f64)], layer: usize, place: usize) -> Density {
+        let limit = self.grid.limit;
+        let mut density = self.grid.empty();
+        let checks: Vec<(f64, Vec<(usize, f64)>)> = self.graph.layers[layer]
+            .iter()
+            .map(|check| {
+                let others = check.degrees.iter().enumerate().map(|(group, &degree)| others(degree, group == place));
+                (check.shares[place], others.collect())
+            })
+            .collect();
+        let over = |values: &[f64]| -> f64 {
+            let of = |(share, others): &(f64, Vec<(usize, f64)>)| {
+                let each = others.iter().zip(values);
+                each.fold(*share, |product, (&(least, more), &value)| {
+                    product * power(value, least) * (1.0 - more + more * value)
+                })
+            };
+            checks.iter().map(of).sum()
+        };
+        // Checks make a rounding error of a total many times as large, and in what has converged it would grow with every iteration.
+        let totals: Vec<f64> = self.to_checks.iter().map(|density| density.iter().sum()).collect();
+        // P(least >= k), and that with the sign counted: P(least >= k and right) - P(least >= k and wrong), of bits of each group.
+        let (mut any, mut signed) = (vec![0.0; self.to_checks.len()], vec![0.0; self.to_checks.len()]);
+        let (mut any_before, mut signed_before) = (0.0, 0.0);
+        for magnitude in (1..=limit).rev() {
+            for (group, to_checks) in self.to_checks.iter().enumerate() {
+                any[group] += (to_checks[limit + magnitude] + to_checks[limit - magnitude]) / totals[group];
+                signed[group] += (to_checks[limit + magnitude] - to_checks[limit - magnitude]) / totals[group];
+            }
+            let (any_now, signed_now) = (over(&any), over(&signed));
+            let right = (0.5 * (any_now - any_before + signed_now - signed_before)).max(0.0);
+            let wrong = (0.5 * (any_now - any_before - (signed_now - signed_before))).max(0.0);
+            let (to, up) = corrected[magnitude];
+            let above = (to + 1).min(limit);
+            for (target, share) in [(to, 1.0 - up), (above, up)] {
+                density[limit + target] += share * right;
+                density[limit - target] += share * wrong;
+            }
+            (any_before, signed_before) = (any_now, signed_now);
+        }
+        // The sign of a zero is right as often as wrong.
+        let (zeros, answer) = ((1.0 - any_before).max(0.0), corrected[0].0);
+        if answer == 0 {
+            density[limit] += zeros;
+        } else {
+            density[limit + answer] += 0.5 * zeros;
+            density[limit - answer] += 0.5 * zeros;
+        }
+        density
+    }
+}
+
+/// Of a check of such a mean degree the bits beside one that it has: at least so many, and one more with this probability.
+fn others(degree: f64, has_one: bool) -> (usize, f64) {
+    let least = libm::floor(degree);
+    let more = degree - least;
+    if !has_one {
+        return (least as usize, more);
+    }
+    // A bit is rather at a check with more bits.
+    match least {
+        0.0 => (0, 0.0),
+        _ => (least as usize - 1, more * (least + 1.0) / degree),
+    }
+}
+
+/// The density of the magnitude of a message that is certain.
+fn certain(limit: usize) -> Density {
+    let mut certain = vec![0.0; limit + 1];
+    certain[limit] = 1.0;
+    certain
+}
+
+impl Grid {
+    fn empty(self) -> Density {
+        vec![0.0; 2 * self.limit + 1]
+    }
+
+    /// Adds `mass` at `steps`, split between the two nearest grid points.
+    fn add(self, density: &mut Density, steps: f64, mass: f64) {
+        let limit = self.limit as f64;
+        let at = steps.clamp(-limit, limit) + limit;
+        let (low, up) = split(at);
+        density[low] += mass * (1.0 - up);
+        density[(low + 1).min(2 * self.limit)] += mass * up;
+    }
+
+    fn magnitude(self, density: &Density, magnitude: usize) -> f64 {
+        let (right, wrong) = (density[self.limit + magnitude], density[self.limit - magnitude]);
+        if magnitude == 0 { right } else { right + wrong }
+    }
+
+    /// The density of a sum, which saturates.
+    fn convolve(self, a: &Density, b: &Density) -> Density {
+        let limit = self.limit;
+        let occupied = |density: &Density| -> Option<(usize, usize)> {
+            let present = |mass: &f64| *mass > 1e-30;
+            Some((density.iter().position(present)?, density.iter().rposition(present)?))
+        };
+        let (Some((a_low, a_high)), Some((b_low, b_high))) = (occupied(a), occupied(b)) else { return self.empty() };
+        let mut wide = vec![0.0; 4 * limit + 1];
+        for (index, &mass) in a.iter().enumerate().take(a_high + 1).skip(a_low).filter(|(_, mass)| **mass > 0.0) {
+            let to = &mut wide[index + b_low..=index + b_high];
+            to.iter_mut().zip(&b[b_low..=b_high]).for_each(|(to, from)| *to += mass * from);
+        }
+        let mut sum = wide[limit..=3 * limit].to_vec();
+        sum[0] += wide[..limit].iter().sum::<f64>();
+        sum[2 * limit] += wide[3 * limit + 1..].iter().sum::<f64>();
+        sum
+    }
+}
+
+/// The probability that a sum is below zero, and half of that that it is zero.
+fn wrong(a: &Density, b: &Density) -> f64 {
+    let mut below = 0.0;
+    let terms = a.iter().rev().zip(b).map(|(a, b)| {
+        let term = a * (below + 0.5 * b);
+        below += b;
+        term
+    });
+    terms.sum()
+}
+
+fn split(at: f64) -> (usize, f64) {
+    let low = libm::floor(at);
+    (low as usize, at - low)
+}
+
+/// By squaring: the same on every CPU, and quicker than a power to any number.
+pub(in super::super) fn power(base: f64, mut exponent: usize) -> f64 {
+    let (mut square, mut product) = (base, 1.0);
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            product *= square;
+        }
+        square *= square;
+        exponent /= 2;
+    }
+    product
+}
+
+impl Checks {
+    fn sum_product(limit: usize) -> Self {
+        let mut pairs = Vec::with_capacity((limit + 1) * (limit + 2) / 2);
+        for a in 0..=limit {
+            for b in 0..=a {
+                // 2 atanh(tanh(a / 2) tanh(b / 2)) = b + ln((1 + e^-(a + b)) / (1 + e^-(a - b))) for a >= b.
+                let (sum, difference) = ((a + b) as f64 / STEPS_PER_UNIT, (a - b) as f64 / STEPS_PER_UNIT);
+                let correction = libm::log1p(libm::exp(-sum)) - libm::log1p(libm::exp(-difference));
+                let exact = (b as f64 + correction * STEPS_PER_UNIT).max(0.0);
+                // Split so that the mean of tanh^2(x / 2) stays, which checks multiply: a split that kept the mean of x
+                // would make something of the many messages near zero.
+                let quality = |steps: f64| libm::pow(libm::tanh(0.5 * steps / STEPS_PER_UNIT), 2.0);
+                let (low, _) = split(exact);
+                let (least, most) = (quality(low as f64), quality(low as f64 + 1.0));
+                let up = if exact > low as f64 { (quality(exact) - least) / (most - least) } else { 0.0 };
+                pairs.push((low as u16, up as f32));
+            }
+        }
+        Self::SumProduct { pairs }
+    }
+
+    fn min_sum(limit: usize, correct: impl Fn(f64) -> f64) -> Self {
+        Self::MinSum { corrected: (0..=limit).map(|magnitude| split(correct(magnitude as f64))).collect() }
+    }
+}
+
+/// The density of the magnitude of what a check makes of two messages, by the densities of their magnitudes.
+fn combine(first: &[f64], second: &[f64], pairs: &[(u16, f32)]) -> Vec<f64> {
+    let mut answer = vec![0.0; first.len() + 1];
+    let mut pairs = pairs.iter();
+    for a in 0..first.len() {
+        for b in 0..=a {
+            let &(low, up) = pairs.next().expect("a pair");
+            let mass = if a == b { first[a] * second[b] } else { first[a] * second[b] + first[b] * second[a] };
+            answer[low as usize] += mass * (1.0 - f64::from(up));
+            answer[low as usize + 1] += mass * f64::from(up);
+        }
+    }
+    answer.pop();
+    answer
+}
+
+/// As `combine`, of `count` messages of one density.
+fn combined(density: &[f64], count: usize, pairs: &[(u16, f32)]) -> Vec<f64> {
+    let mut product: Option<Vec<f64>> = None;
+    let mut square = density.to_vec();
+    let mut rest = count;
+    loop {
+        if rest % 2 == 1 {
+            product = Some(product.map_or_else(|| square.clone(), |product| combine(&product, &square, pairs)));
+        }
+        rest /= 2;
+        if rest == 0 {
+            break;
+        }
+        square = combine(&square, &square, pairs);
+    }
+    // A check of degree one knows its bit.
+    product.unwrap_or_else(|| certain(density.len() - 1))
+}
