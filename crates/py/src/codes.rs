@@ -360,6 +360,7 @@ impl Code {
     /// <softsense.Code mine: n=320, k=256>
     #[staticmethod]
     #[pyo3(signature = (name, circulant_size, rows, column_weights, *, memory = None, seed = 1, stop = None))]
+    #[allow(clippy::too_many_arguments, reason = "each has a name in Python")]
     fn construct(
         py: Python<'_>,
         name: String,
