@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import pickle
 import signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -17,6 +18,7 @@ import pytest
 import softsense
 from conftest import Softsense
 from softsense import Code, CodeError, Interrupted, _core
+from softsense.backends import check_decodable
 from softsense.code_design import MEASURED_AT, design_code, parity_of_rate, parse_shares, steps
 from softsense.code_design.designing import _rank
 from softsense.code_design.steps import LiftTask
@@ -171,6 +173,44 @@ def test_a_chain_is_designed_like_any_other_code() -> None:
     assert abs(best["measured_rber"] / best["rber"] - 1) < 0.1, best
 
 
+def test_a_code_with_punctured_columns_is_designed_like_any_other(tmp_path: Path, softsense_command: Softsense) -> None:
+    asked = SMALL | {"data_bits": 4096, "parity_bits": 1024, "circulant_sizes": [128], "families": ["punctured"]}
+    found = design_code(**asked | {"profiles": 1, "measured": 1})
+    (best,) = found.candidates
+    punctured, code = best["punctured"], found.code
+    assert punctured in (1, 2)
+    assert (code.codeword_bits, code.data_bits, code.punctured_bits) == (5120, 4096, 128 * punctured)
+    assert f"punctured {punctured}, column_weights" in found.text
+    assert f"{punctured} punctured" in found.table["column_weights"][0]
+    weights = [weight for weight, count in best["column_weights"] for _ in range(count)]
+    rows = best["rows"] + punctured
+    again = Code.construct("again", 128, rows, weights, punctured=punctured, seed=best["seed"])
+    assert again.to_qc() == code.to_qc()
+    assert abs(best["measured_rber"] / best["rber"] - 1) < 0.06, best
+    # As a file it is a code wherever the name of one is.
+    found.save(tmp_path / "mine.qc")
+    opened = Code.open(tmp_path / "mine.qc")
+    data = np.random.default_rng(3).integers(0, 256, (20, 512), dtype=np.uint8)
+    words = opened.encode(data)
+    assert words.shape == (20, 640)
+    words[:, [3, 40, 77]] ^= 0b0001_0000
+    assert opened.syndrome_weight(words).all()
+    result = pickle.loads(pickle.dumps(opened)).decoder(iterations=15).decode(words)
+    assert result.converged.all()
+    assert (opened.extract_data(result.word) == data).all()
+    shown = softsense_command("code", "show", "mine.qc")
+    assert f"the last {128 * punctured:,} bits: computed, but not sent" in shown.stdout
+    for refused in ("threshold", "to_alist"):
+        with pytest.raises(CodeError, match="punctured columns"):
+            getattr(opened, refused)()
+    with pytest.raises(CodeError, match="punctured columns"):
+        opened.syndrome_weights(0.01)
+    with pytest.raises(CodeError, match="expected bits that are sent"):
+        _core.AbsorbingSets(opened, [[0, 1, opened.codeword_bits]])
+    with pytest.raises(CodeError, match="punctured columns"):
+        check_decodable(opened, "min-sum")
+
+
 def test_no_column_is_lighter_than_is_allowed() -> None:
     found = design_code(**SMALL | {"lightest": 4, "measured": 0})
     for row in found.profiles:
@@ -217,7 +257,7 @@ def test_what_is_impossible_is_one_error() -> None:
         ({"parity_bits": 240}, ["circulants of 16 fit"]),
         ({"circulant_sizes": [48]}, ["48", "power of two"]),
         ({"data_bits": 0}, ["0 data bits", "at least one"]),
-        ({"families": ["odd"]}, ["odd", "two_weights", "coupled"]),
+        ({"families": ["odd"]}, ["odd", "two_weights", "punctured"]),
         ({"families": ["coupled"], "circulant_sizes": [64]}, ["coupled", "4 block rows"]),
         ({"families": []}, ["families", "none"]),
         ({"families": ["three_weights"], "heaviest": 4}, ["three_weights", "8 block rows"]),

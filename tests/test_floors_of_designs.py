@@ -85,7 +85,7 @@ def drawn(draws: Iterator[int]) -> Iterator[Drawn]:
         family = rng.choice(["regular", "two_weights", "three_weights"])
         if not 400 <= size * columns <= 2000:
             continue
-        lists = [runs for runs, _ in code_profiles((size, rows, columns), family, heaviest) if runs[-1][0] == 3]
+        lists = [runs for runs, _, _ in code_profiles((size, rows, columns), family, heaviest) if runs[-1][0] == 3]
         if not lists:
             continue
         runs = rng.choice(lists)

@@ -482,6 +482,7 @@ class Code:
     rate: float
     shannon_limit: float
     checks: int
+    punctured_bits: int
     circulant_size: int | None
     encoding: Literal["structured", "elimination"]
     field_bits: int
@@ -509,6 +510,7 @@ class Code:
         column_weights: Sequence[int],
         *,
         memory: int | None = None,
+        punctured: int = 0,
         seed: int = 1,
         stop: StopFlag | None = None,
     ) -> Code:
@@ -521,6 +523,7 @@ class Code:
             column_weights: circulants of each block column, the parity part last. The last two may get one less, or
                 in a chain more: without that some parity parts could not be inverted.
             memory: of a terminated chain: each block column reaches over its first block row and so many more.
+            punctured: of the last columns, up to two, that are computed but not sent.
             seed: of all choices. Equal arguments make equal matrices.
             stop: ends it early, if set.
 
@@ -686,13 +689,14 @@ class Waterfall:
         shape: tuple[int, int, int],
         column_weights: Sequence[tuple[int, int]],
         memory: int | None = None,
+        punctured: int = 0,
         *,
         level: int,
         iterations: int,
     ) -> None:
         """From shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block
-        columns, memory of a chain, read level (1 to 7) and layered iterations. It predicts what the default decoder
-        does.
+        columns, memory of a chain, number of punctured block columns (the last ones, beside those of the shape), read
+        level (1 to 7) and layered iterations. It predicts what the default decoder does.
 
         Raises `CodeError`.
         """
@@ -712,11 +716,12 @@ def code_shapes(
 
 def code_profiles(
     shape: tuple[int, int, int], family: str, heaviest: int
-) -> list[tuple[list[tuple[int, int]], int | None]]:
+) -> list[tuple[list[tuple[int, int]], int | None, int]]:
     """What is worth a look in a base matrix of such a shape, with columns up to weight `heaviest`.
 
-    These are column weights, as pairs of weight and number of block columns, and the memory of a chain in block rows,
-    or None. A family is `regular`, `two_weights`, `three_weights` or `coupled`. Raises `CodeError`.
+    These are column weights, as pairs of weight and number of block columns, the memory of a chain in block rows, or
+    None, and how many of the columns are punctured: the last ones, as many more than the shape has. A family is
+    `regular`, `two_weights`, `three_weights`, `coupled` or `punctured`. Raises `CodeError`.
     """
 
 def code_hardware(

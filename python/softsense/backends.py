@@ -107,11 +107,12 @@ class Cpu:
 def check_decodable(code: Code, algorithm: str) -> None:
     """Raise CodeError unless decoders of integers, whose results are the same everywhere, decode this code so."""
     size = code.circulant_size if code.kind == "ldpc" else None
-    if size is None or size % _LANES:
+    if size is None or size % _LANES or code.punctured_bits:
         kind = "a BCH code" if code.kind != "ldpc" else "no base matrix" if size is None else f"circulant size {size}"
+        kind = "punctured columns" if size and code.punctured_bits else kind
         raise CodeError(
-            f"backend: found {kind} ({code.name}), expected an LDPC code with a base matrix whose circulants are a "
-            f"multiple of {_LANES} bits"
+            f"backend: found {kind} ({code.name}), expected an LDPC code with a base matrix, all of it sent, whose "
+            f"circulants are a multiple of {_LANES} bits"
         )
     if not _EXACT.fullmatch(algorithm):
         expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit or rcq:BITS[:POSTERIOR], which compute with integers"

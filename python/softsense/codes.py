@@ -160,6 +160,7 @@ def _describe_ldpc(code: Code, thresholds: bool, cycles: bool | None) -> dict[st
         "circulant_size": code.circulant_size,
         "block_rows": None if base is None else base.shape[0],
         "block_columns": None if base is None else base.shape[1],
+        "punctured_bits": code.punctured_bits,
     }
     for name, degrees in zip(("bit_degrees", "check_degrees"), code.degree_distribution(), strict=True):
         facts[name] = [
@@ -176,7 +177,8 @@ def _describe_ldpc(code: Code, thresholds: bool, cycles: bool | None) -> dict[st
     else:
         facts |= {"girth": None, "cycles": None, "least_extrinsic_degree": None}
     facts["shannon_limit"] = code.shannon_limit
-    if thresholds:
+    # Density evolution of a matrix takes all columns for sent.
+    if thresholds and not code.punctured_bits:
         facts["threshold_sum_product"] = code.threshold("sum-product")
         facts["threshold_min_sum"] = code.threshold(MIN_SUM_RULE)
     return facts

@@ -167,7 +167,7 @@ def build_table(
         grid,
         curves,
         None if bch else iterations,
-        {} if bch else degrees(opened),
+        {} if bch or opened.punctured_bits else degrees(opened),
         [units for _, units in measured],
     )
     _core.decode_table_check(text, "the table that was built")

@@ -195,12 +195,16 @@ def run_name(name: str) -> str:
     return name.replace("_", " ") if name == NO_SOFT_SENSING else name
 
 
-def as_column_weights(runs: Sequence[Sequence[int]], memory: int | None = None) -> str:
-    """Column weights of a code, weight x block columns, and the memory of a chain.
+def as_column_weights(runs: Sequence[Sequence[int]], memory: int | None = None, punctured: int = 0) -> str:
+    """Column weights of a code, weight x block columns, the memory of a chain, and how many of the last are not sent.
 
     >>> as_column_weights([(6, 8), (3, 64)])
     '6 x 8, 3 x 64'
     >>> as_column_weights([(4, 576)], 3)
     '4 x 576, memory 3'
+    >>> as_column_weights([(3, 72), (9, 1)], None, 1)
+    '3 x 72, 9 x 1, 1 punctured'
     """
-    return ", ".join([f"{weight} x {count}" for weight, count in runs] + [f"memory {memory}"] * (memory is not None))
+    parts = [f"{weight} x {count}" for weight, count in runs]
+    parts += [] if memory is None else [f"memory {memory}"]
+    return ", ".join(parts + ([f"{punctured} punctured"] if punctured else []))

@@ -200,7 +200,8 @@ class Traps:
 
 def matrix_identity(code: Code) -> str:
     """SHA-256 of a code's matrix, in hexadecimal."""
-    return hashlib.sha256(code.to_alist().encode()).hexdigest()
+    text = code.to_qc() if code.punctured_bits else code.to_alist()
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:

@@ -20,7 +20,7 @@ use crate::catalogue::Code;
 use crate::channel::{Channel, Noise};
 use crate::ldpc::{
     AbsorbingSets, BitFlipping, Correction, LEAST_LARGEST, LdpcCode, MOST_LARGEST, MessagePassing, MinSum, QuasiCyclic,
-    RcqDesign, Real, Rule, Schedule, Width,
+    RcqDesign, Real, Rule, Schedule, Width, first_bits,
 };
 use crate::{InstructionSet, Outcome};
 
@@ -310,7 +310,7 @@ struct Floating<F> {
 impl<F: Real> Floating<F> {
     fn new(code: &LdpcCode, schedule: Schedule, rule: Rule, max_iterations: u32, llr_step: f64) -> Result<Self> {
         let decoder = MessagePassing::new(Arc::clone(code.parity_check()), schedule, rule, max_iterations)?;
-        Ok(Self { decoder, step: F::of(llr_step), llrs: vec![F::ZERO; code.codeword_bits()] })
+        Ok(Self { decoder, step: F::of(llr_step), llrs: vec![F::ZERO; code.parity_check().columns()] })
     }
 }
 
@@ -347,6 +347,44 @@ impl FrameDecoder for Flipping {
     }
 }
 
+/// A decoder of all bits of the matrix for words of which the last ones are not sent: hard decisions become LLRs, and what is not sent is
+/// erased.
+struct Punctured {
+    decoder: Box<dyn FrameDecoder>,
+    /// What a hard decision says.
+    hard: i8,
+    sent: usize,
+    llrs: Vec<i8>,
+    word: Vec<u8>,
+}
+
+impl Punctured {
+    fn new(decoder: Box<dyn FrameDecoder>, code: &LdpcCode, hard: i8) -> Self {
+        let bits = code.parity_check().columns();
+        Self { decoder, hard, sent: code.codeword_bits(), llrs: vec![0; bits], word: vec![0; bits::bytes_for(bits)] }
+    }
+
+    fn decode(&mut self, decided: &mut [u8]) -> Verdict {
+        let verdict = self.decoder.decode_soft(&self.llrs, &mut self.word);
+        first_bits(&self.word, self.sent, decided);
+        verdict
+    }
+}
+
+impl FrameDecoder for Punctured {
+    fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
+        for (index, llr) in self.llrs[..self.sent].iter_mut().enumerate() {
+            *llr = if bits::get(word, index) { -self.hard } else { self.hard };
+        }
+        self.decode(word)
+    }
+
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        self.llrs[..self.sent].copy_from_slice(llrs);
+        self.decode(decided)
+    }
+}
+
 impl FrameDecoder for BchDecoder {
     fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
         let success = self.decode(word).is_some();
@@ -358,6 +396,9 @@ impl FrameDecoder for BchDecoder {
         self.decode_hard(decided)
     }
 }
+
+/// What stands for a hard decision among LLRs in small integers.
+const HARD_AS_LLR: i8 = 24;
 
 /// What [`Algorithm::MinSum`] is by default where the fast decoder does not serve.
 const SLOW_MIN_SUM: (Schedule, Rule, Precision) =
@@ -388,22 +429,40 @@ impl DecoderSpec {
             Code::Bch(code) => return Ok(Box::new(code.decoder())),
             Code::Ldpc(code) => code,
         };
+        let (decoder, hard) = self.decoder_of_matrix(code, llr_step)?;
+        Ok(match code.punctured_bits() {
+            0 => decoder,
+            _ => Box::new(Punctured::new(decoder, code, hard)),
+        })
+    }
+
+    /// This decoder of all columns of a matrix, and the LLR that stands for a hard decision where some are punctured.
+    fn decoder_of_matrix(&self, code: &LdpcCode, llr_step: f64) -> Result<(Box<dyn FrameDecoder>, i8)> {
         let max_iterations = self.max_iterations;
+        let needs_all = |name: &str| {
+            let found = format!("found {name} for a code with punctured columns");
+            Err(Error::code("decoder", format!("{found}, expected min-sum, offset-min-sum or sum-product")))
+        };
         let (schedule, rule, precision) = match self.algorithm_of(code) {
+            Algorithm::BitFlipping | Algorithm::Rcq { .. } if code.punctured_bits() > 0 => {
+                return needs_all(&self.algorithm.to_string());
+            }
             Algorithm::BitFlipping => {
                 let decoder = BitFlipping::new(Arc::clone(code.parity_check()), max_iterations)?;
-                return Ok(Box::new(Flipping { decoder, received: vec![0; bits::bytes_for(code.codeword_bits())] }));
+                let received = vec![0; bits::bytes_for(code.codeword_bits())];
+                return Ok((Box::new(Flipping { decoder, received }), 1));
             }
             Algorithm::Rcq { message_bits, posterior_bits } => {
-                return Ok(Box::new(Fast::rcq(code, message_bits, posterior_bits, max_iterations)?));
+                return Ok((Box::new(Fast::rcq(code, message_bits, posterior_bits, max_iterations)?), 1));
             }
-            Algorithm::MinSum(width) => return Ok(Box::new(Fast::new(code, width, max_iterations)?)),
+            Algorithm::MinSum(width) => return Ok((Box::new(Fast::new(code, width, max_iterations)?), HARD_AS_LLR)),
             Algorithm::MessagePassing { schedule, rule, precision } => (schedule, rule, precision),
         };
-        Ok(match precision {
+        let decoder: Box<dyn FrameDecoder> = match precision {
             Precision::F32 => Box::new(Floating::<f32>::new(code, schedule, rule, max_iterations, llr_step)?),
             Precision::F64 => Box::new(Floating::<f64>::new(code, schedule, rule, max_iterations, llr_step)?),
-        })
+        };
+        Ok((decoder, 1))
     }
 }
 

@@ -71,7 +71,8 @@ const QUARTER: &[&str] = &[TEN_ITERATIONS, "1.7e-5 at 0.142, 1.2e-3 at 0.144, 2.
 
 fn recipes() -> Vec<Recipe> {
     let recipe = |name, circulant_size, rows, columns: &[(u32, usize)], seed, factor, measured| {
-        let construction = Construction { circulant_size, rows, column_weights: weights(columns), memory: None, seed };
+        let construction =
+            Construction { circulant_size, rows, column_weights: weights(columns), memory: None, punctured: 0, seed };
         Recipe { name, construction, factor, measured }
     };
     vec![

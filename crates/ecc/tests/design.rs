@@ -19,13 +19,13 @@ fn weights(runs: &[(u32, usize)]) -> Vec<u32> {
     runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
 }
 
-/// That of a code without memory.
+/// That of a code that is no chain, and all of which is sent.
 fn profile(column_weights: &[u32]) -> Profile {
-    Profile { runs: column_weights.iter().map(|&weight| (weight, 1)).collect(), memory: None }
+    Profile { runs: column_weights.iter().map(|&weight| (weight, 1)).collect(), memory: None, punctured: 0 }
 }
 
 fn built(shape: CodeShape, column_weights: &[u32], memory: Option<usize>, seed: u64) -> (Construction, QuasiCyclic) {
-    shape.construct(column_weights, memory, seed, &AtomicBool::new(false)).unwrap().unwrap()
+    shape.construct(&Profile { memory, ..profile(column_weights) }, seed, &AtomicBool::new(false)).unwrap().unwrap()
 }
 
 fn constructed(circulant_size: usize, rows: usize, column_weights: &[u32], seed: u64) -> QuasiCyclic {
@@ -258,7 +258,7 @@ fn random_designs() -> Vec<Line> {
         }
         let column_weights = listed[(uniform() * listed.len() as f64) as usize].column_weights();
         // What is made may have one circulant less here and there.
-        let Ok(Some((recipe, code))) = shape.construct(&column_weights, None, draw, &AtomicBool::new(false)) else {
+        let Ok(Some((recipe, code))) = shape.construct(&profile(&column_weights), draw, &AtomicBool::new(false)) else {
             continue;
         };
         let runs: Vec<_> =
@@ -313,7 +313,7 @@ fn chains_fail_about_where_they_are_predicted_to() {
         [(64, 32, 5, 256, 4, 1, 30), (32, 48, 4, 192, 4, 3, 20), (64, 40, 3, 80, 2, 1, 40)]
     {
         let shape = CodeShape { circulant_size: size, rows, columns };
-        let profile = Profile { runs: vec![(weight, columns)], memory: Some(memory) };
+        let profile = Profile { runs: vec![(weight, columns)], memory: Some(memory), punctured: 0 };
         let predicted = Waterfall::of_profile(shape, &profile, levels, iterations).unwrap();
         let (_, code) = built(shape, &profile.column_weights(), profile.memory, 7);
         let (p, frames) = (predicted.raw_bit_error_rate(0.1), 4_000);
@@ -396,7 +396,7 @@ fn families_have_as_many_weights_as_they_say() {
     for (family, count) in [(Family::Regular, 1), (Family::TwoWeights, 2), (Family::ThreeWeights, 3)] {
         let found = family.profiles(shape, 7);
         assert!(found.len() > 2);
-        for Profile { runs, memory } in found {
+        for Profile { runs, memory, .. } in found {
             assert_eq!(memory, None);
             assert_eq!((runs.len(), runs.iter().map(|run| run.1).sum::<usize>()), (count, 72), "{runs:?}");
             assert!(runs.windows(2).all(|pair| pair[0].0 > pair[1].0) && runs[0].0 <= 7, "{runs:?}");
@@ -447,8 +447,94 @@ fn a_chain_is_a_chain() {
     }
     let shape = CodeShape { circulant_size: 32, rows: 8, columns: 40 };
     for memory in [2, 8] {
-        let refused = shape.construct(&[4; 40], Some(memory), 1, &AtomicBool::new(false)).unwrap_err().to_string();
+        let refused = shape
+            .construct(&Profile { memory: Some(memory), ..profile(&[4; 40]) }, 1, &AtomicBool::new(false))
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(&format!("memory: found {memory}, expected 3 to 7")), "{refused}");
+    }
+}
+
+/// Do codes with punctured columns fail where they are predicted to?
+#[test]
+fn punctured_codes_fail_where_they_are_predicted_to() {
+    for (size, rows, columns, runs, punctured, levels, iterations) in [
+        (64, 8, 64, &[(8, 16), (3, 48), (9, 1)][..], 1, 1, 20),
+        (128, 8, 72, &[(6, 18), (3, 54), (5, 2)], 2, 3, 20),
+        (64, 12, 48, &[(4, 48), (13, 1)], 1, 1, 30),
+    ] {
+        let shape = CodeShape { circulant_size: size, rows, columns };
+        let profile = Profile { runs: runs.to_vec(), memory: None, punctured };
+        let predicted = Waterfall::of_profile(shape, &profile, levels, iterations).unwrap();
+        let (_, code) = shape.construct(&profile, 7, &AtomicBool::new(false)).unwrap().unwrap();
+        let (p, frames) = (predicted.raw_bit_error_rate(0.1), 4_000);
+        let failures = failures(&code, "min-sum", (p, levels), iterations, frames);
+        let measured = predicted.raw_bit_error_rate(failures as f64 / frames as f64);
+        println!("{runs:?}: {p}, {failures} failures, off by {:.1} %", 100.0 * (p / measured - 1.0));
+        assert!(failures > 30 && (p / measured - 1.0).abs() < 0.04, "{p}, {failures} failures, {measured}");
+    }
+}
+
+/// Are punctured columns neither part of a codeword nor lost? Data are encoded to words that are those of the whole matrix, without its last
+/// bits; every decoder that erases them gives the data back; files say which they are.
+#[test]
+fn punctured_columns_are_computed_and_not_sent() {
+    let shape = CodeShape { circulant_size: 64, rows: 8, columns: 64 };
+    let profile = Profile { runs: vec![(6, 16), (3, 48), (9, 1)], memory: None, punctured: 1 };
+    let (recipe, code) = shape.construct(&profile, 3, &AtomicBool::new(false)).unwrap().unwrap();
+    assert_eq!((code.rows(), code.columns(), code.punctured(), recipe.build().unwrap()), (9, 65, 1, code.clone()));
+    assert_eq!(QuasiCyclic::parse("mine.qc", &code.to_text()).unwrap(), code);
+    let whole = LdpcCode::new(code.clone().with_punctured(0).unwrap(), RedundantChecks::Refuse).unwrap();
+    let punctured = Arc::new(LdpcCode::new(code.clone(), RedundantChecks::Refuse).unwrap());
+    assert_eq!((punctured.codeword_bits(), punctured.data_bits(), punctured.punctured_bits()), (4096, 3584, 64));
+    assert!(punctured.syndrome_weights().is_none());
+    let stream = Stream::new(5, Purpose::Data);
+    let decoders = ["min-sum", "min-sum-16bit", "layered-sum-product-f64", "flooding-min-sum:0.75-f32"].map(|name| {
+        let spec = DecoderSpec { algorithm: name.parse().unwrap(), max_iterations: 50 };
+        (name, spec.decoder(&Code::Ldpc(Arc::clone(&punctured)), 4.0).unwrap())
+    });
+    for (name, mut decoder) in decoders {
+        for trial in 0..20 {
+            let data: Vec<u8> = (0..448).map(|byte| stream.bits(trial, byte) as u8).collect();
+            let (mut all, mut sent, mut back) = (vec![0; 520], vec![0; 512], vec![0; 448]);
+            whole.encode(&data, &mut all);
+            punctured.encode(&data, &mut sent);
+            assert_eq!(sent, all[..512]);
+            assert_eq!((whole.syndrome_weight(&all), punctured.syndrome_weight(&sent)), (0, 0));
+            let mut received = sent.clone();
+            for error in 0..8 {
+                let bit = (stream.bits(trial, 1000 + error) % 4096) as usize;
+                received[bit / 8] ^= 0x80 >> (bit % 8);
+            }
+            assert!(punctured.syndrome_weight(&received) > 0);
+            let llrs: Vec<i8> =
+                (0..4096).map(|bit| if received[bit / 8] >> (7 - bit % 8) & 1 == 1 { -24 } else { 24 }).collect();
+            let mut decided = vec![0; 512];
+            assert!(decoder.decode_soft(&llrs, &mut decided).success, "{name}");
+            assert_eq!(decided, sent, "{name}");
+            assert!(decoder.decode_hard(&mut received).success, "{name}");
+            punctured.extract_data(&received, &mut back);
+            assert_eq!(back, data, "{name}");
+        }
+    }
+    for (name, says) in
+        [("bit-flipping", "bit-flipping for a code with punctured columns"), ("rcq:4", "rcq:4 for a code")]
+    {
+        let spec = DecoderSpec { algorithm: name.parse().unwrap(), max_iterations: 20 };
+        let refused = spec.decoder(&Code::Ldpc(Arc::clone(&punctured)), 1.0).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(says), "{refused}");
+    }
+    let text = code.to_text();
+    let last = text.trim_end().rsplit_once('\n').unwrap().1;
+    for (line, says) in [
+        (last.replace('0', "1 1"), "66 numbers"),
+        (last.replace('1', "2"), "1 for each block column that is sent"),
+        (last.replacen('1', "0", 1), "0 for the last ones only"),
+        (format!("{}\n1", last), "expected no more"),
+        (vec!["0"; 65].join(" "), "at most 9"),
+    ] {
+        let refused = QuasiCyclic::parse("mine.qc", &text.replace(last, &line)).unwrap_err().to_string();
+        assert!(refused.contains(says) && refused.starts_with("mine.qc"), "{refused}");
     }
 }
 
@@ -458,7 +544,7 @@ fn chains_have_room() {
     let shape = CodeShape { circulant_size: 64, rows: 16, columns: 128 };
     let found = Family::Coupled.profiles(shape, 8);
     assert!(found.iter().any(|profile| profile.runs.len() == 2) && found.iter().any(|profile| profile.runs.len() == 1));
-    for Profile { runs, memory } in found {
+    for Profile { runs, memory, .. } in found {
         let (reach, heaviest) = (memory.unwrap() + 1, runs[0].0 as usize);
         assert!(heaviest <= reach && 2 * reach <= shape.rows, "{runs:?}, {memory:?}");
         assert_eq!(runs.iter().map(|run| run.1).sum::<usize>(), shape.columns);
@@ -476,5 +562,5 @@ fn a_parity_part_is_made_invertible() {
     assert!(LdpcCode::new(code, RedundantChecks::Refuse).is_ok());
     // Where the wanted weights do, they are kept.
     assert_eq!(built(shape, &[3; 40], None, 1).0.column_weights, [3; 40]);
-    assert!(shape.construct(&[3; 40], None, 1, &AtomicBool::new(true)).unwrap().is_none());
+    assert!(shape.construct(&profile(&[3; 40]), 1, &AtomicBool::new(true)).unwrap().is_none());
 }

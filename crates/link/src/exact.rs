@@ -315,7 +315,9 @@ impl CodewordReader {
         let step = self.sense(place, write, conditions, read);
         let clean = level == 1 && self.word == self.held.codeword;
         let syndrome_weight = match &self.code {
-            Code::Ldpc(code) if level == 1 => Some(code.syndrome_weight(&self.word) as u32),
+            Code::Ldpc(code) if level == 1 && code.punctured_bits() == 0 => {
+                Some(code.syndrome_weight(&self.word) as u32)
+            }
             Code::Ldpc(_) | Code::Bch(_) => None,
         };
         let decoder = self.decoder.for_step(&self.code, step);

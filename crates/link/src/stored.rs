@@ -179,7 +179,7 @@ impl StoredReader {
         let checks = match &code {
             Code::Ldpc(code) => {
                 let matrix = code.parity_check();
-                Some((matrix.transpose(), matrix.rows(), code.syndrome_weights()))
+                code.syndrome_weights().map(|weights| (matrix.transpose(), matrix.rows(), weights))
             }
             Code::Bch(_) => None,
         };

@@ -30,6 +30,12 @@ fn matrix(code: &Code) -> PyResult<QuasiCyclic> {
     Ok(code.quasi_cyclic().cloned().unwrap_or_else(|| QuasiCyclic::of_ones(code.parity_check())))
 }
 
+/// Wrong bits are those that were sent.
+fn sent(code: &Code, bits: &[u32]) -> PyResult<bool> {
+    let length = code.ldpc()?.codeword_bits();
+    Ok(bits.iter().all(|&bit| (bit as usize) < length))
+}
+
 fn flag(stop: Option<&StopFlag>) -> Arc<AtomicBool> {
     stop.map_or_else(Arc::default, StopFlag::shared)
 }
@@ -45,10 +51,18 @@ pub(crate) struct AbsorbingSets {
 
 #[pymethods]
 impl AbsorbingSets {
-    /// `sets` are lists of bit numbers. Raises CodeError for a set that absorbs nothing in this code or comes twice.
+    /// `sets` are lists of bit numbers. Raises CodeError for a set that absorbs nothing in this code, comes twice or has bits that are not
+    /// sent.
     #[new]
     fn new(py: Python<'_>, code: Py<Code>, sets: Vec<Vec<u32>>) -> PyResult<Self> {
         let matrix = matrix(code.get())?;
+        for bits in &sets {
+            // Beyond the matrix the sets themselves are wrong.
+            let beyond = bits.iter().any(|&bit| bit as usize >= matrix.columns() * matrix.circulant_size());
+            if !beyond && !sent(code.get(), bits)? {
+                return Err(raise(Error::code("sets", format!("found {bits:?}, expected bits that are sent"))));
+            }
+        }
         let sets = crate::detached(py, || ldpc::AbsorbingSets::new(&matrix, &sets)).map_err(raise)?;
         Ok(Self { code, sets: Arc::new(sets) })
     }
@@ -84,11 +98,13 @@ impl AbsorbingSets {
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct AbsorbingSetSearch {
     search: ldpc::AbsorbingSetSearch,
+    /// Bits beyond these are not sent.
+    codeword_bits: usize,
 }
 
 #[pymethods]
 impl AbsorbingSetSearch {
-    /// For sets of up to `most_bits` bits (3 to 14) that violate up to `most_violated` checks. Raises CodeError, also for a
+    /// For sets of up to `most_bits` bits (3 to 14), all of them sent, that violate up to `most_violated` checks. Raises CodeError, also for a
     /// matrix of more than 4,096 bits that is not quasi-cyclic; KeyboardInterrupt if `stop` was set meanwhile.
     #[new]
     #[pyo3(signature = (code, most_bits, most_violated, stop = None))]
@@ -103,7 +119,7 @@ impl AbsorbingSetSearch {
         let search = crate::detached(py, || ldpc::AbsorbingSetSearch::new(&matrix, most_bits, most_violated, &stop))
             .map_err(raise)?
             .ok_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))?;
-        Ok(Self { search })
+        Ok(Self { search, codeword_bits: code.ldpc()?.codeword_bits() })
     }
 
     /// Units of work.
@@ -133,7 +149,9 @@ impl AbsorbingSetSearch {
             return Err(raise(Error::code("unit", format!("found {unit}, expected one below {units}"))));
         }
         let stop = flag(stop);
-        Ok(crate::detached(py, || self.search.search(unit, &stop)).map(|sets| sets.iter().map(plain).collect()))
+        let is_sent = |set: &&ldpc::AbsorbingSet| set.bits.iter().all(|&bit| (bit as usize) < self.codeword_bits);
+        let found = crate::detached(py, || self.search.search(unit, &stop));
+        Ok(found.map(|sets| sets.iter().filter(is_sent).map(plain).collect()))
     }
 }
 
@@ -179,7 +197,7 @@ pub(crate) fn impulses(
     count: u64,
     corrected: bool,
 ) -> PyResult<Vec<Vec<u32>>> {
-    let matrix = Arc::clone(code.ldpc()?.parity_check());
+    let matrix = Arc::clone(code.ldpc_all_sent("impulses")?.parity_check());
     Ok(crate::detached(py, || {
         let mut impulses = ldpc::Impulses::new(matrix, seed);
         let mut drawn = |number| {

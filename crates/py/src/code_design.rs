@@ -35,30 +35,32 @@ pub(crate) fn code_shapes(
 }
 
 /// What is worth a look in a base matrix of such a shape (circulant size, block rows, block columns), with columns up to weight `heaviest`,
-/// of a family (`regular`, `two_weights`, `three_weights` or `coupled`): pairs of column weights, as pairs of weight and number of block
-/// columns, and memory of a chain in block rows, or None. Raises CodeError.
+/// of a family (`regular`, `two_weights`, `three_weights`, `coupled` or `punctured`): column weights, as pairs of weight and number of block
+/// columns, memory of a chain in block rows, or None, and how many of the columns are punctured: the last ones, as many more than the shape
+/// has. Raises CodeError.
 ///
 /// >>> from softsense._core import code_profiles
 /// >>> code_profiles((512, 8, 72), "regular", 5)
-/// [([(3, 72)], None), ([(4, 72)], None), ([(5, 72)], None)]
+/// [([(3, 72)], None, 0), ([(4, 72)], None, 0), ([(5, 72)], None, 0)]
 /// >>> code_profiles((64, 8, 72), "coupled", 4)[0]
-/// ([(3, 72)], 2)
+/// ([(3, 72)], 2, 0)
 #[pyfunction]
 pub(crate) fn code_profiles(
     shape: (usize, usize, usize),
     family: &str,
     heaviest: u32,
-) -> PyResult<Vec<(Runs, Option<usize>)>> {
+) -> PyResult<Vec<(Runs, Option<usize>, usize)>> {
     let (circulant_size, rows, columns) = shape;
     let family: Family = family.parse().map_err(raise)?;
     let found = family.profiles(CodeShape { circulant_size, rows, columns }, heaviest);
-    Ok(found.into_iter().map(|profile| (profile.runs, profile.memory)).collect())
+    Ok(found.into_iter().map(|profile| (profile.runs, profile.memory, profile.punctured)).collect())
 }
 
 /// Where codes of one shape and of one list of column weights fail how often: docs/model/ldpc-codes.md.
 ///
 /// It is made from shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block columns, the
-/// memory of a chain, read level (1 to 7) and layered iterations, and predicts what the default decoder does. Raises CodeError.
+/// memory of a chain, number of punctured block columns (the last ones, beside those of the shape), read level (1 to 7) and layered
+/// iterations, and predicts what the default decoder does. Raises CodeError.
 ///
 /// >>> from softsense._core import Waterfall
 /// >>> found = Waterfall((512, 8, 72), [(4, 72)], level=1, iterations=20)
@@ -70,24 +72,27 @@ pub(crate) struct PredictedWaterfall(Waterfall);
 #[pymethods]
 impl PredictedWaterfall {
     #[new]
-    #[pyo3(signature = (shape, column_weights, memory = None, *, level, iterations))]
+    #[pyo3(signature = (shape, column_weights, memory = None, punctured = 0, *, level, iterations))]
     fn new(
         py: Python<'_>,
         shape: (usize, usize, usize),
         column_weights: Runs,
         memory: Option<i128>,
+        punctured: i128,
         level: i128,
         iterations: i128,
     ) -> PyResult<Self> {
         let (circulant_size, rows, columns) = shape;
         let weights: usize = column_weights.iter().map(|&(_, count)| count).sum();
-        whole::<usize>("column_weights", weights as i128, columns as i128, columns as i128)?;
+        let punctured: usize = whole("punctured", punctured, 0, 1 << 16)?;
+        let expected = (columns + punctured) as i128;
+        whole::<usize>("column_weights", weights as i128, expected, expected)?;
         let rows = whole("shape", rows as i128, 1, columns as i128 - 1)?;
         let circulant_size = whole("shape", circulant_size as i128, 1, 1 << 16)?;
         let shape = CodeShape { circulant_size, rows, columns };
         let (level, iterations) = (whole("level", level, 1, MAX_LEVEL.into())?, check_iterations(iterations)?);
         let memory = memory.map(|memory| whole("memory", memory, 0, rows as i128 - 1)).transpose()?;
-        let profile = Profile { runs: column_weights, memory };
+        let profile = Profile { runs: column_weights, memory, punctured };
         crate::detached(py, || Waterfall::of_profile(shape, &profile, level, iterations)).map(Self).map_err(raise)
     }
 

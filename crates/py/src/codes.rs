@@ -21,8 +21,8 @@ use softsense_ecc::bits;
 use softsense_ecc::catalogue::{self, Encoder};
 use softsense_ecc::channel::{self, Channel};
 use softsense_ecc::ldpc::{
-    CodeShape, DegreeDistribution, LdpcCode, QuasiCyclic, RcqDesign, RedundantChecks, Rule, ShortCycles, Staircase,
-    shannon_limit,
+    CodeShape, Construction, DegreeDistribution, LdpcCode, Profile, QuasiCyclic, RcqDesign, RedundantChecks, Rule,
+    ShortCycles, Staircase, shannon_limit,
 };
 use softsense_ecc::measure::{
     Algorithm, Batch, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
@@ -285,6 +285,16 @@ impl Code {
         }
     }
 
+    /// An LDPC code for `what`, which asks for all columns to be sent.
+    pub(crate) fn ldpc_all_sent(&self, what: &str) -> PyResult<&Arc<LdpcCode>> {
+        match self.ldpc()? {
+            code if code.punctured_bits() > 0 => {
+                Err(complain(&self.name, format!("punctured columns for {what}"), "a code all of which is sent"))
+            }
+            code => Ok(code),
+        }
+    }
+
     fn bch(&self) -> PyResult<&Arc<BchCode>> {
         match &self.code {
             catalogue::Code::Bch(code) => Ok(code),
@@ -352,14 +362,15 @@ impl Code {
     /// The quasi-cyclic LDPC code of a recipe, called `name`: circulants of `circulant_size` bits, a power of two, in `rows` block rows, and as
     /// many of them in each block column as `column_weights` says, the parity part last. The last two columns may get one circulant
     /// less, or in a chain more: without that some parity parts could not be inverted. With `memory`, in block rows, the code is a
-    /// terminated chain: each block column reaches over its first block row and so many more. Equal arguments make equal matrices. Raises CodeError;
+    /// terminated chain: each block column reaches over its first block row and so many more. The last `punctured` columns, up to two, are
+    /// not sent. Equal arguments make equal matrices. Raises CodeError;
     /// KeyboardInterrupt if `stop` was set meanwhile.
     ///
     /// >>> from softsense import Code
     /// >>> Code.construct("mine", 16, 4, [3] * 20, seed=1)
     /// <softsense.Code mine: n=320, k=256>
     #[staticmethod]
-    #[pyo3(signature = (name, circulant_size, rows, column_weights, *, memory = None, seed = 1, stop = None))]
+    #[pyo3(signature = (name, circulant_size, rows, column_weights, *, memory = None, punctured = 0, seed = 1, stop = None))]
     #[allow(clippy::too_many_arguments, reason = "each has a name in Python")]
     fn construct(
         py: Python<'_>,
@@ -368,18 +379,23 @@ impl Code {
         rows: i128,
         column_weights: Vec<i128>,
         memory: Option<i128>,
+        punctured: i128,
         seed: i128,
         stop: Option<&StopFlag>,
     ) -> PyResult<Self> {
         let stop = stop.map_or_else(Arc::default, StopFlag::shared);
         let circulant_size = whole("circulant_size", circulant_size, 1, 1 << 16)?;
         let memory = memory.map(|memory| whole("memory", memory, 0, rows - 1)).transpose()?;
-        let (rows, seed) = (whole("rows", rows, 1, 1024)?, whole("seed", seed, 0, u64::MAX.into())?);
+        let most_punctured = rows.min(column_weights.len() as i128).min(Construction::GAP as i128).max(0);
+        let punctured: usize = whole("punctured", punctured, 0, most_punctured)?;
+        let (rows, seed): (usize, _) = (whole("rows", rows, 1, 1024)?, whole("seed", seed, 0, u64::MAX.into())?);
         let weight = |weight| whole("column_weights", weight, 1, rows as i128);
         let column_weights: Vec<u32> = column_weights.into_iter().map(weight).collect::<PyResult<_>>()?;
         let code = crate::detached(py, || {
-            let shape = CodeShape { circulant_size, rows, columns: column_weights.len() };
-            let built = shape.construct(&column_weights, memory, seed, &stop)?;
+            let (rows, columns) = (rows - punctured, column_weights.len() - punctured);
+            let runs = column_weights.into_iter().map(|weight| (weight, 1)).collect();
+            let profile = Profile { runs, memory, punctured };
+            let built = CodeShape { circulant_size, rows, columns }.construct(&profile, seed, &stop)?;
             built.map(|(_, matrix)| LdpcCode::new(matrix, RedundantChecks::Refuse)).transpose()
         });
         let code = code.map_err(raise)?.ok_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))?;
@@ -483,7 +499,7 @@ impl Code {
     }
 
     /// How many checks each word violates (uint32, one a frame): zero for a codeword. Of a BCH code these are the parity
-    /// bits that are not those of the data. Only the first `checks` of an LDPC code are counted, if that is given. Raises CodeError.
+    /// bits that are not those of the data, and so of an LDPC code with punctured columns. Only the first `checks` of an LDPC code are counted, if that is given. Raises CodeError.
     #[pyo3(signature = (words, checks = None))]
     fn syndrome_weight(
         &self,
@@ -491,7 +507,8 @@ impl Code {
         words: &Bound<'_, PyAny>,
         checks: Option<usize>,
     ) -> PyResult<Py<PyArrayDyn<u32>>> {
-        let matrix = checks.map(|_| self.ldpc().map(|code| code.parity_check())).transpose()?;
+        let matrix =
+            checks.map(|_| self.ldpc_all_sent("some of the checks").map(|code| code.parity_check())).transpose()?;
         if let (Some(checks), Some(matrix)) = (checks, matrix)
             && checks > matrix.rows()
         {
@@ -591,6 +608,12 @@ impl Code {
         Ok((rows.into_pyarray(py), columns.into_pyarray(py)))
     }
 
+    /// Bits of the last block columns of an LDPC code that are punctured: they are computed and decoded, but not sent. Raises CodeError.
+    #[getter]
+    fn punctured_bits(&self) -> PyResult<usize> {
+        Ok(self.ldpc()?.punctured_bits())
+    }
+
     /// The size of the circulants of an LDPC code; None if it was made from an alist. Raises CodeError.
     #[getter]
     fn circulant_size(&self) -> PyResult<Option<usize>> {
@@ -635,7 +658,7 @@ impl Code {
     /// by itself: mean and standard deviation. Raises CodeError for a BCH code, ConfigError for a rate out of range.
     fn syndrome_weights(&self, rber: f64) -> PyResult<(f64, f64)> {
         softsense_base::expect_number("rber", rber, 0.0, 0.5).map_err(raise)?;
-        let weights = self.ldpc()?.syndrome_weights();
+        let weights = self.ldpc_all_sent("syndrome weights")?.syndrome_weights().expect("all is sent");
         Ok((weights.mean(rber), weights.variance(rber).sqrt()))
     }
 
@@ -662,7 +685,7 @@ impl Code {
     fn threshold(&self, py: Python<'_>, rule: &str, iterations: Option<i128>, levels: i128) -> PyResult<f64> {
         let iterations = iterations.map(check_iterations).transpose()?;
         let levels = whole("levels", levels, 1, MAX_LEVEL.into())?;
-        let degrees = self.degrees()?;
+        let degrees = self.ldpc_all_sent("a threshold")?.degrees();
         // With its schedule, as min-sum alone means the decoder in 8 bits.
         let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {
             Algorithm::MessagePassing { rule, .. } => rule,
@@ -673,7 +696,7 @@ impl Code {
 
     /// The parity-check matrix as the text of an alist file. Raises CodeError.
     fn to_alist(&self) -> PyResult<String> {
-        Ok(self.ldpc()?.parity_check().to_alist())
+        Ok(self.ldpc_all_sent("alist")?.parity_check().to_alist())
     }
 
     /// The base matrix as the text of a file. Raises CodeError, also for a code that was made from an alist.

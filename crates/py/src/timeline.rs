@@ -73,7 +73,7 @@ impl LoneRead {
             told: Mutex::default(),
         });
         let syndrome_weights = match &code.code {
-            catalogue::Code::Ldpc(code) => Some(code.syndrome_weights()),
+            catalogue::Code::Ldpc(code) => code.syndrome_weights(),
             catalogue::Code::Bch(_) => None,
         };
         let given = GivenCodeword { cells: cells.spec.clone(), levels, syndrome_weights, readings: readings.clone() };

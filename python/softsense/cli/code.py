@@ -398,7 +398,7 @@ def code_traps(
     "--families",
     default="regular,two_weights,three_weights",
     metavar="LIST",
-    help="Kinds of codes: regular, two_weights, three_weights, coupled (chains); default: the first three.",
+    help="Kinds of codes: regular, two_weights, three_weights, punctured, coupled; default: the first three.",
 )
 @click.option("--profiles", default=4, type=Whole(1, 100), help="Number of column-weight lists to lift; default: 4.")
 @click.option("--seeds", default=4, type=Whole(1, 1000), help="Matrices for each of them; default: 4.")

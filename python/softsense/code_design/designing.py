@@ -34,9 +34,10 @@ class CodeDesign:
         limit: raw bit error rate at which the best possible codes of these lengths would have the target's frame error
             rate, by `softsense.codes.limit`.
         profiles: the best column weights of each family and shape, as predicted, ready for JSON: `circulant_size`,
-            `rows`, `columns`, `family`, `column_weights`, `memory` (of a chain, in block rows), `threshold`, `rber`
-            (predicted: no level fails more often there than it may), `limiting_level` (which level is not allowed
-            more).
+            `rows`, `columns`, `family`, `column_weights`, `memory` (of a chain, in block rows), `punctured` (how many
+            of the block columns, the last ones, are not sent; they and as many block rows are not in `columns` and
+            `rows`), `threshold`, `rber` (predicted: no level fails more often there than it may), `limiting_level`
+            (which level is not allowed more).
         candidates: matrices, the best first, ready for JSON: the same fields, `seed`, `girth`, `six_cycles`,
             `eight_cycles`, absorbing `sets` by class, `floor_bound` (failures per codeword at `rber` if each set failed
             whenever all of its bits are wrong), `floor` and `floor_at_most` (failures per codeword at `rber` of frames
@@ -68,9 +69,9 @@ class CodeDesign:
         """The candidates, a row each, without their points and sets."""
         import polars as pl
 
-        nested = ("points", "sets", "column_weights", "memory")
+        nested = ("points", "sets", "column_weights", "memory", "punctured")
         rows = [{key: value for key, value in c.items() if key not in nested} for c in self.candidates]
-        weights = [as_column_weights(c["column_weights"], c["memory"]) for c in self.candidates]
+        weights = [as_column_weights(c["column_weights"], c["memory"], c["punctured"]) for c in self.candidates]
         return pl.DataFrame(rows, infer_schema_length=None).insert_column(0, pl.Series("column_weights", weights))
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,8 +158,8 @@ def design_code(
             leave six block rows or more, or the largest that fits.
         lightest: the least column weight, 3 to 16. With 4 there are fewer small absorbing sets.
         heaviest: the largest column weight, 3 to 16.
-        families: of `regular`, `two_weights`, `three_weights` and `coupled` (terminated chains; they need many small
-            circulants and long codewords).
+        families: of `regular`, `two_weights`, `three_weights` and `punctured` (with one or two columns
+            that are not sent) and `coupled` (terminated chains; they need many small circulants and long codewords).
         profiles: so many of the best column weights are lifted, at most one of each family and shape.
         seeds: matrices that are made of each.
         measured: so many of the best candidates are measured; 0: none is.
@@ -237,14 +238,16 @@ def _rank(row: dict[str, Any], fer: float) -> tuple[bool, bool, float]:
 
 def _header(asked: dict[str, Any], row: dict[str, Any]) -> str:
     """How a matrix was made, as comments of its file."""
-    size, columns, rows = row["circulant_size"], row["columns"], row["rows"]
-    memory = "" if row["memory"] is None else f"memory {row['memory']}, "
+    size, columns, rows, punctured = row["circulant_size"], row["columns"], row["rows"], row["punctured"]
+    kind = "" if row["memory"] is None else f"memory {row['memory']}, "
+    kind += f"punctured {punctured}, " if punctured else ""
     weights = as_column_weights(row["column_weights"])
     lines = [
         f"n = {columns * size}, k = {(columns - rows) * size}",
         f"Made by softsense {_core.__version__}, design_code: "
         + ", ".join(f"{name} {_told(value)}" for name, value in asked.items()),
-        f"Construction: circulant_size {size}, rows {rows}, {memory}column_weights {weights}, seed {row['seed']}",
+        f"Construction: circulant_size {size}, rows {rows + punctured}, {kind}column_weights {weights}, "
+        f"seed {row['seed']}",
         f"Girth {row['girth']}; cycles of 6, 8 edges: {row['six_cycles']}, {row['eight_cycles']}",
         f"Absorbing sets of up to {row['searched_bits']} bits: "
         + (", ".join(f"{c['sets']} ({c['bits']}, {c['violated']})" for c in row["sets"]) or "none found"),

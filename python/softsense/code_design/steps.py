@@ -82,6 +82,7 @@ class Profile:
 
     Attributes:
         memory: of a chain, in block rows; None of any other code.
+        punctured: how many of the block columns, the last ones, are not sent. They are beside those of the shape.
         threshold: of the deepest level.
         rber: the highest at which no level fails more often than it may.
         limiting_level: the one that fails as often as it may there.
@@ -91,6 +92,7 @@ class Profile:
     family: str
     runs: Runs
     memory: int | None
+    punctured: int
     threshold: float
     rber: float
     limiting_level: int
@@ -125,7 +127,7 @@ class PredictTask:
     """Predictions of column weights by density evolution, one a unit."""
 
     def __init__(
-        self, profiles: list[tuple[Shape, Runs, int | None]], targets: list[tuple[int, float]], iterations: int
+        self, profiles: list[tuple[Shape, Runs, int | None, int]], targets: list[tuple[int, float]], iterations: int
     ) -> None:
         self._of = (profiles, targets, iterations)
 
@@ -152,8 +154,8 @@ class PredictTask:
 class LiftTask:
     """Matrices of one list of column weights, one a unit, by seed."""
 
-    def __init__(self, shape: Shape, weights: list[int], memory: int | None, first_seed: int) -> None:
-        self._of = (shape, weights, memory, first_seed)
+    def __init__(self, shape: Shape, weights: list[int], memory: int | None, punctured: int, first_seed: int) -> None:
+        self._of = (shape, weights, memory, punctured, first_seed)
 
     def __reduce__(self) -> tuple[type[LiftTask], tuple[Any, ...]]:
         return LiftTask, self._of
@@ -165,10 +167,12 @@ class LiftTask:
 
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
         """The matrix, its girth and cycles by length and extrinsic degree; or why there is none."""
-        (size, rows, _), weights, memory, first_seed = self._of
-        seed = first_seed + unit
+        (size, rows, _), weights, memory, punctured, first_seed = self._of
+        rows, seed = rows + punctured, first_seed + unit
         try:
-            code = Code.construct("candidate", size, rows, weights, memory=memory, seed=seed, stop=stop)
+            code = Code.construct(
+                "candidate", size, rows, weights, memory=memory, punctured=punctured, seed=seed, stop=stop
+            )
         except CodeError as error:
             return {"failed": str(error)}
         except KeyboardInterrupt:
@@ -183,17 +187,17 @@ def ranked(
     """The best column weights of each family and shape, the best first; `weights` are the lightest and the heaviest."""
     lightest, heaviest = weights
     listed = [
-        (shape, family, runs, memory)
+        (shape, family, runs, memory, punctured)
         for shape in shapes
         for family in families
-        for runs, memory in code_profiles(shape, family, heaviest)
+        for runs, memory, punctured in code_profiles(shape, family, heaviest)
         if min(weight for weight, _ in runs) >= lightest
     ]
     if not listed:
         found = f"families: found {', '.join(families) or 'none'} with columns of {lightest} up to {heaviest}"
         raise CodeError(f"{found}, expected some that fit {shapes[0][1]} block rows")
     targets = sorted(reading.targets.items())
-    of = [(shape, runs, memory) for shape, _, runs, memory in listed]
+    of = [(shape, runs, memory, punctured) for shape, _, runs, memory, punctured in listed]
     task = PredictTask(of, targets, reading.iterations)
     told = work.units(task, len(listed), "density evolution")
     profiles = []
@@ -280,6 +284,7 @@ def profile_row(profile: Profile) -> dict[str, Any]:
         "columns": columns,
         "column_weights": [list(run) for run in profile.runs],
         "memory": profile.memory,
+        "punctured": profile.punctured,
         "threshold": profile.threshold,
         "rber": profile.rber,
         "limiting_level": profile.limiting_level,
@@ -299,8 +304,10 @@ def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, 
     floor that does not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those
     whose floors do not matter it has the sets that would fail least often, were all of their bits wrong.
     """
-    name = as_column_weights(profile.runs, profile.memory)
-    made = work.units(LiftTask(profile.shape, profile.weights, profile.memory, seed), seeds, f"matrices of {name}")
+    name = as_column_weights(profile.runs, profile.memory, profile.punctured)
+    made = work.units(
+        LiftTask(profile.shape, profile.weights, profile.memory, profile.punctured, seed), seeds, f"matrices of {name}"
+    )
     fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
     best: tuple[tuple[float, float, float, int], Candidate] | None = None
     matters = _NEGLIGIBLE * reading.fer
@@ -421,4 +428,4 @@ def _waterfall(candidate: Candidate, level: int, iterations: int) -> Waterfall:
     """What is predicted of a matrix by its own column weights."""
     runs = [(weight, count) for weight, count in _runs_of(candidate.code)]
     profile = candidate.profile
-    return Waterfall(profile.shape, runs, profile.memory, level=level, iterations=iterations)
+    return Waterfall(profile.shape, runs, profile.memory, profile.punctured, level=level, iterations=iterations)

@@ -70,11 +70,14 @@ def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _ldpc(facts: dict[str, Any]) -> list[tuple[str, str]]:
     n, k, checks = facts["codeword_bits"], facts["data_bits"], facts["checks"]
-    redundant = checks - (n - k)
-    shape = f"{checks:,} x {n:,}, {facts['edges']:,} ones"
+    punctured = facts["punctured_bits"]
+    redundant = checks - (n + punctured - k)
+    shape = f"{checks:,} x {n + punctured:,}, {facts['edges']:,} ones"
     if redundant:
         shape += f"; {redundant:,} of the checks follow from others"
     rows = [("parity checks", shape)]
+    if punctured:
+        rows.append(("punctured", f"the last {punctured:,} bits: computed, but not sent"))
     if facts["circulant_size"]:
         rows.append(
             (

@@ -32,7 +32,7 @@ def code_design(design: CodeDesign) -> str:
     columns = [
         ("\nfamily", [p["family"] for p in profiles]),
         ("\nbase matrix", [_shape(p) for p in profiles]),
-        ("column\nweights", [as_column_weights(p["column_weights"], p["memory"]) for p in profiles]),
+        ("column\nweights", [as_column_weights(p["column_weights"], p["memory"], p["punctured"]) for p in profiles]),
         ("\nthreshold", [f"{p['threshold']:.5f}" for p in profiles]),
         (f"predicted RBER\nat {target}", [f"{p['rber']:.5f}" for p in profiles]),
         *([("limiting\nlevel", [str(p["limiting_level"]) for p in profiles])] if "shares" in asked else []),
@@ -41,7 +41,7 @@ def code_design(design: CodeDesign) -> str:
     columns = [
         ("\n", [str(i) for i in range(1, len(candidates) + 1)]),
         ("\nbase matrix", [_shape(c) for c in candidates]),
-        ("column\nweights", [as_column_weights(c["column_weights"], c["memory"]) for c in candidates]),
+        ("column\nweights", [as_column_weights(c["column_weights"], c["memory"], c["punctured"]) for c in candidates]),
         ("\nseed", [str(c["seed"]) for c in candidates]),
         ("6-\ncycles", [f"{c['six_cycles']:,}" for c in candidates]),
         ("absorbing\nsets", [_sets(c) for c in candidates]),

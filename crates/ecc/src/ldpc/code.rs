@@ -47,6 +47,8 @@ pub struct LdpcCode {
     parity_check: Arc<ParityCheck>,
     quasi_cyclic: Option<QuasiCyclic>,
     encoding: Encoding,
+    /// The last bits of a word of the matrix, which are not sent.
+    punctured_bits: usize,
     /// Those that were asked for: to design some takes a tenth of a second.
     rcq_tables: Mutex<Vec<(RcqDesign, Arc<RcqTables>)>>,
 }
@@ -93,17 +95,36 @@ impl LdpcCode {
             let found = format!("found {} checks without a structured parity part", parity_check.rows());
             return Err(Error::code("", format!("{found}, expected at most {MOST_ELIMINATED_CHECKS}")));
         }
+        let punctured_bits = quasi_cyclic.as_ref().map_or(0, |base| base.punctured() * base.circulant_size());
+        if punctured_bits > 0 && structured.is_none() {
+            let expected = "expected last block columns, as many as there are block rows, that are";
+            return Err(Error::code(
+                "",
+                format!("found punctured columns of a parity part that is not invertible, {expected}"),
+            ));
+        }
         let encoding = match (structured, redundant) {
             (Some(encoder), _) => Encoding::Structured(encoder),
             (None, RedundantChecks::Refuse) => Encoding::Dense(DenseEncoder::new(&parity_check)?),
             (None, RedundantChecks::Accept) => Encoding::Dense(DenseEncoder::with_redundant_checks(&parity_check)),
         };
-        Ok(Self { parity_check: Arc::new(parity_check), quasi_cyclic, encoding, rcq_tables: Mutex::default() })
+        Ok(Self {
+            parity_check: Arc::new(parity_check),
+            quasi_cyclic,
+            encoding,
+            punctured_bits,
+            rcq_tables: Mutex::default(),
+        })
     }
 
-    /// n: bits of a codeword.
+    /// n: bits of a codeword. Those of punctured columns are none.
     pub fn codeword_bits(&self) -> usize {
-        self.parity_check.columns()
+        self.parity_check.columns() - self.punctured_bits
+    }
+
+    /// Bits of punctured columns, the last ones of the matrix: they are computed, but not sent.
+    pub fn punctured_bits(&self) -> usize {
+        self.punctured_bits
     }
 
     /// k: data bits of a codeword.
@@ -168,27 +189,38 @@ impl LdpcCode {
         self.quasi_cyclic.as_ref()
     }
 
-    /// How many checks the packed `word` violates: zero for a codeword.
+    /// How many checks the packed `word` violates: zero for a codeword. If columns are punctured, it is how many of its parity bits are
+    /// not those of the data.
     ///
     /// # Panics
     /// If it has not as many bytes as `codeword_bits` bits need.
     pub fn syndrome_weight(&self, word: &[u8]) -> usize {
-        assert_eq!(word.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
-        self.parity_check.syndrome_weight(word)
+        let bits = self.codeword_bits();
+        assert_eq!(word.len(), bits::bytes_for(bits), "bytes of a codeword");
+        if self.punctured_bits == 0 {
+            return self.parity_check.syndrome_weight(word);
+        }
+        let (mut data, mut encoded) = (vec![0; bits::bytes_for(self.data_bits())], vec![0; word.len()]);
+        self.extract_data(word, &mut data);
+        self.encode(&data, &mut encoded);
+        (self.data_bits()..bits).filter(|&bit| bits::get(&encoded, bit) != bits::get(word, bit)).count()
     }
 
-    /// How many checks hard decisions violate, by the degrees of the code.
-    pub fn syndrome_weights(&self) -> SyndromeWeights {
+    /// How many checks hard decisions violate, by the degrees of the code; none if columns are punctured, of which there are no decisions.
+    pub fn syndrome_weights(&self) -> Option<SyndromeWeights> {
+        if self.punctured_bits > 0 {
+            return None;
+        }
         let count = |degrees: &mut dyn Iterator<Item = usize>| -> Vec<(u32, u32)> {
             let mut counts = BTreeMap::new();
             degrees.for_each(|degree| *counts.entry(degree as u32).or_insert(0) += 1);
             counts.into_iter().collect()
         };
         let matrix = &self.parity_check;
-        SyndromeWeights::new(
+        Some(SyndromeWeights::new(
             &count(&mut matrix.column_weights().into_iter().map(|weight| weight as usize)),
             &count(&mut (0..matrix.rows()).map(|row| matrix.row(row).len())),
-        )
+        ))
     }
 
     /// Encodes one word. [`LdpcEncoder`] does the same without allocating.
@@ -238,6 +270,11 @@ impl LdpcCode {
 
     fn encode_with(&self, data: &[u8], codeword: &mut [u8], scratch: &mut Option<Scratch>) {
         match (&self.encoding, scratch) {
+            (Encoding::Structured(encoder), Some(scratch)) if self.punctured_bits > 0 => {
+                let mut word = vec![0; bits::bytes_for(self.parity_check.columns())];
+                encoder.encode(data, &mut word, scratch);
+                first_bits(&word, self.codeword_bits(), codeword);
+            }
             (Encoding::Structured(encoder), Some(scratch)) => encoder.encode(data, codeword, scratch),
             (Encoding::Dense(encoder), None) => encoder.encode(data, codeword),
             _ => unreachable!("scratch is made for the encoder"),
@@ -251,7 +288,7 @@ pub(crate) fn first_bits(word: &[u8], count: usize, first: &mut [u8]) {
     bits::clear_padding(first, count);
 }
 
-/// An encoder of an LDPC code. It belongs to one thread; of a base matrix it allocates nothing.
+/// An encoder of an LDPC code. It belongs to one thread; of a base matrix without punctured columns it allocates nothing.
 #[derive(Debug, Clone)]
 pub struct LdpcEncoder {
     code: Arc<LdpcCode>,

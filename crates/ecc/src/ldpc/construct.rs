@@ -40,6 +40,8 @@ pub struct Construction {
     pub column_weights: Vec<u32>,
     /// Of a chain, over how many block rows after its first one a block column reaches.
     pub memory: Option<usize>,
+    /// How many of the last block columns are punctured: their bits are computed, but not sent.
+    pub punctured: usize,
     /// The seed of all choices.
     pub seed: u64,
 }
@@ -51,7 +53,7 @@ impl Construction {
     /// The recipe of a code with `columns` x `rows` circulants of size `circulant_size`, `weight` of them in each
     /// column.
     pub fn regular(columns: usize, rows: usize, circulant_size: usize, weight: u32, seed: u64) -> Self {
-        Self { circulant_size, rows, column_weights: vec![weight; columns], memory: None, seed }
+        Self { circulant_size, rows, column_weights: vec![weight; columns], memory: None, punctured: 0, seed }
     }
 
     /// The matrix.
@@ -81,7 +83,9 @@ impl Construction {
                 format!("{found}: expected a larger one, or lower column weights"),
             ));
         }
-        QuasiCyclic::new(self.circulant_size, self.rows, self.column_weights.len(), shifts.blocks()).map(Some)
+        QuasiCyclic::new(self.circulant_size, self.rows, self.column_weights.len(), shifts.blocks())?
+            .with_punctured(self.punctured)
+            .map(Some)
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -100,6 +104,10 @@ impl Construction {
                 "column weight",
                 format!("found {weight}, expected 1 to {} (the block rows)", self.rows),
             ));
+        }
+        if self.punctured > self.rows.min(Self::GAP) {
+            let found = format!("found {} punctured block columns", self.punctured);
+            return Err(Error::code("punctured", format!("{found}, expected at most {}", self.rows.min(Self::GAP))));
         }
         let Some(memory) = self.memory else { return Ok(()) };
         let heaviest = self.column_weights.iter().max().map_or(0, |&weight| weight as usize);

@@ -224,6 +224,34 @@ mod tests {
         assert!(succeeds(0.99 * known) && !succeeds(1.01 * known));
     }
 
+    /// Does a protograph with a punctured column come to its known limit of the Gaussian channel? Source: D. Divsalar, S. Dolinar, C. Jones,
+    /// K. Andrews, "Capacity-approaching protograph codes", 2009: 0.628 dB of AR4JA of rate 1/2.
+    #[test]
+    fn a_punctured_protograph_comes_to_its_limit() {
+        let base: [[usize; 5]; 3] = [[1, 2, 0, 0, 0], [0, 3, 1, 1, 1], [0, 1, 2, 2, 1]];
+        let group = |column: usize| {
+            let parts: Vec<_> = (0..3).flat_map(|row| std::iter::repeat_n(row..row + 1, base[row][column])).collect();
+            let bits = vec![(parts.len(), parts.len() as f64)];
+            evolution::Group { reach: evolution::Reach::OneInEach(parts), bits, punctured: column == 1 }
+        };
+        let layer = |row: &[usize; 5]| {
+            let degrees: Vec<f64> = row.iter().filter(|ones| **ones > 0).map(|&ones| ones as f64).collect();
+            vec![evolution::CheckType { shares: vec![1.0; degrees.len()], degrees }]
+        };
+        let layers = base.iter().map(layer).collect();
+        let graph = Graph { groups: (0..5).map(group).collect(), layers, rows: 3, rate: 0.5 };
+        let thresholds: Vec<f64> = (-120..=120).map(|step| f64::from(step) * 0.025).collect();
+        let known = libm::pow(10.0, -0.628 / 20.0);
+        let succeeds = |deviation| {
+            let outputs = Regions::with_deviation(deviation, &thresholds).outputs();
+            graph.succeeds(&[Rule::SumProduct], &outputs, None, SUCCESS)
+        };
+        for f in [0.98, 0.985, 0.99, 0.995, 1.0, 1.005, 1.01] {
+            println!("{f} {}", succeeds(f * known));
+        }
+        assert!(succeeds(0.99 * known) && !succeeds(1.01 * known));
+    }
+
     /// Does what has converged at the ends of a chain stay so, until the middle has?
     #[test]
     fn what_has_converged_stays() {

@@ -101,28 +101,33 @@ impl CodeShape {
         }
     }
 
+    /// The matrix of a code of this shape with so many punctured block columns.
+    pub fn base(&self, punctured: usize) -> Self {
+        Self { rows: self.rows + punctured, columns: self.columns + punctured, ..*self }
+    }
+
     /// A code of this shape, and the recipe that made it: with the column weights that are asked for, but for the last ones, of which as
     /// many as the gap of [`Construction`] get one circulant less, and in a chain more, where the parity part could not be inverted
-    /// otherwise. None if `interrupted` is set meanwhile.
+    /// otherwise. With punctured columns its matrix has as many block rows and columns more. None if `interrupted` is set meanwhile.
     ///
     /// # Errors
     /// Those of [`Construction::build`], with the weights asked for.
     pub fn construct(
         &self,
-        column_weights: &[u32],
-        memory: Option<usize>,
+        profile: &Profile,
         seed: u64,
         interrupted: &AtomicBool,
     ) -> Result<Option<(Construction, QuasiCyclic)>> {
         let mut first = None;
+        let (column_weights, &Profile { memory, punctured, .. }) = (profile.column_weights(), profile);
+        let Self { circulant_size, rows, .. } = self.base(punctured);
         let lightest = column_weights.iter().rev().take(Construction::GAP).min().map_or(1, |&weight| weight);
         let most_lighter = if memory.is_some() { lightest.saturating_sub(1) } else { 1 };
         for lighter in (0..=most_lighter).flat_map(|last| (0..=last).map(move |before| [last, before])) {
-            let mut column_weights = column_weights.to_vec();
+            let mut column_weights = column_weights.clone();
             let last = column_weights.iter_mut().rev().zip(lighter);
             last.for_each(|(weight, lighter)| *weight = weight.saturating_sub(lighter).max(1));
-            let Self { circulant_size, rows, .. } = *self;
-            let recipe = Construction { circulant_size, rows, column_weights, memory, seed };
+            let recipe = Construction { circulant_size, rows, column_weights, memory, punctured, seed };
             // Without an invertible parity part a construction ends before it chooses shifts.
             match recipe.build_unless(interrupted) {
                 Ok(built) => return Ok(built.map(|code| (recipe, code))),
@@ -140,6 +145,8 @@ pub struct Profile {
     pub runs: Vec<(u32, usize)>,
     /// Of a chain: [`Construction::memory`].
     pub memory: Option<usize>,
+    /// How many of the last ones are punctured.
+    pub punctured: usize,
 }
 
 impl Profile {
@@ -148,7 +155,7 @@ impl Profile {
         self.runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
     }
 
-    /// The degrees of codes of `rows` block rows. Row weights are level; what the triangle of the parity part takes from its last columns
+    /// The degrees of matrices of `rows` block rows. Row weights are level; what the triangle of the parity part takes from its last columns
     /// is left out.
     pub fn degrees(&self, rows: usize) -> DegreeDistribution {
         let columns: Vec<usize> = self.column_weights().iter().map(|&weight| weight as usize).collect();
@@ -158,7 +165,7 @@ impl Profile {
     }
 }
 
-/// How many different column weights a code has, and whether it is a chain.
+/// How many different column weights a code has, whether it is a chain, and whether all columns are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// One: 3, 4, 5 or 6.
@@ -169,11 +176,13 @@ pub enum Family {
     ThreeWeights,
     /// One or two, in a terminated chain of spatially coupled codes.
     Coupled,
+    /// Up to three, and one or two heavy columns that are not sent.
+    Punctured,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Regular, Self::TwoWeights, Self::ThreeWeights, Self::Coupled];
+    pub const ALL: [Self; 5] = [Self::Regular, Self::TwoWeights, Self::ThreeWeights, Self::Coupled, Self::Punctured];
 
     /// The name, as it is parsed.
     pub fn name(self) -> &'static str {
@@ -182,6 +191,7 @@ impl Family {
             Self::TwoWeights => "two_weights",
             Self::ThreeWeights => "three_weights",
             Self::Coupled => "coupled",
+            Self::Punctured => "punctured",
         }
     }
 
@@ -200,41 +210,34 @@ impl Family {
         let count = |share: usize| (share * columns).div_ceil(16);
         let heavy = || HEAVY.into_iter().filter(move |&weight| weight <= most);
         let regular = || (3..=most.min(6)).map(|weight| vec![(weight, columns)]);
-        let split =
-            |weight: u32, share: usize, light: u32| vec![(weight, count(share)), (light, columns - count(share))];
-        let mut found: Vec<Vec<(u32, usize)>> = Vec::new();
-        match self {
-            Self::Regular => found.extend(regular()),
-            Self::TwoWeights => {
-                for light in 3..=4 {
-                    let heavier = std::iter::once(4).chain(heavy()).filter(|&weight| weight > light && weight <= most);
-                    heavier.for_each(|weight| found.extend(SHARES.map(|share| split(weight, share, light))));
-                }
-            }
-            Self::ThreeWeights => {
-                for weight in heavy() {
-                    for few in [1, 2, 4] {
-                        let rest = |share: usize| columns.saturating_sub(count(few) + count(share));
-                        let split = |share: usize| vec![(weight, count(few)), (4, count(share)), (3, rest(share))];
-                        found.extend([2, 4, 8].map(split));
-                    }
-                }
-            }
-            Self::Coupled => {
-                found.extend(regular());
-                let heavier = [4].into_iter().chain(heavy()).filter(|&weight| weight <= most.min(8));
-                heavier.for_each(|weight| found.extend([2, 4, 6].map(|share| split(weight, share, 3))));
-            }
-        }
+        let two = |light: u32, shares: &[usize]| -> Vec<Vec<(u32, usize)>> {
+            let heavier = std::iter::once(4).chain(heavy()).filter(|&weight| weight > light && weight <= most);
+            let split = |weight, share| vec![(weight, count(share)), (light, columns - count(share))];
+            heavier.flat_map(|weight| shares.iter().map(move |&share| split(weight, share))).collect()
+        };
+        let three = || {
+            let rest = |few: usize, share: usize| columns.saturating_sub(count(few) + count(share));
+            let split = |weight, few, share| vec![(weight, count(few)), (4, count(share)), (3, rest(few, share))];
+            let of = |weight| [1, 2, 4].map(|few| [2, 4, 8].map(|share| split(weight, few, share)));
+            heavy().flat_map(of).flatten().collect::<Vec<_>>()
+        };
+        let mut found: Vec<Vec<(u32, usize)>> = match self {
+            Self::Regular => regular().collect(),
+            Self::TwoWeights => [two(3, &SHARES), two(4, &SHARES)].concat(),
+            Self::ThreeWeights => three(),
+            Self::Coupled => regular().chain(two(3, &[2, 4, 6])).collect(),
+            Self::Punctured => regular().chain(two(3, &SHARES)).chain(three()).collect(),
+        };
         // In few columns some shares are one.
         found.retain(|runs| runs.iter().all(|&(_, count)| count > 0) && total(runs) == columns);
         found.dedup();
-        let profiles = |runs: Vec<(u32, usize)>| {
-            let memories = match self {
-                Self::Coupled => memories(shape.rows, &runs),
-                _ => vec![None],
-            };
-            memories.into_iter().map(move |memory| Profile { runs: runs.clone(), memory })
+        let plain = |runs| Profile { runs, memory: None, punctured: 0 };
+        let profiles = |runs: Vec<(u32, usize)>| match self {
+            Self::Coupled => {
+                memories(shape.rows, &runs).map(|memory| Profile { memory, ..plain(runs.clone()) }).collect()
+            }
+            Self::Punctured => punctured(shape.rows, &runs),
+            Self::Regular | Self::TwoWeights | Self::ThreeWeights => vec![plain(runs)],
         };
         found.into_iter().flat_map(profiles).collect()
     }
@@ -242,11 +245,20 @@ impl Family {
 
 /// Memories that are worth a look: the least in which columns have room, and longer ones. A chain has at least twice as many block rows
 /// as a column reaches.
-fn memories(rows: usize, runs: &[(u32, usize)]) -> Vec<Option<usize>> {
+fn memories(rows: usize, runs: &[(u32, usize)]) -> impl Iterator<Item = Option<usize>> {
     let heaviest = runs.iter().map(|run| run.0).max().unwrap_or(0) as usize;
-    let mut found: Vec<usize> = [2, 3, 4].map(|halves| heaviest * halves / 2).to_vec();
-    found.retain(|width| 2 * width <= rows);
-    found.into_iter().map(|width| Some(width - 1)).collect()
+    let reaches = [2, 3, 4].map(|halves| heaviest * halves / 2).into_iter();
+    reaches.filter(move |reach| 2 * reach <= rows).map(|reach| Some(reach - 1))
+}
+
+/// The same columns, and one that is not sent with a circulant in each block row, or two with one in every other.
+fn punctured(rows: usize, runs: &[(u32, usize)]) -> Vec<Profile> {
+    let of = |(punctured, share): (usize, usize)| {
+        let weight = ((rows + punctured) / share) as u32;
+        let runs = runs.iter().copied().chain([(weight, punctured)]).collect();
+        (weight > 3).then_some(Profile { runs, memory: None, punctured })
+    };
+    [(1, 1), (2, 2)].into_iter().filter_map(of).collect()
 }
 
 fn total(runs: &[(u32, usize)]) -> usize {
@@ -325,18 +337,22 @@ impl Waterfall {
     /// # Errors
     /// Those of [`Self::new`]; a memory that does not fit.
     pub fn of_profile(shape: CodeShape, profile: &Profile, levels: usize, iterations: u32) -> Result<Self> {
-        let CodeShape { circulant_size, rows, columns } = shape;
-        let column_weights = profile.column_weights();
-        let (degrees, memory) = (profile.degrees(rows), profile.memory);
-        let graph = match memory {
-            None => Graph::of_degrees(&degrees, rows),
-            Some(_) => {
-                Construction { circulant_size, rows, column_weights: column_weights.clone(), memory, seed: 0 }
-                    .check()?;
-                Graph::chain(rows, &column_weights, &Construction::reaches(rows, &column_weights, memory))
+        let &Profile { memory, punctured, .. } = profile;
+        let CodeShape { circulant_size, rows, .. } = shape.base(punctured);
+        let (column_weights, degrees) = (profile.column_weights(), profile.degrees(rows));
+        let recipe = Construction { circulant_size, rows, column_weights, memory, punctured, seed: 0 };
+        let graph = match (memory, punctured) {
+            (None, 0) => Graph::of_degrees(&degrees, rows),
+            (None, _) => {
+                recipe.check()?;
+                Graph::punctured(rows, &recipe.column_weights, punctured)
+            }
+            (Some(_), _) => {
+                recipe.check()?;
+                Graph::chain(rows, &recipe.column_weights, &Construction::reaches(rows, &recipe.column_weights, memory))
             }
         };
-        let codeword_bits = circulant_size * columns;
+        let codeword_bits = circulant_size * shape.columns;
         let reach = memory.map(|memory| (memory + 1) as f64 / rows as f64 * codeword_bits as f64);
         Self::of(&degrees, &graph, codeword_bits, levels, iterations, reach)
     }
@@ -349,7 +365,7 @@ impl Waterfall {
         iterations: u32,
         reach_bits: Option<f64>,
     ) -> Result<Self> {
-        let correction = Correction::for_rate(degrees.rate());
+        let correction = Correction::for_rate(graph.rate());
         let threshold = graph.decoder_threshold(&correction, codeword_bits, levels, iterations)?;
         Ok(Self { threshold, codeword_bits, light_share: degrees.light_share(), levels, reach_bits })
     }

@@ -21,6 +21,8 @@ pub struct QuasiCyclic {
     circulant_size: usize,
     rows: usize,
     columns: usize,
+    /// The last block columns, which are not sent.
+    punctured: usize,
     blocks: Vec<Block>,
 }
 
@@ -57,14 +59,26 @@ impl QuasiCyclic {
         if let Some(empty) = filled.iter().position(|filled| !filled) {
             return Err(Error::code(format!("block row {}", empty + 1), "found no circulant, expected at least one"));
         }
-        Ok(Self { circulant_size, rows, columns, blocks })
+        Ok(Self { circulant_size, rows, columns, punctured: 0, blocks })
+    }
+
+    /// The same matrix, of whose words the last `punctured` block columns are not sent.
+    ///
+    /// # Errors
+    /// More of them than block rows, which the last columns hold the parity bits of.
+    pub fn with_punctured(self, punctured: usize) -> Result<Self> {
+        if punctured > self.rows {
+            let found = format!("found {punctured} punctured block columns");
+            return Err(Error::code("punctured", format!("{found}, expected at most {}", self.rows)));
+        }
+        Ok(Self { punctured, ..self })
     }
 
     /// Any matrix, as one of circulants of size one.
     pub fn of_ones(matrix: &ParityCheck) -> Self {
         let ones = (0..matrix.rows()).flat_map(|row| matrix.row(row).iter().map(move |&column| (row, column)));
         let blocks = ones.map(|(row, column)| Block { row: row as u32, column, shift: 0 }).collect();
-        Self { circulant_size: 1, rows: matrix.rows(), columns: matrix.columns(), blocks }
+        Self { circulant_size: 1, rows: matrix.rows(), columns: matrix.columns(), punctured: 0, blocks }
     }
 
     /// The size of each circulant.
@@ -82,6 +96,11 @@ impl QuasiCyclic {
         self.columns
     }
 
+    /// How many of the last block columns are not sent.
+    pub fn punctured(&self) -> usize {
+        self.punctured
+    }
+
     /// The circulants, by row and then column.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
@@ -95,7 +114,8 @@ impl QuasiCyclic {
     }
 
     /// Reads a base matrix: a line `columns rows circulant_size`, then a line for each block row with the shift of every
-    /// block column, -1 where there is no circulant. Empty lines, and lines that start with `#`, are skipped.
+    /// block column, -1 where there is no circulant. A last line may say 1 of the block columns that are sent, and 0 of the last ones that
+    /// are not. Empty lines, and lines that start with `#`, are skipped.
     ///
     /// # Errors
     /// What is malformed, at `place` and its line.
@@ -143,11 +163,25 @@ impl QuasiCyclic {
                 }
             }
         }
+        let mut punctured = 0;
+        if let Some(line) = lines.next() {
+            let expected =
+                format!("no more than {rows} rows, or {columns} numbers, 1 for each block column that is sent");
+            let (place, sent) = numbers(line, columns as usize, &expected)?;
+            punctured = sent.iter().rev().take_while(|sent| **sent == 0).count();
+            if sent[..sent.len() - punctured].iter().any(|sent| *sent != 1) {
+                return Err(Error::code(
+                    place,
+                    "expected 1 for each block column that is sent, and 0 for the last ones only",
+                ));
+            }
+        }
         if let Some((number, line)) = lines.next() {
             let place = format!("{place}:{number}");
             return Err(Error::code(place, format!("found `{}`, expected no more than {rows} rows", line.trim())));
         }
         Self::new(size as usize, rows as usize, columns as usize, blocks)
+            .and_then(|matrix| matrix.with_punctured(punctured))
             .map_err(|error| Error::code(format!("{place}: {}", error.place()), error.message()))
     }
 
@@ -162,6 +196,11 @@ impl QuasiCyclic {
         for row in shifts.chunks(self.columns) {
             let row: Vec<String> = row.iter().map(|shift| format!("{shift:>width$}")).collect();
             text.push_str(&row.join(" "));
+            text.push('\n');
+        }
+        if self.punctured > 0 {
+            let sent = |column| if column < self.columns - self.punctured { "1" } else { "0" };
+            text.push_str(&(0..self.columns).map(sent).collect::<Vec<_>>().join(" "));
             text.push('\n');
         }
         text

@@ -118,7 +118,7 @@ mod tests {
         for name in ["flash-8/9", "adaptive-3/4"] {
             let code = Code::shipped(name).unwrap();
             let Code::Ldpc(ldpc) = &code else { unreachable!() };
-            let weights = ldpc.syndrome_weights();
+            let weights = ldpc.syndrome_weights().unwrap();
             let n = code.codeword_bits();
             for rber in [0.001f64, 0.005, 0.02] {
                 let (noise, ranks) = (Stream::new(3, Purpose::Noise), Stream::new(4, Purpose::Noise));

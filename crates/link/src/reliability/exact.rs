@@ -127,7 +127,7 @@ impl Exact {
     pub(super) fn syndrome_weights(&self) -> Option<SyndromeWeights> {
         match self.lock().readers.as_slice() {
             [reader] => match reader.code() {
-                Code::Ldpc(code) => Some(code.syndrome_weights()),
+                Code::Ldpc(code) => code.syndrome_weights(),
                 Code::Bch(_) => None,
             },
             _ => None,

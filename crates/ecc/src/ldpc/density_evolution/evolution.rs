@@ -48,15 +48,17 @@ enum Checks {
 
 /// Bits whose checks lie in the same layers.
 #[derive(Debug, Clone)]
-struct Group {
-    reach: Reach,
+pub(super) struct Group {
+    pub(super) reach: Reach,
     /// For each degree the number of edges to bits of that degree, in any unit; lowest degree first.
-    bits: Vec<(usize, f64)>,
+    pub(super) bits: Vec<(usize, f64)>,
+    /// Whether they are punctured: the channel says nothing of them.
+    pub(super) punctured: bool,
 }
 
 /// Where bits have their checks.
 #[derive(Debug, Clone)]
-enum Reach {
+pub(super) enum Reach {
     /// Each of them in any of so many layers alike, the first ones.
     Anywhere(usize),
     /// One in each of these ranges of layers, in any layer of it alike: bits of one degree, of which these are as many.
@@ -82,23 +84,23 @@ pub(in super::super) fn parts(range: &Range<usize>, count: usize) -> Vec<Range<u
 
 /// Checks of a layer, by the groups that meet there, in their order.
 #[derive(Debug, Clone)]
-struct CheckType {
+pub(super) struct CheckType {
     /// How many bits of each group a check has. Of a number that is not whole checks have one of the two next to it.
-    degrees: Vec<f64>,
+    pub(super) degrees: Vec<f64>,
     /// Which share of the layer's edges to bits of each group is theirs.
-    shares: Vec<f64>,
+    pub(super) shares: Vec<f64>,
 }
 
 /// A Tanner graph as density evolution sees it: which bits meet which checks how often.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Graph {
-    groups: Vec<Group>,
+    pub(super) groups: Vec<Group>,
     /// The checks of each layer.
-    layers: Vec<Vec<CheckType>>,
+    pub(super) layers: Vec<Vec<CheckType>>,
     /// Block rows, of which a layer has one or more.
-    rows: usize,
+    pub(super) rows: usize,
     /// The rate of a code whose checks are independent.
-    rate: f64,
+    pub(super) rate: f64,
 }
 
 impl Graph {
@@ -106,7 +108,7 @@ impl Graph {
     pub(in super::super) fn of_degrees(degrees: &DegreeDistribution, rows: usize) -> Self {
         let layers = rows.clamp(1, MOST_LAYERS);
         let check = |&(degree, share): &(usize, f64)| CheckType { degrees: vec![degree as f64], shares: vec![share] };
-        let group = Group { reach: Reach::Anywhere(layers), bits: degrees.bits().to_vec() };
+        let group = Group { reach: Reach::Anywhere(layers), bits: degrees.bits().to_vec(), punctured: false };
         let checks: Vec<CheckType> = degrees.checks().iter().map(check).collect();
         Self { groups: vec![group], layers: vec![checks; layers], rows, rate: degrees.rate() }
     }
@@ -126,11 +128,31 @@ impl Graph {
                 degrees[part.clone()].iter_mut().for_each(|degrees| degrees.push(count as f64 / part.len() as f64));
             }
             let bits = vec![(degree, (degree * count) as f64)];
-            groups.push(Group { reach: Reach::OneInEach(parts), bits });
+            groups.push(Group { reach: Reach::OneInEach(parts), bits, punctured: false });
         }
         let checks = |degrees: Vec<f64>| vec![CheckType { shares: vec![1.0; degrees.len()], degrees }];
         let rate = 1.0 - rows as f64 / column_weights.len() as f64;
         Self { groups, layers: degrees.into_iter().map(checks).collect(), rows, rate }
+    }
+
+    /// That of a matrix whose last columns are punctured, and have their checks in any block row alike, as all others have.
+    pub(in super::super) fn punctured(rows: usize, column_weights: &[u32], punctured: usize) -> Self {
+        let layers = rows.clamp(1, MOST_LAYERS);
+        let (sent, last) = column_weights.split_at(column_weights.len() - punctured);
+        let group = |weights: &[u32], punctured| {
+            let mut bits: BTreeMap<usize, f64> = BTreeMap::new();
+            weights.iter().for_each(|&weight| *bits.entry(weight as usize).or_default() += f64::from(weight));
+            Group { reach: Reach::Anywhere(layers), bits: bits.into_iter().collect(), punctured }
+        };
+        let groups = vec![group(sent, false), group(last, true)];
+        let edges = |group: &Group| group.bits.iter().map(|&(_, edges)| edges).sum::<f64>() / rows as f64;
+        let checks = vec![CheckType { degrees: groups.iter().map(edges).collect(), shares: vec![1.0; 2] }];
+        let rate = (column_weights.len() - rows) as f64 / sent.len() as f64;
+        Self { groups, layers: vec![checks; layers], rows, rate }
+    }
+
+    pub(in super::super) fn rate(&self) -> f64 {
+        self.rate
     }
 
     /// The groups that meet a layer.
@@ -349,17 +371,26 @@ impl Evolution {
                     let by_others = self.mean(index, 0..*layers, |other| if other == layer { own } else { 1.0 });
                     self.told(group, &by_others).0
                 }
-                Reach::OneInEach(parts) => self.sum(index, parts.iter().filter(|part| !part.contains(&layer))),
+                Reach::OneInEach(parts) => {
+                    let own = parts.iter().position(|part| part.contains(&layer));
+                    let others = parts.iter().enumerate().filter(|(place, _)| Some(*place) != own);
+                    self.sum(index, others.map(|(_, part)| part))
+                }
             }
         };
         self.graph.meeting(layer).map(told).collect()
+    }
+
+    /// What the channel says of the bits of a group.
+    fn channel(&self, group: &Group) -> Density {
+        if group.punctured { self.nothing() } else { self.channel.clone() }
     }
 
     /// What the channel and a check in each of these ranges of layers tell a bit of a group.
     fn sum<'a>(&self, index: usize, parts: impl IntoIterator<Item = &'a Range<usize>>) -> Density {
         let add =
             |sum: Density, part: &Range<usize>| self.grid.convolve(&sum, &self.mean(index, part.clone(), |_| 1.0));
-        parts.into_iter().fold(self.channel.clone(), add)
+        parts.into_iter().fold(self.channel(&self.graph.groups[index]), add)
     }
 
     /// The mean of what some layers of a group have answered it last.
@@ -391,7 +422,7 @@ impl Evolution {
         let mut to_checks = self.grid.empty();
         let mut bit_error_rate = 0.0;
         // What the channel and so many messages tell a bit.
-        let (mut sum, mut messages) = (self.channel.clone(), 0);
+        let (mut sum, mut messages) = (self.channel(group), 0);
         for &(degree, of_degree) in &group.bits {
             while messages + 1 < degree {
                 sum = self.grid.convolve(&sum, to_bits);
