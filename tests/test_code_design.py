@@ -200,6 +200,10 @@ def test_a_code_with_punctured_columns_is_designed_like_any_other(tmp_path: Path
     assert (opened.extract_data(result.word) == data).all()
     shown = softsense_command("code", "show", "mine.qc")
     assert f"the last {128 * punctured:,} bits: computed, but not sent" in shown.stdout
+    # Its Tanner graph is drawn, too, where it is small.
+    small = Code.construct("small", 16, 4, [4] * 4 + [3] * 12 + [4], punctured=1)
+    (tmp_path / "small.qc").write_text(small.to_qc())
+    assert softsense_command("code", "show", "small.qc", "--picture", "small.png").returncode == 0
     for refused in ("threshold", "to_alist"):
         with pytest.raises(CodeError, match="punctured columns"):
             getattr(opened, refused)()

@@ -149,6 +149,9 @@ def _base_matrix(axes: Axes, code: Code, base: NDArray[np.int32]) -> None:
         axes.axvline(columns - rows - 0.5, color=INK, linewidth=1.4)
         axes.text(columns - rows - 0.2, -0.6, "parity", fontsize=9, color=INK, ha="left", va="bottom")
         axes.text(columns - rows - 0.8, -0.6, "data", fontsize=9, color=INK, ha="right", va="bottom")
+    if code.punctured_bits:
+        axes.axvline(columns - code.punctured_bits // size - 0.5, color=INK, linewidth=1.4, linestyle="dotted")
+        axes.text(columns - 0.5, -0.6, "not sent", fontsize=9, color=INK, ha="right", va="bottom")
     if columns <= 16:
         for (row, column), shift in np.ndenumerate(base):
             if shift >= 0:
@@ -181,9 +184,10 @@ def _ones(axes: Axes, code: Code) -> None:
 
 
 def _tanner_graph(axes: Axes, code: Code) -> None:
-    head(axes, "Tanner graph: each check (square) and its bits (circles: data filled, parity open)")
+    not_sent = ", not sent grey" if code.punctured_bits else ""
+    head(axes, f"Tanner graph: each check (square) and its bits (circles: data filled, parity open{not_sent})")
     rows, columns = code.edges()
-    n, checks = code.codeword_bits, code.checks
+    n, checks = code.codeword_bits + code.punctured_bits, code.checks
     at_bit = (np.arange(n) + 0.5) / n
     at_check = (np.arange(checks) + 0.5) / checks
     ends = np.stack([np.stack([at_check[rows], np.ones(len(rows))], 1), np.stack([at_bit[columns], 0 * columns], 1)], 1)
@@ -195,7 +199,8 @@ def _tanner_graph(axes: Axes, code: Code) -> None:
     size = min(6.0, 900 / n)
     data = np.zeros(n, dtype=bool)
     data[code.data_positions()] = True
-    for chosen, face in ((data, INK), (~data, "white")):
+    sent = np.arange(n) < code.codeword_bits
+    for chosen, face in ((data, INK), (~data & sent, "white"), (~sent, FAINT)):
         style: dict[str, Any] = {
             "markersize": size,
             "markerfacecolor": face,
