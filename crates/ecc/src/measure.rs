@@ -351,8 +351,8 @@ impl FrameDecoder for Flipping {
 /// erased.
 struct Punctured {
     decoder: Box<dyn FrameDecoder>,
-    /// What a hard decision says.
-    hard: i8,
+    /// The LLRs of the hard decisions in each byte.
+    llrs_of_byte: Vec<[i8; 8]>,
     sent: usize,
     llrs: Vec<i8>,
     word: Vec<u8>,
@@ -361,7 +361,14 @@ struct Punctured {
 impl Punctured {
     fn new(decoder: Box<dyn FrameDecoder>, code: &LdpcCode, hard: i8) -> Self {
         let bits = code.parity_check().columns();
-        Self { decoder, hard, sent: code.codeword_bits(), llrs: vec![0; bits], word: vec![0; bits::bytes_for(bits)] }
+        let llrs_of = |byte: u8| std::array::from_fn(|bit| if byte << bit & 0x80 == 0 { hard } else { -hard });
+        Self {
+            decoder,
+            llrs_of_byte: (0..=u8::MAX).map(llrs_of).collect(),
+            sent: code.codeword_bits(),
+            llrs: vec![0; bits],
+            word: vec![0; bits::bytes_for(bits)],
+        }
     }
 
     fn decode(&mut self, decided: &mut [u8]) -> Verdict {
@@ -373,8 +380,8 @@ impl Punctured {
 
 impl FrameDecoder for Punctured {
     fn decode_hard(&mut self, word: &mut [u8]) -> Verdict {
-        for (index, llr) in self.llrs[..self.sent].iter_mut().enumerate() {
-            *llr = if bits::get(word, index) { -self.hard } else { self.hard };
+        for (llrs, &byte) in self.llrs[..self.sent].chunks_mut(8).zip(&*word) {
+            llrs.copy_from_slice(&self.llrs_of_byte[usize::from(byte)][..llrs.len()]);
         }
         self.decode(word)
     }
