@@ -158,8 +158,8 @@ def design_code(
             leave six block rows or more, or the largest that fits.
         lightest: the least column weight, 3 to 16. With 4 there are fewer small absorbing sets.
         heaviest: the largest column weight, 3 to 16.
-        families: of `regular`, `two_weights`, `three_weights` and `punctured` (with one or two columns
-            that are not sent) and `coupled` (terminated chains; they need many small circulants and long codewords).
+        families: of `regular`, `two_weights`, `three_weights`, `punctured` (with one or two columns that are not sent)
+            and `coupled` (terminated chains; they need many small circulants and long codewords).
         profiles: so many of the best column weights are lifted, at most one of each family and shape.
         seeds: matrices that are made of each.
         measured: so many of the best candidates are measured; 0: none is.
