@@ -31,6 +31,11 @@ pub fn clear_padding(word: &mut [u8], bits: usize) {
     }
 }
 
+/// In how many of their first `bits` places two words differ.
+pub fn distance_of_first(bits: usize, a: &[u8], b: &[u8]) -> usize {
+    (0..bits).filter(|&bit| get(a, bit) != get(b, bit)).count()
+}
+
 /// The number of places in which two words of one length differ.
 pub fn distance(a: &[u8], b: &[u8]) -> usize {
     assert_eq!(a.len(), b.len(), "words of different lengths");

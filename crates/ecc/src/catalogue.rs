@@ -242,9 +242,7 @@ impl Code {
                 // In the systematic parity-check matrix there is one check for each parity bit.
                 let mut encoded = vec![0; word.len()];
                 code.encode(&word[..bits::bytes_for(code.data_bits())], &mut encoded);
-                (code.data_bits()..code.codeword_bits())
-                    .filter(|&bit| bits::get(&encoded, bit) != bits::get(word, bit))
-                    .count()
+                bits::distance_of_first(code.codeword_bits(), &encoded, word)
             }
         }
     }

@@ -436,40 +436,41 @@ impl DecoderSpec {
             Code::Bch(code) => return Ok(Box::new(code.decoder())),
             Code::Ldpc(code) => code,
         };
-        let (decoder, hard) = self.decoder_of_matrix(code, llr_step)?;
-        Ok(match code.punctured_bits() {
-            0 => decoder,
-            _ => Box::new(Punctured::new(decoder, code, hard)),
-        })
+        if code.punctured_bits() == 0 {
+            return self.decoder_of_matrix(code, llr_step);
+        }
+        let hard = match self.algorithm_of(code) {
+            Algorithm::BitFlipping | Algorithm::Rcq { .. } => {
+                let found = format!("found {} for a code with punctured columns", self.algorithm);
+                return Err(Error::code(
+                    "decoder",
+                    format!("{found}, expected min-sum, offset-min-sum or sum-product"),
+                ));
+            }
+            Algorithm::MinSum(_) => HARD_AS_LLR,
+            Algorithm::MessagePassing { .. } => 1,
+        };
+        Ok(Box::new(Punctured::new(self.decoder_of_matrix(code, llr_step)?, code, hard)))
     }
 
-    /// This decoder of all columns of a matrix, and the LLR that stands for a hard decision where some are punctured.
-    fn decoder_of_matrix(&self, code: &LdpcCode, llr_step: f64) -> Result<(Box<dyn FrameDecoder>, i8)> {
+    /// This decoder of all columns of a matrix.
+    fn decoder_of_matrix(&self, code: &LdpcCode, llr_step: f64) -> Result<Box<dyn FrameDecoder>> {
         let max_iterations = self.max_iterations;
-        let needs_all = |name: &str| {
-            let found = format!("found {name} for a code with punctured columns");
-            Err(Error::code("decoder", format!("{found}, expected min-sum, offset-min-sum or sum-product")))
-        };
         let (schedule, rule, precision) = match self.algorithm_of(code) {
-            Algorithm::BitFlipping | Algorithm::Rcq { .. } if code.punctured_bits() > 0 => {
-                return needs_all(&self.algorithm.to_string());
-            }
             Algorithm::BitFlipping => {
                 let decoder = BitFlipping::new(Arc::clone(code.parity_check()), max_iterations)?;
-                let received = vec![0; bits::bytes_for(code.codeword_bits())];
-                return Ok((Box::new(Flipping { decoder, received }), 1));
+                return Ok(Box::new(Flipping { decoder, received: vec![0; bits::bytes_for(code.codeword_bits())] }));
             }
             Algorithm::Rcq { message_bits, posterior_bits } => {
-                return Ok((Box::new(Fast::rcq(code, message_bits, posterior_bits, max_iterations)?), 1));
+                return Ok(Box::new(Fast::rcq(code, message_bits, posterior_bits, max_iterations)?));
             }
-            Algorithm::MinSum(width) => return Ok((Box::new(Fast::new(code, width, max_iterations)?), HARD_AS_LLR)),
+            Algorithm::MinSum(width) => return Ok(Box::new(Fast::new(code, width, max_iterations)?)),
             Algorithm::MessagePassing { schedule, rule, precision } => (schedule, rule, precision),
         };
-        let decoder: Box<dyn FrameDecoder> = match precision {
+        Ok(match precision {
             Precision::F32 => Box::new(Floating::<f32>::new(code, schedule, rule, max_iterations, llr_step)?),
             Precision::F64 => Box::new(Floating::<f64>::new(code, schedule, rule, max_iterations, llr_step)?),
-        };
-        Ok((decoder, 1))
+        })
     }
 }
 

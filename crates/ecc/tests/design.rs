@@ -446,6 +446,9 @@ fn a_chain_is_a_chain() {
         assert!(code.is_structured());
     }
     let shape = CodeShape { circulant_size: 32, rows: 8, columns: 40 };
+    let both = Profile { runs: vec![(4, 41)], memory: Some(3), punctured: 1 };
+    let refused = Waterfall::of_profile(shape, &both, 1, 20).unwrap_err().to_string();
+    assert!(refused.contains("punctured: found columns of a chain"), "{refused}");
     for memory in [2, 8] {
         let refused = shape
             .construct(&Profile { memory: Some(memory), ..profile(&[4; 40]) }, 1, &AtomicBool::new(false))

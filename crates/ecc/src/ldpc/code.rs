@@ -203,7 +203,7 @@ impl LdpcCode {
         let (mut data, mut encoded) = (vec![0; bits::bytes_for(self.data_bits())], vec![0; word.len()]);
         self.extract_data(word, &mut data);
         self.encode(&data, &mut encoded);
-        (self.data_bits()..bits).filter(|&bit| bits::get(&encoded, bit) != bits::get(word, bit)).count()
+        bits::distance_of_first(bits, &encoded, word)
     }
 
     /// How many checks hard decisions violate, by the degrees of the code; none if columns are punctured, of which there are no decisions.

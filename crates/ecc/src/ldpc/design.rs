@@ -335,21 +335,25 @@ impl Waterfall {
     /// That of the codes of a shape and a profile, whatever their matrix.
     ///
     /// # Errors
-    /// Those of [`Self::new`]; a memory that does not fit.
+    /// Those of [`Self::new`]; a memory or punctured columns that do not fit; both.
     pub fn of_profile(shape: CodeShape, profile: &Profile, levels: usize, iterations: u32) -> Result<Self> {
         let &Profile { memory, punctured, .. } = profile;
         let CodeShape { circulant_size, rows, .. } = shape.base(punctured);
         let (column_weights, degrees) = (profile.column_weights(), profile.degrees(rows));
         let recipe = Construction { circulant_size, rows, column_weights, memory, punctured, seed: 0 };
+        if memory.is_some() || punctured > 0 {
+            recipe.check()?;
+        }
+        let column_weights = &recipe.column_weights;
         let graph = match (memory, punctured) {
             (None, 0) => Graph::of_degrees(&degrees, rows),
-            (None, _) => {
-                recipe.check()?;
-                Graph::punctured(rows, &recipe.column_weights, punctured)
-            }
+            (None, _) => Graph::punctured(rows, column_weights, punctured),
+            (Some(_), 0) => Graph::chain(rows, column_weights, &Construction::reaches(rows, column_weights, memory)),
             (Some(_), _) => {
-                recipe.check()?;
-                Graph::chain(rows, &recipe.column_weights, &Construction::reaches(rows, &recipe.column_weights, memory))
+                return Err(Error::code(
+                    "punctured",
+                    "found columns of a chain, which are not predicted, expected none",
+                ));
             }
         };
         let codeword_bits = circulant_size * shape.columns;

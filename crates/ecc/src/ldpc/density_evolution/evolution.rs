@@ -278,10 +278,7 @@ impl Evolution {
     fn of(graph: Graph, grid: Grid, outputs: impl Iterator<Item = (f64, f64)>, checks: Vec<Checks>) -> Self {
         let mut channel = grid.empty();
         outputs.for_each(|(steps, mass)| grid.add(&mut channel, steps, mass));
-        let mut nothing = grid.empty();
-        nothing[grid.limit] = 1.0;
-        let to_bits =
-            (0..graph.layers.len()).map(|layer| vec![nothing.clone(); graph.meeting(layer).count()]).collect();
+        let to_bits = (0..graph.layers.len()).map(|layer| vec![grid.nothing(); graph.meeting(layer).count()]).collect();
         let mut evolution =
             Self { grid, checks, iteration: 0, bit_error_rate: 0.0, to_checks: Vec::new(), channel, to_bits, graph };
         evolution.bit_error_rate = evolution.wrong();
@@ -349,7 +346,7 @@ impl Evolution {
             let of_group: f64 = group.bits.iter().map(|&(degree, edges)| edges / degree as f64).sum();
             let rate = match &group.reach {
                 Reach::Anywhere(layers) => self.told(group, &self.mean(index, 0..*layers, |_| 1.0)).1,
-                Reach::OneInEach(parts) => wrong(&self.sum(index, parts), &self.nothing()),
+                Reach::OneInEach(parts) => wrong(&self.sum(index, parts), &self.grid.nothing()),
             };
             bits += of_group;
             of_all += of_group * rate;
@@ -383,7 +380,7 @@ impl Evolution {
 
     /// What the channel says of the bits of a group.
     fn channel(&self, group: &Group) -> Density {
-        if group.punctured { self.nothing() } else { self.channel.clone() }
+        if group.punctured { self.grid.nothing() } else { self.channel.clone() }
     }
 
     /// What the channel and a check in each of these ranges of layers tell a bit of a group.
@@ -398,7 +395,7 @@ impl Evolution {
         let total: f64 = layers.clone().map(&weight).sum();
         // A bit with one check hears nothing from others.
         if total == 0.0 {
-            return self.nothing();
+            return self.grid.nothing();
         }
         let mut mean = self.grid.empty();
         for layer in layers {
@@ -407,12 +404,6 @@ impl Evolution {
             mean.iter_mut().zip(&self.to_bits[layer][place]).for_each(|(mean, mass)| *mean += share * mass);
         }
         mean
-    }
-
-    fn nothing(&self) -> Density {
-        let mut nothing = self.grid.empty();
-        nothing[self.grid.limit] = 1.0;
-        nothing
     }
 
     /// What the bits of a group tell checks, and how often they are wrong, if each check answers them so.
@@ -558,6 +549,13 @@ fn certain(limit: usize) -> Density {
 impl Grid {
     fn empty(self) -> Density {
         vec![0.0; 2 * self.limit + 1]
+    }
+
+    /// The density of a message that says nothing.
+    fn nothing(self) -> Density {
+        let mut nothing = self.empty();
+        nothing[self.limit] = 1.0;
+        nothing
     }
 
     /// Adds `mass` at `steps`, split between the two nearest grid points.
