@@ -128,8 +128,18 @@ impl Histogram {
 /// slowest can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SumsByDuration<const N: usize> {
-    /// How many are in a bucket, and their sums.
-    buckets: Vec<(u64, [u64; N])>,
+    buckets: Vec<Bucket>,
+    /// Of each bucket, the sums of the other quantities.
+    others: Vec<u64>,
+}
+
+/// How many are in a bucket, and the sums of their first quantities: a line of the CPU's caches, and all that is touched of a bucket where
+/// the other quantities are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(align(64))]
+struct Bucket {
+    count: u64,
+    first: [u64; 7],
 }
 
 /// The slowest of what [`SumsByDuration`] has recorded.
@@ -145,28 +155,42 @@ pub struct Slowest<const N: usize> {
 
 impl<const N: usize> Default for SumsByDuration<N> {
     fn default() -> Self {
-        Self { buckets: vec![(0, [0; N]); BUCKETS] }
+        Self { buckets: vec![Bucket::default(); BUCKETS], others: vec![0; BUCKETS * Self::OTHERS] }
     }
 }
 
 impl<const N: usize> SumsByDuration<N> {
+    const OTHERS: usize = N.saturating_sub(7);
+
     /// Adds `count` things that took `duration` each, and what their quantities add up to; those that `sums` does not have are 0.
     #[inline]
     pub fn record(&mut self, duration: Ns, count: u64, sums: impl IntoIterator<Item = u64>) {
-        let entry = &mut self.buckets[bucket(duration.0)];
-        entry.0 += count;
-        entry.1.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+        let index = bucket(duration.0);
+        let (entry, mut sums) = (&mut self.buckets[index], sums.into_iter());
+        entry.count += count;
+        for (sum, more) in entry.first.iter_mut().zip(&mut sums) {
+            *sum += more;
+        }
+        for (other, more) in sums.take(Self::OTHERS).enumerate() {
+            self.others[index * Self::OTHERS + other] += more;
+        }
+    }
+
+    /// The sums of a bucket.
+    fn sums(&self, index: usize) -> impl Iterator<Item = u64> {
+        let others = &self.others[index * Self::OTHERS..][..Self::OTHERS];
+        self.buckets[index].first.iter().chain(others).copied().take(N)
     }
 
     /// The slowest `share` of all, in (0, 1], or a few more; `None` when nothing was recorded.
     pub fn slowest(&self, share: f64) -> Option<Slowest<N>> {
-        let all: u64 = self.buckets.iter().map(|(count, _)| count).sum();
+        let all: u64 = self.buckets.iter().map(|bucket| bucket.count).sum();
         let wanted = ((share * all as f64).ceil() as u64).clamp(1, all.max(1));
         let mut slowest = Slowest { count: 0, from: Ns::ZERO, sums: [0; N] };
-        for (index, (count, sums)) in self.buckets.iter().enumerate().rev().filter(|(_, (count, _))| *count > 0) {
-            slowest.count += count;
+        for (index, bucket) in self.buckets.iter().enumerate().rev().filter(|(_, bucket)| bucket.count > 0) {
+            slowest.count += bucket.count;
             slowest.from = Ns(bucket_middle(index));
-            slowest.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+            slowest.sums.iter_mut().zip(self.sums(index)).for_each(|(sum, more)| *sum += more);
             if slowest.count >= wanted {
                 return Some(slowest);
             }
@@ -203,18 +227,23 @@ mod tests {
     /// Are the slowest those at the end of a sorted list, whatever their share, and their sums those of the list?
     #[test]
     fn the_slowest_are_the_end_of_the_sorted_list() {
-        let mut sums = SumsByDuration::<2>::default();
+        let mut sums = SumsByDuration::<9>::default();
         assert_eq!(sums.slowest(0.5), None);
         // Durations a hundredth apart are in buckets of their own.
         let durations: Vec<u64> = (0..1000).map(|step| (1000.0 * 1.01f64.powi(step)) as u64).collect();
         for (number, &duration) in durations.iter().enumerate().rev() {
-            sums.record(Ns(duration), 3, [3 * duration, number as u64]);
+            let number = number as u64;
+            let all = [3 * duration, number, 0, 0, 0, 0, 5, 0, number + 1];
+            // Of every other one the last are 0.
+            sums.record(Ns(duration), 3, all.into_iter().take(if number.is_multiple_of(2) { 9 } else { 7 }));
         }
         for slowest in [1, 10, 500, 1000] {
             let found = sums.slowest(slowest as f64 / 1000.0).unwrap();
             let end = &durations[1000 - slowest..];
-            let numbers = (1000 - slowest as u64..1000).sum();
-            assert_eq!((found.count, found.sums), (3 * slowest as u64, [3 * end.iter().sum::<u64>(), numbers]));
+            let numbers = 1000 - slowest as u64..1000;
+            let even: u64 = numbers.clone().filter(|number| number.is_multiple_of(2)).map(|number| number + 1).sum();
+            let expected = [3 * end.iter().sum::<u64>(), numbers.sum(), 0, 0, 0, 0, 5 * slowest as u64, 0, even];
+            assert_eq!((found.count, found.sums), (3 * slowest as u64, expected));
             assert!((found.from.0 as f64 / end[0] as f64 - 1.0).abs() < 0.004, "{found:?}");
         }
         assert_eq!(sums.slowest(1e-9).unwrap().count, 3, "at least one bucket");
