@@ -281,9 +281,11 @@ impl Reliability {
                     Outcome {
                         decoded: !table.fails(1, hard.above, hard.rber, fate.uniform()),
                         clean: self.questions.clean && {
-                            // The greatest draws are those without an error, as the least have too many.
-                            let without_error = libm::exp(f64::from(*bits) * libm::log1p(-hard.rber));
-                            1.0 - fate.uniform() <= without_error
+                            // The greatest draws are those without an error, as the least have too many. Most are told by
+                            // (1 - p)^n < 1 / (1 + np + (np)^2 / 2), which rounding leaves alone unless np is tiny.
+                            let (drawn, errors) = (1.0 - fate.uniform(), f64::from(*bits) * hard.rber);
+                            let may_be = errors < 0.01 || drawn * (1.0 + errors + 0.5 * errors * errors) <= 1.0;
+                            may_be && drawn <= libm::exp(f64::from(*bits) * libm::log1p(-hard.rber))
                         },
                         ..Outcome::default()
                     }

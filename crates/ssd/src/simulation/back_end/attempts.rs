@@ -13,6 +13,20 @@ use super::phase::{Command, Phase};
 use super::reads::{Codeword, Progress, Read};
 
 impl BackEnd {
+    /// Begins an attempt at what has not been decoded of a read: what comes of it, and how long its parts take.
+    #[inline]
+    pub(super) fn begin_attempt(&mut self, read: u32, step: Step) {
+        let reliability = &*self.reliability;
+        self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step));
+        let entry = &mut self.reads.reads[read];
+        entry.transfer = self.timing.transferring(step);
+        entry.transfer_energy = self.energy.transferring(step).part(entry.order.codewords_per_unit);
+        for member in entry.order.group.members() {
+            let part = self.reads.part_number(read, member);
+            self.reads.part_mut(part).sense = self.sense_time(read, member, step);
+        }
+    }
+
     /// All decodes of an attempt are over, and one has failed: what is tried next, by what is seen of it. What was sensed ahead went
     /// by what was known then.
     #[inline(never)]
@@ -34,7 +48,7 @@ impl BackEnd {
         if ahead.is_some() {
             for member in group.members() {
                 let part = self.reads.part_number(read, member);
-                if std::mem::take(&mut self.reads.part(part).looking_ahead) {
+                if std::mem::take(&mut self.reads.part_mut(part).looking_ahead) {
                     self.stop_looking_ahead(kernel, read, member, self.unit_of(group, member));
                 }
             }
@@ -133,11 +147,10 @@ impl BackEnd {
             }
             return self.end_failed(kernel, read, energy, |_| false);
         };
-        let reliability = &*self.reliability;
-        self.reads.begin_attempt(read, next, |fate| reliability.outcome(fate, next));
+        self.begin_attempt(read, next);
         for member in group.members() {
             let (part, unit) = (self.reads.part_number(read, member), self.unit_of(group, member));
-            if std::mem::take(&mut self.reads.part(part).looking_ahead) {
+            if std::mem::take(&mut self.reads.part_mut(part).looking_ahead) {
                 self.array.command(kernel.now, unit, Command::Adopt, part);
                 if self.array.phase(unit) == Phase::Sensed {
                     self.sensed(kernel, unit, part);

@@ -61,14 +61,15 @@ impl BackEnd {
     /// the others what takes longer, transfer or decoding.
     #[inline]
     pub(super) fn count_service(&mut self, kernel: &mut Kernel, arrived: Arrived, decode: Ns) {
-        let codeword = &self.reads.codewords[arrived.codeword];
-        let Read { order, step, .. } = &self.reads.reads[codeword.read];
+        let reads = &self.reads;
+        let codeword = &reads.codewords[arrived.codeword];
+        let Read { order, step, .. } = &reads.reads[codeword.read];
         if !matches!(order.owner, ReadOwner::Request(_)) {
             return;
         }
         let (_, member) = self.reads.of_part(arrived.part);
         let page = |member| {
-            let sense = self.sense_time(codeword.read, member, *step);
+            let sense = reads.part(reads.part_number(codeword.read, member)).sense;
             self.timing.command + sense + self.transfer_time(codeword, member)
         };
         if decode > Ns::ZERO {

@@ -211,32 +211,31 @@ impl BackEnd {
     #[inline(always)]
     pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder) {
         let pool = self.decoders.pool_of(order.channel);
-        let transfer = order.bytes.map(|parts| parts.map(|bytes| self.timing.transfer_of(bytes)));
+        let transfer = order.bytes.map(|bytes| self.timing.transfers_of(bytes));
         self.reads.add_codeword(read, order, pool, transfer);
     }
 
     #[inline]
     pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: u32) {
-        let (order, reliability) = (self.reads.reads[read].order, &*self.reliability);
-        let group = order.group;
-        kernel.statistics.by_cause[order.owner.cause() as usize].page_reads += u64::from(group.pages());
+        let ReadOrder { owner, group, remembered_level, hurried, .. } = self.reads.reads[read].order;
+        let reliability = &*self.reliability;
+        kernel.statistics.by_cause[owner.cause() as usize].page_reads += u64::from(group.pages());
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
         let mut step = match &mut self.own {
-            None => self.spec.first(&history, order.remembered_level, least_level),
-            Some(own) => own::first(own, kernel, read, order, self.reads.reads[read].page_type),
+            None => self.spec.first(&history, remembered_level, least_level),
+            Some(own) => own::first(own, kernel, read, self.reads.reads[read].order, self.reads.reads[read].page_type),
         };
         if step.predictions > 0 {
             step = self.predicted_in_die(kernel, read, step);
         }
         self.reads.reads[read].history = history;
-        let reliability = &*self.reliability;
-        self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step));
+        self.begin_attempt(read, step);
         if step.level == 1 && self.spec.predicts(PredictorPlace::Controller) {
             self.predict_in_controller(kernel, read, step);
         }
-        let turn = if order.hurried { Turn::Read } else { Turn::Other };
+        let turn = if hurried { Turn::Read } else { Turn::Other };
         for member in group.members() {
             let part = self.reads.part_number(read, member);
             self.submit(kernel, self.unit_of(group, member), Work::Read(part), turn);

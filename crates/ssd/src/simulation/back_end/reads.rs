@@ -14,6 +14,9 @@ pub(super) struct Read {
     pub(super) order: ReadOrder,
     pub(super) page_type: u32,
     pub(super) step: Step,
+    /// For how long a codeword of the attempt is on the bus, where codes do not differ in their length; and what that costs.
+    pub(super) transfer: Ns,
+    pub(super) transfer_energy: Pj,
     pub(super) history: History,
     /// The step that is sensed ahead of the outcome of this one, if one is.
     pub(super) ahead: Option<Step>,
@@ -47,6 +50,8 @@ pub(super) struct Read {
 /// What a read has to do with one page of its group. Parts are numbered read x (parts of a read) + member.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
+    /// For how long its page is sensed in the attempt.
+    pub(super) sense: Ns,
     /// First attempt: when its sensing began.
     pub(super) sensing_from: Ns,
     /// How long it then took until the array had its command.
@@ -141,6 +146,8 @@ impl Reads {
             order,
             page_type,
             step: Step::fresh(1),
+            transfer: Ns::ZERO,
+            transfer_energy: Pj::default(),
             history: History::default(),
             ahead: None,
             attempts: 0,
@@ -339,7 +346,12 @@ impl Reads {
     }
 
     #[inline]
-    pub(super) fn part(&mut self, part: u32) -> &mut Part {
+    pub(super) fn part(&self, part: u32) -> &Part {
+        &self.parts[part as usize]
+    }
+
+    #[inline]
+    pub(super) fn part_mut(&mut self, part: u32) -> &mut Part {
         &mut self.parts[part as usize]
     }
 }

@@ -40,9 +40,9 @@ impl BackEnd {
         let may_begin = self.may_begin(kernel.now, unit, work);
         if let Work::Read(part) = work {
             let waits = !may_begin || self.array.phase(unit) != Phase::Free;
-            self.reads.part(part).has_waited = waits;
+            self.reads.part_mut(part).has_waited = waits;
             if waits {
-                self.reads.part(part).waited_for = self.taken(kernel.now, unit);
+                self.reads.part_mut(part).waited_for = self.taken(kernel.now, unit);
             }
         }
         if self.array.schedule.is_some() && turn != Turn::Retry {
@@ -191,7 +191,7 @@ impl BackEnd {
         match work {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
-                let state = self.reads.part(part);
+                let state = self.reads.part_mut(part);
                 state.sensing_from = kernel.now;
                 if state.has_waited {
                     let taken = self.array.taken(kernel.now, unit);
@@ -246,9 +246,10 @@ impl BackEnd {
         match work {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
-                let duration = self.sense(kernel, read, member, self.reads.reads[read].step);
-                let state = self.reads.part(part);
+                self.count_sensing(kernel, read, member, self.reads.reads[read].step);
+                let state = self.reads.part_mut(part);
                 state.addressed_for = kernel.now - state.sensing_from;
+                let duration = state.sense;
                 self.array.run(kernel, unit, Command::Sense, part, duration);
             }
             Work::Erase { superblock, slc, fails, .. } => {
@@ -267,9 +268,9 @@ impl BackEnd {
         (if owner.is_of_host() { TakenBy::HostReads } else { TakenBy::BackgroundReads }, owner.cause())
     }
 
-    /// Counts the sensing of a page for a step, and returns how long it takes.
+    /// Counts the sensing of a page for a step.
     #[inline(always)]
-    pub(super) fn sense(&mut self, kernel: &mut Kernel, read: u32, member: u32, step: Step) -> Ns {
+    fn count_sensing(&mut self, kernel: &mut Kernel, read: u32, member: u32, step: Step) {
         let (hard, extra) = self.energy.sensing(step);
         let statistics = &mut kernel.statistics;
         statistics.operations.senses += u64::from(step.hard) + u64::from(step.unsent_sensings);
@@ -284,9 +285,9 @@ impl BackEnd {
             op.sensings += u32::from(step.hard) + u32::from(step.unsent_sensings);
             op.sensings += u32::from(step.extra_levels) + u32::from(step.search_sensings);
         }
-        self.sense_time(read, member, step)
     }
 
+    /// For how long a page is sensed for a step.
     #[inline]
     pub(super) fn sense_time(&self, read: u32, member: u32, step: Step) -> Ns {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
@@ -367,7 +368,7 @@ impl BackEnd {
             }
             return;
         }
-        let suspended = self.timing.suspend.zip(self.array.suspended_since(unit));
+        let suspended = self.timing.suspend.and_then(|suspend| Some((suspend, self.array.suspended_since(unit)?)));
         let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;
         let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(kernel.now, unit) };
         if let Some(work) = next {
@@ -400,7 +401,7 @@ impl BackEnd {
 
     /// A page has been sensed: to the cache register with it, if there is one and it is empty.
     pub(super) fn sensed(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
-        self.reads.part(part).sensed_at = kernel.now;
+        self.reads.part_mut(part).sensed_at = kernel.now;
         if !self.cache_register {
             self.start_transfers(kernel, part);
         } else if self.array.register_is_empty(unit) {
@@ -418,8 +419,9 @@ impl BackEnd {
             && self.array.waiting(unit) == 0
             && let Some(next) = self.step_ahead(kernel, read)
         {
-            let duration = self.sense(kernel, read, member, next);
-            self.reads.part(part).looking_ahead = true;
+            self.count_sensing(kernel, read, member, next);
+            let duration = self.sense_time(read, member, next);
+            self.reads.part_mut(part).looking_ahead = true;
             kernel.statistics.operations.look_ahead_senses += 1;
             self.array.command(kernel.now, unit, Command::Leave, NONE);
             self.array.take(kernel.now, unit, self.taken_by_read(read));

@@ -27,13 +27,15 @@ pub(super) struct Timing {
     pub(super) suspend: Option<SuspendTiming>,
     /// Command and address of an operation on the bus.
     pub(super) command: Ns,
-    pub(super) transfer: Ns,
-    pub(super) transfer_extra_level: Ns,
+    transfer: Ns,
+    transfer_extra_level: Ns,
     /// Of a byte on the bus, where codes differ in their length.
     byte_ns: f64,
+    /// The last such codeword, with its transfers.
+    last_transfers: ([u32; 2], [Ns; 2]),
     pub(super) program_transfer: Ns,
     /// Of the known cells of a page.
-    pub(super) known_cells_transfer: Ns,
+    known_cells_transfer: Ns,
     /// What a predictor in the controller takes of each codeword that it looks at.
     pub(super) predict_in_controller: Ns,
     pub(super) decode: DecodeTime,
@@ -94,10 +96,25 @@ impl Timing {
         timing.taking(timing.sense.longer(spread.ns(page.0, page.1)), step)
     }
 
-    /// For how long so many bytes of a codeword are on the bus.
+    /// For how long a codeword is on the bus for a step, where codes do not differ in their length.
     #[inline]
-    pub(super) fn transfer_of(&self, bytes: u32) -> Ns {
-        Ns((f64::from(bytes) * self.byte_ns).round() as u64)
+    pub(super) fn transferring(&self, step: Step) -> Ns {
+        if step.known_cells {
+            return self.known_cells_transfer;
+        }
+        let hard = if step.hard { self.transfer } else { Ns::ZERO };
+        hard + self.transfer_extra_level.times(u64::from(step.extra_levels))
+    }
+
+    /// For how long so many bytes of a codeword, of its first page and of others, are on the bus.
+    #[inline]
+    pub(super) fn transfers_of(&mut self, bytes: [u32; 2]) -> [Ns; 2] {
+        // Codewords that follow one another are mostly alike.
+        if self.last_transfers.0 != bytes {
+            let transfer = |bytes| Ns((f64::from(bytes) * self.byte_ns).round() as u64);
+            self.last_transfers = (bytes, bytes.map(transfer));
+        }
+        self.last_transfers.1
     }
 
     /// # Arguments
@@ -136,6 +153,7 @@ impl Timing {
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
             byte_ns: 1000.0 * config.byte_us(),
+            last_transfers: ([0; 2], [Ns::ZERO; 2]),
             // Where a code rate says how much data a codeword holds, pages have so many of them and no more.
             program_transfer: command
                 + match &spec.reliability {

@@ -9,7 +9,7 @@ use super::array::{NONE, Work};
 use super::bus::Transfer;
 use super::decoders::Arrived;
 use super::phase::Phase;
-use super::reads::{Codeword, Progress};
+use super::reads::{Codeword, Progress, Read};
 
 impl BackEnd {
     pub(super) fn start_transfers(&mut self, kernel: &mut Kernel, part: u32) {
@@ -25,7 +25,7 @@ impl BackEnd {
                 self.request_bus(kernel, channel, Transfer::Read { part, codeword: index });
             }
         }
-        self.reads.part(part).to_transfer = to_transfer;
+        self.reads.part_mut(part).to_transfer = to_transfer;
     }
 
     /// A transfer wants the bus: it begins at once, or waits its turn.
@@ -69,16 +69,18 @@ impl BackEnd {
     /// How long what one page has of a codeword occupies the bus.
     #[inline]
     pub(super) fn transfer_time(&self, codeword: &Codeword, member: u32) -> Ns {
-        let step = self.reads.reads[codeword.read].step;
-        if step.known_cells {
-            return self.timing.known_cells_transfer;
+        let Read { step, transfer, .. } = &self.reads.reads[codeword.read];
+        match codeword.transfer {
+            Some([first, others]) if !step.known_cells => {
+                if member == u32::from(codeword.first_part) {
+                    first
+                } else {
+                    others
+                }
+            }
+            None if codeword.parts > 1 && !step.known_cells => Ns(transfer.0.div_ceil(u64::from(codeword.parts))),
+            _ => *transfer,
         }
-        if let Some([first, others]) = codeword.transfer {
-            return if member == u32::from(codeword.first_part) { first } else { others };
-        }
-        let hard = if step.hard { self.timing.transfer } else { Ns::ZERO };
-        let whole = hard + self.timing.transfer_extra_level.times(u64::from(step.extra_levels));
-        if codeword.parts == 1 { whole } else { Ns(whole.0.div_ceil(u64::from(codeword.parts))) }
     }
 
     pub(in super::super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: u32) {
@@ -101,7 +103,7 @@ impl BackEnd {
         match self.bus.take(channel) {
             Transfer::Read { part, codeword } => {
                 self.part_arrived(kernel, part, codeword, ended);
-                let state = self.reads.part(part);
+                let state = self.reads.part_mut(part);
                 state.to_transfer -= 1;
                 if state.to_transfer == 0 {
                     let (read, member) = self.reads.of_part(part);
@@ -147,7 +149,7 @@ impl BackEnd {
         let Codeword { read: number, pool, outcome, bypasses, .. } = *codeword;
         let lane = self.lane(number);
         let read = &mut self.reads.reads[number];
-        let energy = self.energy.transferring(read.step).part(read.order.codewords_per_unit);
+        let energy = read.transfer_energy;
         read.energy += energy;
         kernel.statistics.energy.transfer += energy;
         kernel.statistics.operations.transfers += u64::from(!read.step.known_cells);
