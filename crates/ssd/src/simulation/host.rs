@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Purpose, Result, Stream};
+use strength_reduce::StrengthReducedU64;
 
 use super::arbiter::Arbiter;
 use super::device::Device;
@@ -131,6 +132,8 @@ pub(super) struct Host {
     /// Which queues have one that can be let in.
     ready: Vec<bool>,
     codeword_bytes: u64,
+    /// The same, to divide by.
+    per_codeword: StrengthReducedU64,
     max_outstanding: usize,
     codewords_under_way: u64,
     /// Operations that may wait for a busy unit before the host waits.
@@ -171,6 +174,7 @@ impl Host {
             queues,
             arbiter,
             codeword_bytes,
+            per_codeword: StrengthReducedU64::new(codeword_bytes),
             max_outstanding: max_outstanding as usize,
             codewords_under_way: 0,
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
@@ -331,7 +335,7 @@ impl Host {
     #[inline]
     pub(super) fn touched_by(&self, request: &Request) -> Range<Lcn> {
         let end = request.offset_bytes + request.bytes;
-        request.offset_bytes / self.codeword_bytes..end.div_ceil(self.codeword_bytes)
+        request.offset_bytes / self.per_codeword..(end + self.codeword_bytes - 1) / self.per_codeword
     }
 
     /// The codewords that a request covers whole: only those have no data left when they are trimmed.

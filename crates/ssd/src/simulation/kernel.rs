@@ -1,7 +1,5 @@
 //! What stations share: the time, what is due, what is counted, and what has been done for those above.
 
-use std::collections::VecDeque;
-
 use softsense_base::{Error, Ns, Pj};
 
 use super::dram::Dram;
@@ -57,7 +55,9 @@ pub(super) struct Kernel {
     pub(super) now: Ns,
     pub(super) events: EventQueue,
     pub(super) statistics: Statistics,
-    completions: VecDeque<Completion>,
+    /// In the order in which they were told; so many of them have been passed on.
+    completions: Vec<Completion>,
+    passed_on: usize,
     /// None where memory is as fast as need be.
     pub(super) dram: Option<Dram>,
     deferred: Slab<Deferred>,
@@ -71,7 +71,8 @@ impl Kernel {
             now: Ns::ZERO,
             events: EventQueue::default(),
             statistics: Statistics::new(log_requests),
-            completions: VecDeque::new(),
+            completions: Vec::new(),
+            passed_on: 0,
             dram: None,
             deferred: Slab::default(),
             failure: None,
@@ -110,7 +111,7 @@ impl Kernel {
     /// Tells those above what has been done.
     #[inline]
     pub(super) fn report(&mut self, completion: Completion) {
-        self.completions.push_back(completion);
+        self.completions.push(completion);
     }
 
     /// Whether something has been told that has not been passed on.
@@ -120,6 +121,12 @@ impl Kernel {
 
     #[inline]
     pub(super) fn next_completion(&mut self) -> Option<Completion> {
-        self.completions.pop_front()
+        let next = self.completions.get(self.passed_on).copied();
+        self.passed_on += 1;
+        if next.is_none() {
+            self.completions.clear();
+            self.passed_on = 0;
+        }
+        next
     }
 }

@@ -26,11 +26,10 @@ impl<'a> Cursor<'a> {
     /// Skips spaces and tabs; whether there were any.
     #[inline(always)]
     pub fn blanks(&mut self) -> bool {
-        let start = self.at;
-        while let Some(b' ' | b'\t') = self.peek() {
-            self.at += 1;
-        }
-        self.at > start
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let count = rest.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+        self.at += count;
+        count > 0
     }
 
     /// A comma, with blanks around it.
@@ -49,12 +48,18 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// A whole number. One digit at a time: taking eight at once was measured to be slower on columns this short.
+    /// A whole number: of digits that eight more bytes follow the first eight at once, without a branch for each.
     #[inline(always)]
     pub fn number(&mut self) -> Option<u64> {
         let start = self.at;
+        let mut rest = self.bytes.get(start..).unwrap_or_default();
         let mut value = 0u64;
-        while let Some(byte) = self.peek() {
+        if let Some((eight, after)) = rest.split_first_chunk() {
+            let (digits, count) = leading_digits(u64::from_le_bytes(*eight));
+            (value, self.at) = (digits, start + count);
+            rest = if count == 8 { after } else { &[] };
+        }
+        for &byte in rest {
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
                 break;
@@ -122,6 +127,23 @@ impl<'a> Cursor<'a> {
         }
         &self.bytes[start..self.at]
     }
+}
+
+/// The number that the first bytes of eight are the digits of, the first byte lowest, and how many these are; 0 where the first one is
+/// no digit.
+#[inline(always)]
+fn leading_digits(bytes: u64) -> (u64, usize) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let values = bytes ^ (EACH * 0x30);
+    // The first byte above 9 is found by its high bits; what a sum carries changes only bytes after it.
+    let others = (values | values.wrapping_add(EACH * 6)) & (EACH * 0xf0);
+    let count = others.trailing_zeros() / 8;
+    // Zeros before the digits count for nothing. Neighbours are put together: digits to pairs, these to fours, these to eight.
+    let mut digits = values.checked_shl(64 - 8 * count).unwrap_or(0);
+    digits = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    digits = digits.wrapping_mul(100).wrapping_add(digits >> 16) & 0x0000_ffff_0000_ffff;
+    digits = digits.wrapping_mul(10_000).wrapping_add(digits >> 32) & 0xffff_ffff;
+    (digits, count as usize)
 }
 
 #[cold]
