@@ -3,7 +3,7 @@
 //! it and turns what it says into operations.
 //!
 //! Every access is O(1), but for the victim search, which depends on the rule for victims:
-//! amortised O(1) for the greedy one.
+//! a look at one superblock in 32 of a set, and at 32 more, for the greedy one.
 //!
 //! What is written, collected and erased together is a superblock, and what is programmed at once a group, or, where its
 //! codewords are not interleaved, one page of it (see [`crate::geometry`]). Without interleaving all three are one: a
@@ -214,11 +214,10 @@ fn ones(mut mask: u32) -> impl Iterator<Item = u32> {
 /// What the FTL knows of a superblock.
 #[derive(Debug, Clone, Default)]
 struct Block {
+    /// Where the victim rule goes by that, since when it has had so many valid codewords; 0 of one that it does not hold.
+    since: u64,
     /// Codewords that the map points at.
     valid: u32,
-    /// Neighbours in a list of the victim rule.
-    previous: u32,
-    next: u32,
     /// Erases since the start of the run.
     erases: u32,
     /// Reads on their way, which an erase must wait for.
@@ -231,18 +230,20 @@ struct Block {
     slc: bool,
 }
 
+/// Laid out as written: what every write looks at is in the first two lines of the CPU's caches.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct PlaneSet {
-    free: std::collections::VecDeque<u32>,
-    /// Superblocks that garbage collection has taken and not erased yet.
-    being_collected: u32,
-    /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
-    open: [Option<(u32, u32)>; Writer::COUNT],
-    /// Likewise, of the host's placement handles from 1 on: that of 0 is among those above.
-    open_for_handles: Vec<Option<(u32, u32)>>,
-    victims: Victims,
     /// Whether codewords are interleaved here.
     interleaves: bool,
+    /// Superblocks that garbage collection has taken and not erased yet.
+    being_collected: u32,
+    victims: Victims,
+    /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
+    open: [Option<(u32, u32)>; Writer::COUNT],
+    free: std::collections::VecDeque<u32>,
+    /// The open superblocks of the host's placement handles from 1 on: that of 0 is among those above.
+    open_for_handles: Vec<Option<(u32, u32)>>,
 }
 
 /// How P/E cycles differ between superblocks, those before the run among them.
@@ -399,6 +400,7 @@ impl PageMap {
             being_collected: 0,
             victims: Victims::new(
                 spec,
+                geometry.superblocks_of_set(set),
                 geometry.codewords_per_superblock(),
                 config.config().seed,
                 set,
@@ -669,7 +671,7 @@ impl PageMap {
     }
 }
 
-/// Asks the CPU to fetch an entry of `array`, where it can be asked.
+/// Asks the CPU to fetch an entry of `array`, or its first line, where it can be asked.
 #[inline(always)]
 pub(crate) fn prefetch<T>(array: &[T], index: u64) {
     #[cfg(target_arch = "x86_64")]

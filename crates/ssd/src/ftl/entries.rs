@@ -1,7 +1,7 @@
 //! Where data is: map entries, what was last written at a place, and fetching both before they are needed.
 
 use super::victims::VictimRule;
-use super::{Block, Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
+use super::{Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
 
 impl PageMap {
     #[inline(always)]
@@ -125,12 +125,19 @@ impl PageMap {
 
     /// The same for what reading or overwriting `lcn` will need besides: its block, which is returned if it is in flash, and when it was
     /// written.
+    ///
+    /// # Arguments
+    /// - `is_write`: whether its superblock will have one valid codeword less.
     #[inline]
-    pub fn prefetch_block(&mut self, lcn: Lcn) -> Option<u32> {
+    pub fn prefetch_block(&mut self, lcn: Lcn, is_write: bool) -> Option<u32> {
         self.note_start(lcn);
         let Entry::Flash(place) = self.entry(lcn) else { return None };
         let (block, page, _) = self.geometry.split(place);
-        prefetch(&self.blocks, self.geometry.superblock_of(place).into());
+        let superblock = self.geometry.superblock_of_block(block);
+        prefetch(&self.blocks, superblock.into());
+        if is_write {
+            prefetch(&self.sets, self.geometry.set_of_superblock(superblock).into());
+        }
         prefetch(&self.programmed, block.into());
         if let Some(read_counts) = &self.read_counts {
             read_counts.prefetch(block, self.geometry.wordline_of(page, false));
@@ -141,28 +148,19 @@ impl PageMap {
         Some(block)
     }
 
-    /// The same for overwriting `lcn`, whose block is there by now: what the victim rule will change.
-    #[inline(never)]
-    pub fn prefetch_fall(&self, lcn: Lcn) {
-        let Entry::Flash(place) = self.entry(lcn) else { return };
-        let superblock = self.geometry.superblock_of(place);
-        let Block { closed, slc, .. } = self.blocks[superblock as usize];
-        if closed && !slc {
-            self.sets[self.geometry.set_of_superblock(superblock) as usize]
-                .victims
-                .prefetch_fall(&self.blocks, superblock);
-        }
-    }
-
-    /// The same for a superblock that will be collected: what was written there.
-    pub fn prefetch_written(&self, superblock: u32) {
-        const PER_CACHE_LINE: usize = 64 / size_of::<u32>();
-        for member in 0..self.geometry.blocks_per_superblock() {
-            let first = self.geometry.first_place(self.geometry.block_in(superblock, member), 0);
-            for place in (first..first + u64::from(self.geometry.codewords_per_block())).step_by(PER_CACHE_LINE) {
-                self.written.prefetch(place);
-            }
-        }
+    /// The same for a page of a superblock that will be collected, or written: what was written there.
+    ///
+    /// # Arguments
+    /// - `index`: of the page in its superblock, whose blocks take turns.
+    ///
+    /// # Returns
+    /// The first place of the page.
+    #[inline]
+    pub fn prefetch_written(&self, superblock: u32, index: u32) -> Place {
+        let (ways, per_page) = (self.geometry.ways(), self.geometry.codewords_per_page());
+        let place = self.geometry.place(superblock, index / ways, index % ways * per_page);
+        self.written.prefetch(place);
+        place
     }
 
     /// Forgets the current data of a logical codeword.

@@ -1,7 +1,7 @@
 //! Where data goes: which pages are next, for whom, and what is noted when they are programmed.
 
 use super::victims::VictimRule;
-use super::{Gain, Group, Lcn, PageMap, Writer};
+use super::{Gain, Group, Lcn, PageMap, Writer, prefetch};
 use crate::config::Remainder;
 
 impl PageMap {
@@ -79,6 +79,7 @@ impl PageMap {
             self.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
             passed += turns;
             if let Some(group) = self.open_in(set, interleaves && !fills) {
+                self.prefetch_turns(ssd, pool);
                 return Some(group);
             }
             if let Some(full) = &mut self.full_planes {
@@ -86,6 +87,24 @@ impl PageMap {
             }
         }
         None
+    }
+
+    /// Asks the CPU to fetch what the next writes of a pool will change: of the set whose turn comes next the place, of the one after it
+    /// where that is.
+    #[inline]
+    fn prefetch_turns(&self, ssd: u32, pool: u32) {
+        let (pools, at) = (self.pools as usize, self.stripe_at[(ssd * self.pools + pool) as usize]);
+        let stripe = self.geometry.stripe(ssd);
+        let set = |at: usize| Some(self.geometry.set_of(*stripe.get(at * pools + pool as usize)?).0);
+        if let Some((superblock, given)) = set(at).and_then(|next| self.sets[next as usize].open[Writer::Host as usize])
+        {
+            let place = self.prefetch_written(superblock, given);
+            prefetch(&self.blocks, superblock.into());
+            prefetch(&self.programmed, self.geometry.block_of(place).into());
+        }
+        if let Some(after) = set(at + 1) {
+            prefetch(&self.sets, after.into());
+        }
     }
 
     /// Of the `planes` planes of a pool the one with the most free pages, the first of them from `at` on.

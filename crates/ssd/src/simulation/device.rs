@@ -121,8 +121,8 @@ impl Device {
     ///
     /// Not inlined: most requests have one or two codewords, and a loop around this would first load all that does not change in it.
     #[inline(never)]
-    pub(super) fn prefetch_block(&mut self, lcn: Lcn) {
-        if let Some(block) = self.ftl.prefetch_block(lcn) {
+    pub(super) fn prefetch_block(&mut self, lcn: Lcn, is_write: bool) {
+        if let Some(block) = self.ftl.prefetch_block(lcn, is_write) {
             self.medium.prefetch(block);
         }
     }

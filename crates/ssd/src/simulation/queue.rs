@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use softsense_base::{Error, Ns, Result};
+use strength_reduce::StrengthReducedU64;
 
 use super::device::Device;
 use super::kernel::{Kernel, LATEST};
@@ -28,11 +29,12 @@ struct Waiting {
 
 pub(super) struct Queue {
     issue: Issue,
-    codeword_bytes: u64,
+    codeword_bytes: StrengthReducedU64,
     source: Box<dyn RequestSource>,
     /// The next request and the key of its arrival; with a closed loop nothing waits here.
     arriving: Option<(Key, Request)>,
-    read_ahead: VecDeque<Request>,
+    /// With the first logical codewords of each, as many as are fetched.
+    read_ahead: VecDeque<(Request, Range<Lcn>)>,
     /// In a closed loop, the next request, which waits for room.
     held: Option<Request>,
     source_ended: bool,
@@ -49,7 +51,7 @@ impl Queue {
     pub(super) fn new(issue: Issue, codeword_bytes: u64, source: Box<dyn RequestSource>) -> Self {
         Self {
             issue,
-            codeword_bytes,
+            codeword_bytes: StrengthReducedU64::new(codeword_bytes),
             source,
             arriving: None,
             read_ahead: VecDeque::with_capacity(READ_AHEAD),
@@ -184,39 +186,33 @@ impl Queue {
 
     /// The first logical codewords of a request that has any.
     fn first_lcns(&self, request: &Request) -> Range<Lcn> {
-        let lcn = |byte| (byte / self.codeword_bytes) as Lcn;
-        let first = lcn(request.offset_bytes);
-        let last = lcn(request.offset_bytes + request.bytes.saturating_sub(1));
+        let first = request.offset_bytes / self.codeword_bytes;
+        let last = (request.offset_bytes + request.bytes.saturating_sub(1)) / self.codeword_bytes;
         first..first + (last - first + 1).min(MOST_FETCHED)
     }
 
     /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
-    /// when their turn comes: first the map entry, then what it points at, then what that points at.
+    /// when their turn comes: first the map entry, then what it points at.
     fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
         while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
             match self.source.next_request()? {
                 Some(request) => {
-                    let lcn = self.first_lcns(&request).start;
-                    device.ftl.prefetch(lcn);
+                    let lcns = self.first_lcns(&request);
+                    device.ftl.prefetch(lcns.start);
                     if let Some(translation) = &device.translation {
-                        translation.cache().prefetch(lcn);
+                        translation.cache().prefetch(lcns.start);
                     }
-                    self.read_ahead.push_back(request);
+                    self.read_ahead.push_back((request, lcns));
                 }
                 None => self.source_ended = true,
             }
         }
-        if let Some(soon) = self.read_ahead.get(READ_AHEAD / 2) {
-            for lcn in self.first_lcns(soon) {
-                device.prefetch_block(lcn);
+        if let Some((request, soon)) = self.read_ahead.get(READ_AHEAD / 2) {
+            for lcn in soon.clone() {
+                device.prefetch_block(lcn, request.kind.is_write());
             }
         }
-        if let Some(next) = self.read_ahead.get(1).filter(|request| request.kind.is_write()) {
-            for lcn in self.first_lcns(next) {
-                device.ftl.prefetch_fall(lcn);
-            }
-        }
-        let next = self.read_ahead.pop_front();
+        let next = self.read_ahead.pop_front().map(|(request, _)| request);
         self.read += u64::from(next.is_some());
         Ok(next)
     }

@@ -1,107 +1,92 @@
-use super::{Block, NOWHERE, VictimRule, prefetch};
+use std::ops::Range;
+
+use super::{Block, NOWHERE, VictimRule};
+
+/// Superblocks of a run: a victim takes a look at one of each run and at all of its own, and there are as many of either where a set has
+/// a thousand.
+const RUN: u32 = 32;
 
 /// The superblock with the fewest valid codewords; the one that has had so few longest, where several have.
 ///
-/// They stand in circular lists by their number of valid codewords, each in the order in which superblocks came to have so many.
-/// A victim takes amortised O(1): the lowest list in use moves down with counts, and up by what was moved down before.
+/// Of each run of neighbours the best is known. One whose count falls takes the place of that if it has fewer: a look at both, where
+/// lists by count would change their links all over the set, for which the CPU waits at every overwritten codeword.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Greedy {
-    /// The block that has had i valid codewords longest.
-    heads: Vec<u32>,
-    /// No list below this one has a block.
-    least: usize,
+    superblocks: Range<u32>,
+    /// Of each run: the fewest valid codewords, and the superblock that has had so few longest; nowhere where none is held.
+    best: Vec<(u32, u32)>,
+    /// Calls so far: what happened first has the lower number.
+    calls: u64,
 }
 
 impl Greedy {
-    pub(super) fn new(codewords: u32) -> Self {
-        Self { heads: vec![NOWHERE; codewords as usize + 1], least: 0 }
+    /// # Arguments
+    /// - `superblocks`: those of the set.
+    pub(super) fn new(superblocks: Range<u32>) -> Self {
+        let runs = superblocks.len().div_ceil(RUN as usize);
+        Self { superblocks, best: vec![(u32::MAX, NOWHERE); runs], calls: 0 }
     }
 
-    /// Appends a block to the list of its valid count.
-    #[inline]
-    fn insert(&mut self, blocks: &mut [Block], block: u32) {
-        let valid = blocks[block as usize].valid as usize;
-        let head = self.heads[valid];
-        let (previous, next) = if head == NOWHERE {
-            self.heads[valid] = block;
-            (block, block)
-        } else {
-            (blocks[head as usize].previous, head)
-        };
-        blocks[previous as usize].next = block;
-        blocks[next as usize].previous = block;
-        let entry = &mut blocks[block as usize];
-        (entry.previous, entry.next) = (previous, next);
-        self.least = self.least.min(valid);
+    fn run_of(&self, superblock: u32) -> usize {
+        ((superblock - self.superblocks.start) / RUN) as usize
     }
 
-    #[inline]
-    fn remove(&mut self, blocks: &mut [Block], block: u32, list: usize) {
-        let Block { previous, next, .. } = blocks[block as usize];
-        if next == block {
-            self.heads[list] = NOWHERE;
-        } else {
-            blocks[previous as usize].next = next;
-            blocks[next as usize].previous = previous;
-            if self.heads[list] == block {
-                self.heads[list] = next;
-            }
+    /// The superblocks of a run that are held.
+    fn held_in<'a>(&self, blocks: &'a [Block], run: usize) -> impl Iterator<Item = (u32, &'a Block)> {
+        let first = self.superblocks.start + run as u32 * RUN;
+        let end = self.superblocks.end.min(first + RUN);
+        let all = (first..end).zip(&blocks[first as usize..end as usize]);
+        all.filter(|(_, block)| block.since > 0)
+    }
+
+    fn best_of(&self, blocks: &[Block], run: usize) -> (u32, u32) {
+        let best = self.held_in(blocks, run).min_by_key(|(_, block)| (block.valid, block.since));
+        best.map_or((u32::MAX, NOWHERE), |(superblock, block)| (block.valid, superblock))
+    }
+
+    /// A superblock that was held is not held any more.
+    fn leaves(&mut self, blocks: &mut [Block], superblock: u32) {
+        blocks[superblock as usize].since = 0;
+        let run = self.run_of(superblock);
+        if self.best[run].1 == superblock {
+            self.best[run] = self.best_of(blocks, run);
         }
     }
 }
 
 impl VictimRule for Greedy {
     fn closed(&mut self, blocks: &mut [Block], superblock: u32) {
-        self.insert(blocks, superblock);
+        self.fell(blocks, superblock);
     }
 
+    /// Also of one that is held from now on.
     #[inline]
     fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
-        let valid = blocks[superblock as usize].valid as usize;
-        self.remove(blocks, superblock, valid + 1);
-        self.insert(blocks, superblock);
-    }
-
-    #[inline]
-    fn prefetch_fall(&self, blocks: &[Block], superblock: u32) {
-        let Block { valid, previous, next, .. } = blocks[superblock as usize];
-        for neighbour in [previous, next, self.heads[(valid as usize).saturating_sub(1)]] {
-            prefetch(blocks, neighbour.into());
+        self.calls += 1;
+        let block = &mut blocks[superblock as usize];
+        block.since = self.calls;
+        let run = self.run_of(superblock);
+        let best = &mut self.best[run];
+        // One that has as few has had them longer.
+        if block.valid < best.0 || best.1 == NOWHERE {
+            *best = (block.valid, superblock);
         }
     }
 
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
-        while self.least < self.heads.len() && self.heads[self.least] == NOWHERE {
-            self.least += 1;
-        }
-        if self.least > most as usize {
-            return None;
-        }
-        let victim = *self.heads.get(self.least)?;
-        self.remove(blocks, victim, self.least);
+        let held = self.best.iter().filter(|&&(valid, superblock)| valid <= most && superblock != NOWHERE);
+        let &(_, victim) = held.min_by_key(|&&(valid, superblock)| (valid, blocks[superblock as usize].since))?;
+        self.leaves(blocks, victim);
         Some(victim)
     }
 
     fn withdraw(&mut self, blocks: &mut [Block], superblock: u32) {
-        self.remove(blocks, superblock, blocks[superblock as usize].valid as usize);
+        self.leaves(blocks, superblock);
     }
 
     fn held(&self, blocks: &[Block]) -> Vec<u32> {
-        let mut held = Vec::new();
-        for (valid, &head) in self.heads.iter().enumerate().filter(|&(_, &head)| head != NOWHERE) {
-            assert!(valid >= self.least, "a list below the least one");
-            let mut block = head;
-            loop {
-                let entry = &blocks[block as usize];
-                assert_eq!(entry.valid as usize, valid, "block {block} in the list of {valid}");
-                assert_eq!(blocks[entry.next as usize].previous, block, "links of block {block}");
-                held.push(block);
-                block = entry.next;
-                if block == head {
-                    break;
-                }
-            }
-        }
-        held
+        let runs = 0..self.best.len();
+        runs.clone().for_each(|run| assert_eq!(self.best[run], self.best_of(blocks, run), "the best of run {run}"));
+        runs.flat_map(|run| self.held_in(blocks, run).map(|(superblock, _)| superblock)).collect()
     }
 }

@@ -8,11 +8,12 @@ mod random_greedy;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use softsense_base::{Purpose, Stream};
 
-use super::{Block, NOWHERE, prefetch};
+use super::{Block, NOWHERE};
 use crate::config::{FtlSpec, VictimSpec};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
@@ -24,7 +25,7 @@ use random_greedy::RandomGreedy;
 /// A rule for choosing victims among the closed superblocks of one set.
 ///
 /// The rule holds the superblocks that it was told to be closed, until it gives one as a victim or one is withdrawn. How many
-/// codewords of each are valid stands in `blocks`, whose links a rule may use for the superblocks that it holds. A rule knows
+/// codewords of each are valid stands in `blocks`, whose `since` a rule may use for the superblocks that it holds. A rule knows
 /// no time: superblocks age by the order of the calls.
 ///
 /// Whatever the rule, with `most` the valid codewords of the fullest superblock that is worth collecting:
@@ -41,10 +42,6 @@ pub(super) trait VictimRule {
     /// rule that looks at counts only when it is asked for a victim need not hear of it.
     #[inline]
     fn fell(&mut self, _blocks: &mut [Block], _superblock: u32) {}
-
-    /// Asks the CPU to fetch what this call will need soon.
-    #[inline]
-    fn prefetch_fall(&self, _blocks: &[Block], _superblock: u32) {}
 
     /// Gives the next victim; `None` when no superblock that is held has at most `most` valid codewords.
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32>;
@@ -63,22 +60,30 @@ pub(super) enum Victims {
     Greedy(Greedy),
     Fifo(Fifo),
     CostBenefit(CostBenefit),
-    RandomGreedy(RandomGreedy),
-    Own(Own),
+    RandomGreedy(Box<RandomGreedy>),
+    Own(Box<Own>),
 }
 
 impl Victims {
     /// # Arguments
+    /// - `superblocks`: those of the set.
     /// - `codewords`: that a superblock has places for.
     /// - `own`: the rule of the user's own, where the config names one.
-    pub(super) fn new(spec: &FtlSpec, codewords: u32, seed: u64, set: u32, own: Option<&SharedRule>) -> Self {
+    pub(super) fn new(
+        spec: &FtlSpec,
+        superblocks: Range<u32>,
+        codewords: u32,
+        seed: u64,
+        set: u32,
+        own: Option<&SharedRule>,
+    ) -> Self {
         match spec.victims {
-            VictimSpec::Own(_) => Self::Own(Own::new(Arc::clone(own.expect("it was handed over")), set)),
-            VictimSpec::Greedy => Self::Greedy(Greedy::new(codewords)),
+            VictimSpec::Own(_) => Self::Own(Own::new(Arc::clone(own.expect("it was handed over")), set).into()),
+            VictimSpec::Greedy => Self::Greedy(Greedy::new(superblocks)),
             VictimSpec::Fifo => Self::Fifo(Fifo::default()),
             VictimSpec::CostBenefit => Self::CostBenefit(CostBenefit::new(codewords)),
             VictimSpec::RandomGreedy { choices } => {
-                Self::RandomGreedy(RandomGreedy::new(choices, Stream::new(seed, Purpose::Victims), set))
+                Self::RandomGreedy(RandomGreedy::new(choices, Stream::new(seed, Purpose::Victims), set).into())
             }
         }
     }
@@ -88,8 +93,8 @@ impl Victims {
             Self::Greedy(rule) => rule,
             Self::Fifo(rule) => rule,
             Self::CostBenefit(rule) => rule,
-            Self::RandomGreedy(rule) => rule,
-            Self::Own(rule) => rule,
+            Self::RandomGreedy(rule) => &mut **rule,
+            Self::Own(rule) => &mut **rule,
         }
     }
 }
@@ -109,13 +114,6 @@ impl VictimRule for Victims {
             Self::CostBenefit(rule) => rule.fell(blocks, superblock),
             Self::RandomGreedy(rule) => rule.fell(blocks, superblock),
             Self::Own(rule) => rule.fell(blocks, superblock),
-        }
-    }
-
-    #[inline]
-    fn prefetch_fall(&self, blocks: &[Block], superblock: u32) {
-        if let Self::Greedy(rule) = self {
-            rule.prefetch_fall(blocks, superblock);
         }
     }
 

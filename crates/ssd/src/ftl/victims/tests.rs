@@ -59,7 +59,7 @@ fn victims(rule: VictimSpec) -> Victims {
     let own: Option<SharedRule> = rule
         .own()
         .map(|name| Arc::new(Mutex::new(AtWork::new((name, Box::new(Oldest) as Box<dyn ChooseVictim>)))) as _);
-    Victims::new(&FtlSpec { victims: rule, ..FtlSpec::default() }, CODEWORDS, SEED, SET, own.as_ref())
+    Victims::new(&FtlSpec { victims: rule, ..FtlSpec::default() }, 0..BLOCKS, CODEWORDS, SEED, SET, own.as_ref())
 }
 
 /// A superblock as the model remembers it.

@@ -84,36 +84,39 @@ pub(super) struct NextProgram {
     pub(super) loaded: bool,
 }
 
-/// A plane, or a die whose planes take turns.
+/// A plane, or a die whose planes take turns. Laid out as written: what most events change is in the first line of the CPU's caches, and
+/// what few devices use is in the last ones.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Unit {
+    /// The event that ends what the array is at. A sensing that was cut short leaves its event behind, which is known by not
+    /// being this one.
+    ends: Key,
     phase: Phase,
+    /// What it is taken by.
+    by: Taker,
     /// What the array is at: a part of a read or a program, or a superblock.
     of: u32,
     /// The part of a read whose page is in the cache register, waiting for the bus or on it.
     register: u32,
-    /// The event that ends what the array is at. A sensing that was cut short leaves its event behind, which is known by not
-    /// being this one.
-    ends: Key,
-    suspended: Option<Suspended>,
-    /// The part of a program whose page is loaded, or being loaded, while the array programs another.
-    next_program: Option<NextProgram>,
-    /// Of the program or erase that it is at: since when it has run, how often it has been suspended, and the event at which that may
-    /// happen, if a read waits for it; 0 without one.
-    runs_since: Ns,
-    suspensions: u32,
-    may_suspend: Key,
-    /// What it takes in all.
-    whole: Ns,
+    busy_since: Ns,
+    busy: Ns,
+    /// Since when it has been counted what it is taken by.
+    counted_until: Ns,
+    /// How long it was taken by each, until then.
+    taken: Taken,
     retries: VecDeque<Work>,
     reads: VecDeque<Work>,
     others: VecDeque<Work>,
-    busy_since: Ns,
-    busy: Ns,
-    /// What it is taken by, since when it has been counted, and how long it was until then.
-    by: Taker,
-    counted_until: Ns,
-    taken: Taken,
+    suspended: Option<Suspended>,
+    /// Of the program or erase that it is at: since when it has run, what it takes in all, how often it has been suspended, and the event
+    /// at which that may happen, if a read waits for it; 0 without one.
+    runs_since: Ns,
+    whole: Ns,
+    suspensions: u32,
+    may_suspend: Key,
+    /// The part of a program whose page is loaded, or being loaded, while the array programs another.
+    next_program: Option<NextProgram>,
 }
 
 impl Default for Unit {

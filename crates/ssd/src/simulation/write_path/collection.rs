@@ -92,7 +92,6 @@ impl WritePath {
         if let Some(pacing) = &mut self.pacing {
             pacing.began(device, set, most_valid);
         }
-        device.ftl.prefetch_written(victim);
         let statistics = &mut device.kernel.statistics;
         statistics.gc_victims += 1;
         statistics.gc_victims_to_level_wear += u64::from(device.ftl.has_levelled(set));
@@ -311,6 +310,8 @@ impl WritePath {
             return self.copy_page(device, set, group);
         }
         let job = self.collection(set);
+        // What is asked next, when this has been programmed.
+        job.ahead.iter().for_each(|(_, held)| device.ftl.prefetch(held.lcn));
         job.collected.append(&mut job.reading);
         // Codewords that it programs at once.
         let geometry = &device.geometry;
@@ -507,10 +508,14 @@ impl Collection {
         if self.pages.is_empty() {
             return;
         }
-        let group = ftl.group_at(set, self.victim, self.pages.start);
-        ftl.each_last_in(group, self.together(device), |unit, held| {
+        let (group, together) = (ftl.group_at(set, self.victim, self.pages.start), self.together(device));
+        ftl.each_last_in(group, together, |unit, held| {
             ftl.prefetch(held.lcn);
             self.ahead.push((unit, held));
         });
+        let next = self.pages.start + group.pages() * together;
+        if next < self.pages.end {
+            ftl.prefetch_written(self.victim, next);
+        }
     }
 }
