@@ -172,6 +172,15 @@ pub struct FewErrors {
     pub bits: u32,
 }
 
+/// Whether a draw in (0, 1] is at most the probability `(1 - rber)^bits`.
+#[inline]
+fn is_without_error(drawn: f64, bits: f64, rber: f64) -> bool {
+    let errors = bits * rber;
+    // Most draws are told by (1 - p)^n < 1 / (1 + np + (np)^2 / 2), which rounding leaves alone unless np is tiny.
+    let may_be = errors < 0.01 || drawn * (1.0 + errors + 0.5 * errors * errors) <= 1.0;
+    may_be && drawn <= libm::exp(bits * libm::log1p(-rber))
+}
+
 impl Reliability {
     /// What pages are like now, for the codewords in them.
     ///
@@ -280,13 +289,9 @@ impl Reliability {
                     let hard = self.hard_decision(fate, step);
                     Outcome {
                         decoded: !table.fails(1, hard.above, hard.rber, fate.uniform()),
-                        clean: self.questions.clean && {
-                            // The greatest draws are those without an error, as the least have too many. Most are told by
-                            // (1 - p)^n < 1 / (1 + np + (np)^2 / 2), which rounding leaves alone unless np is tiny.
-                            let (drawn, errors) = (1.0 - fate.uniform(), f64::from(*bits) * hard.rber);
-                            let may_be = errors < 0.01 || drawn * (1.0 + errors + 0.5 * errors * errors) <= 1.0;
-                            may_be && drawn <= libm::exp(f64::from(*bits) * libm::log1p(-hard.rber))
-                        },
+                        // The greatest draws are those without an error, as the least have too many.
+                        clean: self.questions.clean
+                            && is_without_error(1.0 - fate.uniform(), f64::from(*bits), hard.rber),
                         ..Outcome::default()
                     }
                 }
@@ -445,4 +450,26 @@ impl Reliability {
 
 pub(super) fn conditions(fate: &Fate) -> &Conditions {
     fate.conditions.as_ref().expect("fates of one reliability are asked of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use softsense_base::{Purpose, Stream};
+
+    use super::is_without_error;
+
+    /// Is a word without an error exactly where its draw is at most the probability of that, also where the two nearly meet?
+    #[test]
+    fn words_without_errors_are_those_of_the_definition() {
+        let draws = Stream::new(1, Purpose::CodewordDraw);
+        for index in 0..200_000 {
+            let bits = (1.0 + 40_000.0 * draws.uniform(index, 0)).floor();
+            let rber = 10f64.powf(-9.0 * draws.uniform(index, 1)) * 0.5;
+            let without = libm::exp(bits * libm::log1p(-rber));
+            let nearly = f64::from_bits(without.max(1e-300).to_bits() - 1 + index % 3).min(1.0);
+            for drawn in [1.0 - draws.uniform(index, 2), nearly, 1.0] {
+                assert_eq!(is_without_error(drawn, bits, rber), drawn <= without, "{drawn} {bits} {rber}");
+            }
+        }
+    }
 }
