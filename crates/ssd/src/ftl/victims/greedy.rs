@@ -67,8 +67,8 @@ impl VictimRule for Greedy {
         block.since = self.calls;
         let run = self.run_of(superblock);
         let best = &mut self.best[run];
-        // One that has as few has had them longer.
-        if block.valid < best.0 || best.1 == NOWHERE {
+        // One that has as few has had them longer; where none is held, any has fewer.
+        if block.valid < best.0 {
             *best = (block.valid, superblock);
         }
     }
