@@ -21,12 +21,14 @@ DATA, OTHER_PAGES, QUANTILES = range(3)
 
 @dataclass(frozen=True)
 class Codeword:
-    """A codeword in its cells: the stored data, and each cell's bit, state, and quantile among cells of its state."""
+    """A codeword in its cells: the stored data, and each cell's bit; by state its cells, from low to high voltage, and
+    their quantiles among cells of the state.
+    """
 
     word: NDArray[np.uint8]
     bits: NDArray[np.bool_]
-    states: NDArray[np.intp]
-    quantiles: NDArray[np.float64]
+    cells_by_state: list[NDArray[np.intp]]
+    quantiles_by_state: list[NDArray[np.float64]]
 
 
 @dataclass(eq=False)
@@ -89,21 +91,31 @@ def programmed(cells: Cells, page: int, code: Code, seed: int) -> Codeword:
         chosen = bits == bit
         states[chosen] = holding[(draws[chosen] * np.uint64(len(holding)) >> np.uint64(32)).astype(np.intp)]
     quantiles: NDArray[np.float64] = (_draws(seed, QUANTILES, n) >> np.uint64(11)) * np.float64(2.0**-53)
-    return Codeword(word, bits, states, quantiles)
+    cells_by_state = []
+    for state in range(cells.states):
+        its_cells = np.flatnonzero(states == state)
+        cells_by_state.append(its_cells[np.argsort(quantiles[its_cells])])
+    return Codeword(word, bits, cells_by_state, [quantiles[its_cells] for its_cells in cells_by_state])
 
 
-def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
-    """The region of each cell: how many references are at or below the voltage that its quantile is at.
+def counts_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
+    """How many cells of each state (rows) are in each region (columns).
 
     A voltage is below a reference if its quantile is below that of the reference. Quantiles are compared, so that no
     voltage has to be computed.
     """
+    counts = []
+    for state, quantiles in enumerate(codeword.quantiles_by_state):
+        below = np.searchsorted(quantiles, cells.cdf(state, read["references"]))
+        counts.append(np.diff(below, prepend=0, append=len(quantiles)))
+    return np.array(counts)
+
+
+def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
+    """The region of each cell: how many references are at or below its voltage."""
     regions = np.empty(len(codeword.bits), dtype=np.intp)
-    for state in range(cells.states):
-        chosen = codeword.states == state
-        regions[chosen] = np.searchsorted(
-            cells.cdf(state, read["references"]), codeword.quantiles[chosen], side="right"
-        )
+    for its_cells, counts in zip(codeword.cells_by_state, counts_of(cells, codeword, read), strict=True):
+        regions[its_cells] = np.repeat(np.arange(len(counts)), counts)
     return regions
 
 
@@ -137,13 +149,14 @@ def attempt_at(
     }
 
 
-def region_rows(cells: Cells, sensed: dict[int, dict[str, Any]], codeword: Codeword) -> list[dict[str, Any]]:
+def region_rows(cells: Cells, page: int, sensed: dict[int, dict[str, Any]], codeword: Codeword) -> list[dict[str, Any]]:
     """What each region of each level holds, row by row."""
     rows = []
+    bits = np.array([cells.bit(page, state) for state in range(cells.states)])
     for level, read in sensed.items():
         ends = [None, *read["references"].tolist(), None]
-        regions = regions_of(cells, codeword, read)
-        held = [np.bincount(regions[codeword.bits == bit], minlength=len(read["llrs"])) for bit in (False, True)]
+        counts = counts_of(cells, codeword, read)
+        held = [counts[bits == bit].sum(axis=0) for bit in (False, True)]
         for region, (zero, one) in enumerate(read["probabilities"].tolist()):
             rows.append(
                 {

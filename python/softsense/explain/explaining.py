@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softsense import _core, read_policies
 from softsense._core import Cells, Config, ConfigError, Decoder
@@ -30,10 +31,6 @@ from softsense.explain.codewords import (
 from softsense.explain.explanation import Explanation
 from softsense.explain.timelines import in_us, steps_in, summed
 from softsense.flash import page_number
-
-if TYPE_CHECKING:
-    pass
-
 
 _MOST_TRIED = 1000
 _SEEDS = 1 << 64
@@ -120,8 +117,12 @@ def explain(
     if not 1 <= needs <= deepest:
         raise ConfigError(f"needs: found {needs}, expected 1 to {deepest}")
 
+    @functools.cache
+    def decoder_of_step(llr_step: float) -> Decoder:
+        return opened_code.decoder(decoder, iterations, llr_step=llr_step)
+
     def decoder_for(read: dict[str, Any], level: int, rber: float) -> Decoder:
-        return opened_code.decoder(decoder, iterations, llr_step=step_of(read, level, rber, opened_code))
+        return decoder_of_step(step_of(read, level, rber, opened_code))
 
     decoders = {each: decoder_for(read, each, opened.rber(number)) for each, read in sensed.items()}
 
@@ -175,7 +176,7 @@ def explain(
                 for reference in read["references"]
             ]
         ),
-        regions=pl.DataFrame(region_rows(opened, sensed, codeword), infer_schema_length=None),
+        regions=pl.DataFrame(region_rows(opened, number, sensed, codeword), infer_schema_length=None),
         attempts=pl.DataFrame(attempts),
         predictor=dict(zip(("checks", "threshold"), read["predictor"], strict=True)) if read["predictor"] else None,
         reads=pl.DataFrame(reads),

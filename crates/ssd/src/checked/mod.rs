@@ -98,8 +98,8 @@ impl CheckedConfig {
         Self::read(&self.to_toml(), None, self.directory.clone(), overrides)
     }
 
-    /// The same device as one SSD, full of data that lies in the order of its addresses, whose map is in memory, and whose codewords
-    /// have another reliability, of which reads use every level.
+    /// The same device as one SSD, whose first blocks are full of data that lies in the order of its addresses, whose map is in memory,
+    /// and whose codewords have another reliability, of which reads use every level.
     ///
     /// # Errors
     /// When its reads want what that reliability does not know.
@@ -116,7 +116,10 @@ impl CheckedConfig {
         config.host.tenants = Vec::new();
         config.host.arbitration = None;
         config.scheduling = None;
-        config.precondition = PreconditionSpec::default();
+        // Every full block takes its time at the start of the run: two of each plane are more than such reads need.
+        let users_blocks = f64::from(config.geometry.blocks_per_plane) * (1.0 - config.ftl.over_provisioning);
+        let mapped_fraction = (2.0 / users_blocks).min(1.0);
+        config.precondition = PreconditionSpec { mapped_fraction, ..PreconditionSpec::default() };
         config.read.max_level = reliability.levels();
         let checked = "it is that of a checked one";
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl).expect(checked);

@@ -87,26 +87,27 @@ impl Layout {
                 .map(|index| place(index / vectors, orders[index / vectors], 0, index % vectors))
                 .collect(),
         };
-        let mut orders = vec![0; code.columns()];
-        let start = stage(0, &orders);
         let stride = code.rows().div_ceil(CHECKS_PER_ITERATION);
-        let iteration = |orders: &mut [usize], stages: &mut Vec<Stage>| {
+        // Of the first iteration nobody asks for stages, which take most of the time.
+        let iteration = |orders: &mut [usize], mut done: Option<&mut Vec<Stage>>| {
             let mut places = Vec::new();
             for row in 0..code.rows() {
                 places.extend(row_places(row, orders));
                 for block in code.row(row).iter().filter(|_| !in_order) {
                     orders[block.column as usize] = block.shift as usize;
                 }
-                if (row + 1) % stride == 0 || row + 1 == code.rows() {
+                if let Some(stages) = &mut done
+                    && ((row + 1) % stride == 0 || row + 1 == code.rows())
+                {
                     stages.push(stage(row + 1, orders));
                 }
             }
             places
         };
-        let mut stages = Vec::new();
-        let first_places = iteration(&mut orders, &mut stages);
-        stages = vec![start];
-        let places = iteration(&mut orders, &mut stages);
+        let mut orders = vec![0; code.columns()];
+        let mut stages = vec![stage(0, &orders)];
+        let first_places = iteration(&mut orders, None);
+        let places = iteration(&mut orders, Some(&mut stages));
         let row_weights: Vec<usize> = (0..code.rows()).map(|row| code.row(row).len()).collect();
         let mut next = 0;
         let start = |weight: &usize| {
