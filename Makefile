@@ -16,12 +16,14 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 BUILT := $(VENV)/.built
+# The extension module is tested from Python.
+TESTED_IN_RUST := --workspace --exclude softsense-py --locked
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help environment build demo mount-demo artifact test laws fuzz soak bench docs lint lint-rust format schema lock clean
+.PHONY: help environment build demo mount-demo artifact compile-tests test laws fuzz soak bench docs lint lint-rust format schema lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
@@ -68,12 +70,14 @@ artifact: $(BUILT)
 	$(BIN)/softsense --version > out/artifact/VERSION
 	cd out/artifact && find . -type f ! -name SHA256SUMS ! -name results.json ! -name ".*" | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
 
+compile-tests: $(INSTALLED)
+	cargo test $(TESTED_IN_RUST) --no-run
+
 # Tests of Rust beside those of Python: both wait for their longest ones on a core, and those of Python for processes. What the former
 # say comes last. A shell's job ignores Ctrl-C, so it is told.
-test: $(BUILT)
-	cargo test --workspace --locked --no-run
+test: $(BUILT) compile-tests
 	@mkdir -p out
-	@cargo test --workspace --locked --no-fail-fast > out/rust-tests.log 2>&1 & rust=$$!; \
+	@cargo test $(TESTED_IN_RUST) --no-fail-fast > out/rust-tests.log 2>&1 & rust=$$!; \
 		trap 'pkill -P $$rust; kill $$rust' INT TERM; \
 		$(BIN)/python -m pytest -n logical --dist loadfile -m "not law and not alone"; python=$$?; \
 		wait $$rust; rust=$$?; cat out/rust-tests.log; \
