@@ -192,7 +192,7 @@ def wait_until(ready: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-MEASURED = ["--rber", "0.0064,0.0078", "--relative-error", "0.12"]
+MEASURED = ["--rber", "0.0064,0.0078", "--relative-error", "0.08"]
 JUDGED = ["--rber", "0.0072,0.0079", "--relative-error", "0.15", "--judge", "2"]
 
 

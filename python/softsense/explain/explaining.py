@@ -124,10 +124,11 @@ def explain(
     def decoder_for(read: dict[str, Any], level: int, rber: float) -> Decoder:
         return decoder_of_step(step_of(read, level, rber, opened_code))
 
-    decoders = {each: decoder_for(read, each, opened.rber(number)) for each, read in sensed.items()}
+    rber = opened.rber(number)
 
     def attempt(codeword: Codeword, each: int) -> dict[str, Any]:
-        return attempt_at(codeword, each, sensed[each], regions_of(opened, codeword, sensed[each]), decoders[each])
+        read = sensed[each]
+        return attempt_at(codeword, each, read, regions_of(opened, codeword, read), decoder_for(read, each, rber))
 
     for own_seed in range(seed, min(seed + _MOST_TRIED, _SEEDS)):
         codeword = programmed(opened, number, opened_code, own_seed)
@@ -163,9 +164,9 @@ def explain(
         max_level=deepest,
         codeword_bits=opened_code.codeword_bits,
         data_bits=opened_code.data_bits,
-        rber=opened.rber(number),
+        rber=rber,
         untracked_rber=opened.with_references("default").rber(number),
-        hard_failure=rate_of_hard_failure(device, resolved, opened_code, decoder, iterations, opened.rber(number)),
+        hard_failure=rate_of_hard_failure(device, resolved, opened_code, decoder, iterations, rber),
         raw_errors=attempts[0]["wrong_signs"],
         required_level=required,
         states=pl.DataFrame(states_of(opened, number, sensed[1])),
