@@ -219,6 +219,85 @@ def test_a_policy_may_remember_and_be_random(here: Callable[[str], Path]) -> Non
     assert measured(fields)[0] != measured([*fields, "seed=2"])[0]
 
 
+TWINS = """
+class TwoStep:
+    observes = ("remembered_level",)
+
+    def __init__(self, device):
+        self.deepest = device.max_level
+
+    def next(self, read):
+        if read.attempts == 0:
+            return min(read.remembered_level, self.deepest)
+        return self.after(read.last.level) if read.last.level < self.deepest else None
+
+    def after(self, level):
+        return self.deepest
+
+class LookAhead(TwoStep):
+    looks_ahead = True
+
+class Progressive(TwoStep):
+    def after(self, level):
+        return level + 1
+
+class LookAheadProgressive(Progressive):
+    looks_ahead = True
+
+class AskedTwoStep(TwoStep):
+    tabulate = False
+
+class AskedLookAheadProgressive(LookAheadProgressive):
+    tabulate = False
+"""
+
+
+@pytest.mark.parametrize("config", [each["name"] for each in softsense.configs()])
+def test_bare_levels_read_as_shipped_policies_do(here: Callable[[str], Path], config: str) -> None:
+    """Whatever `[read]` of a config says of retries: retry tables, what is remembered, inference, prediction."""
+    here(TWINS)
+    fields = ["workload.requests=1500", "flash.cache_register=true"]
+    ages = [[], ["precondition.pe_cycles=3000", "precondition.retention_days=365", "read.retries_ahead=true"]]
+    for more in ages:
+        for shipped, twins in {
+            "two_step": ("TwoStep", "AskedTwoStep"),
+            "look_ahead": ("LookAhead",),
+            "progressive": ("Progressive",),
+            "look_ahead_progressive": ("LookAheadProgressive", "AskedLookAheadProgressive"),
+        }.items():
+            expected = measured([*fields, *more, f"read.policy={shipped}"], config)[0]
+            for twin in twins:
+                assert measured([*fields, *more, f"read.policy=own.py:{twin}"], config)[0] == expected, (twin, more)
+
+
+def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], softsense_command: Softsense) -> None:
+    """It is faster than any that reads as the drive does, and is said to know what no controller knows."""
+    here(
+        "from softsense import ReadStep\n"
+        "class Knows:\n"
+        "    def next(self, read):\n"
+        "        return ReadStep((1, 7)[read.attempts], 'cells') if read.attempts < 2 else None\n"
+        "class Mine:\n"
+        "    def next(self, read): return (1, 7, None)[read.attempts]\n"
+    )
+    fields = ["workload.requests=2000", "precondition.pe_cycles=3000", "precondition.retention_days=365"]
+    sets = [word for field in fields for word in ("--set", field)]
+    names = ["two_step", "own.py:Knows", "own.py:Mine"]
+    told = softsense_command("compare", "tlc-3d", "--policies", ",".join(names), *sets, "--out", "out")
+    summary = json.loads(Path("out/summary.json").read_text())
+    shipped, knows, mine = (each["references"] for each in summary["policies"])
+    assert (
+        shipped == mine == {"hard": "retry_table", "soft": "fewest_violated", "own_cells": False, "follow_age": False}
+    )
+    assert knows == shipped | {"own_cells": True, "follow_age": True}
+    said = "own.py:Knows reads at references that follow the true age of the data"
+    before, _, after = told.stdout.partition("Response time of requests")
+    assert said in before
+    assert "two_step reads in" in after or "own.py:Mine reads in" in after
+    alone = softsense_command("run", "tlc-3d", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
+    assert said in alone.partition("Response time of requests")[0]
+
+
 def test_references_are_moved(here: Callable[[str], Path]) -> None:
     """By entries of the retry table, as the shipped policy moves them."""
     here(
@@ -237,7 +316,7 @@ def test_references_are_moved(here: Callable[[str], Path]) -> None:
     ]
     expected = measured(old, "tlc-3d")[0]
     assert expected["codeword_reads"]["attempts"] > expected["codeword_reads"]["count"]
-    # Where references of shipped policies stand is no business of one's own.
+    # Steps that name their references go by nothing that `[read]` says of those of shipped policies.
     assert measured([*old, "read.policy=own.py:Own"], "tlc-3d")[0] == expected
 
 

@@ -197,16 +197,20 @@ class Trace:
         """Write the trace in another format; returns the number of requests."""
 
 class ReadStep:
-    """What a read policy of your own asks for: a level of sensing, with references at a place."""
+    """What a read policy of your own asks for: a level of sensing, read as the config reads, or with references at a
+    place of its choice.
+    """
 
     level: int
-    references: str
+    references: str | None
     retry: Literal["incremental", "restart"] | None
     def __init__(
-        self, level: int, references: str = "cells", retry: Literal["incremental", "restart"] | None = None
+        self, level: int, references: str | None = None, retry: Literal["incremental", "restart"] | None = None
     ) -> None:
-        """`level` 1 is hard decision; `references` stand where those of the cells do (`cells`), at the chip's
-        `default`, where a search for `valleys` finds them, or at an entry of its retry table, `retry_entry:0`.
+        """`level` 1 is hard decision. `references` None reads as `[read]` of the config reads: a hard decision comes
+        with its retries (retry table, search, inference), and has failed when all of those have. Otherwise they stand
+        where the description of the `cells` has them, which may follow the true age, as no controller could; at the
+        chip's `default`; where a search for `valleys` finds them; or at an entry of its retry table, `retry_entry:0`.
 
         `retry` says whether what was sensed with the same references is kept; None as `read.retry` says. Raises
         `ValueError`.

@@ -231,9 +231,9 @@ def compiled_read() -> np.dtype[Any]:
 def compiled_signature() -> Any:
     """The signature of a compiled policy, for `numba.cfunc`; needs Numba.
 
-    It takes a pointer to `compiled_read()` and returns an int32: 0 where nothing is left to try, else the level, with
-    the references of the cells. 256 more stands for the chip's default references, 512 for those that a search finds,
-    4096 and 256 for each entry more for those of the retry table.
+    It takes a pointer to `compiled_read()` and returns an int32: 0 where nothing is left to try, else the level, read
+    as `[read]` of the config says. 256 more stands for the chip's default references, 512 for those that a search
+    finds, 768 for those of the cells, 4096 and 256 for each entry more for those of the retry table.
     """
     import numba
 

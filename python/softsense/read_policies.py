@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from softsense import _core
 from softsense._core import Config, ConfigError
@@ -78,6 +79,19 @@ def knows_level(policy: str) -> bool:
     (True, False)
     """
     return split_policy(policy)[0] in {known["name"] for known in _core.policies() if known["knows_level"]}
+
+
+def follows_age(summary: Mapping[str, Any]) -> bool:
+    """Whether a policy of one's own asked for references that follow the true age of the data where `[read]` of the
+    config has others: like one that knows the level, it is a bound for what a controller can do.
+    """
+    references = summary.get("references") or {}
+    return bool(references.get("own_cells") and references["follow_age"] and references["hard"] != "cells")
+
+
+def is_bound(summary: Mapping[str, Any]) -> bool:
+    """Whether the policy of a run knows what no controller does: the level that will decode, or the age of the data."""
+    return knows_level(summary["policy"]) or follows_age(summary)
 
 
 def with_policy(config: Config, policy: str) -> Config:

@@ -14,7 +14,7 @@ from softsense._core import Config, ConfigError
 from softsense.api import compare, load_config
 from softsense.base import Interrupted, Progress
 from softsense.intervals import interval, plus_minus
-from softsense.read_policies import knows_level
+from softsense.read_policies import is_bound
 from softsense.results import Comparison, RunResult
 from softsense.traces import Trace
 
@@ -52,7 +52,7 @@ class SeededComparison:
     def reference(self) -> str:
         """The policy with which others are compared: `two_step`, or the first one that can be built."""
         names = [run.name for run in self.first.runs]
-        able = [name for name in names if not knows_level(name)] or names
+        able = [run.name for run in self.first.runs if not is_bound(run.summary)] or names
         return next((name for name in able if name.partition(":")[0] == _REFERENCE), able[0])
 
     @cached_property
@@ -132,7 +132,7 @@ class SeededComparison:
     def finding(self) -> str:
         """A sentence that says whether the fastest policy reads faster than the reference by more than seeds differ."""
         rows = self.table.filter((self.table["kind"] == "read") & (self.table["stat"] == "mean")).to_dicts()
-        contenders = {run.name for run in self.first.runs if not knows_level(run.name)}
+        contenders = {run.name for run in self.first.runs if not is_bound(run.summary)}
         rows = [row for row in rows if row["policy"] in contenders]
         if not rows:
             return "Nothing was read."

@@ -5,7 +5,7 @@ use std::fmt;
 use softsense_base::{Error, OwnName, Result};
 use softsense_nand::ReferencesAt;
 
-use crate::{MAX_LEVEL, Reliability, Retry, Step};
+use crate::{History, MAX_LEVEL, ReadSpec, Reliability, Retry, Step};
 
 /// Steps of a read at most: a policy that knows no end is stopped here.
 pub const MOST_STEPS: usize = 32;
@@ -117,17 +117,23 @@ pub struct Tried {
 pub struct OwnStep {
     /// The level the decoder works with, 1 for hard decision.
     pub level: u8,
-    /// Where the references stand: [`ReferencesAt::Inferred`] excepted.
-    pub references: ReferencesAt,
+    /// Where the references stand, [`ReferencesAt::Inferred`] excepted. `None` as the config reads: a hard decision then comes with the
+    /// retries, the inference and the prediction of `[read]`, and has failed when all of those have.
+    pub references: Option<ReferencesAt>,
     /// Whether only the levels are sensed and transferred that the last step had not, where the references stay: `None` as
     /// `read.retry` says.
     pub retry: Option<Retry>,
 }
 
 impl OwnStep {
-    /// A level with the references of the cells, as `read.retry` says.
+    /// A level, read as the config reads.
     pub fn level(level: u8) -> Self {
-        Self { level, references: ReferencesAt::Cells, retry: None }
+        Self { level, references: None, retry: None }
+    }
+
+    /// A level at references of the policy's own choice, as `read.retry` says.
+    pub fn at(references: ReferencesAt, level: u8) -> Self {
+        Self { references: Some(references), ..Self::level(level) }
     }
 }
 
@@ -136,8 +142,6 @@ impl OwnStep {
 pub struct StepsThere {
     /// The deepest level.
     pub max_level: u8,
-    /// `read.retry`.
-    pub retry: Retry,
     /// Entries of the chip's retry table.
     pub retry_entries: u8,
     /// Sensings of a search for valleys; 0 where there is none.
@@ -150,10 +154,9 @@ pub struct StepsThere {
 
 impl StepsThere {
     /// What a reliability lets a read do.
-    pub fn new(max_level: u8, retry: Retry, page_types: u32, reliability: &Reliability) -> Self {
+    pub fn new(max_level: u8, page_types: u32, reliability: &Reliability) -> Self {
         Self {
             max_level,
-            retry,
             retry_entries: reliability.retries(),
             search_sensings: reliability.valley_sensings().unwrap_or(0),
             has_default: reliability.cells().is_some(),
@@ -161,44 +164,53 @@ impl StepsThere {
         }
     }
 
-    /// The operations of a step after the last one.
-    fn step(&self, name: OwnName, asked: OwnStep, last: Option<Step>) -> Result<Step> {
+    /// Whether a policy may ask for a step.
+    ///
+    /// # Errors
+    /// Levels and references that there are not.
+    fn check(&self, name: OwnName, asked: OwnStep) -> Result<()> {
         let bad = |found: String, expected: String| {
             Err(Error::config(name.as_str(), format!("next: found {found}, expected {expected}")))
         };
-        let OwnStep { level, references, retry } = asked;
+        let OwnStep { level, references, .. } = asked;
         if !(1..=self.max_level).contains(&level) {
             return bad(format!("level {level}"), format!("1 to {}, the deepest of `read.max_level`", self.max_level));
         }
         match references {
-            ReferencesAt::Cells => {}
-            ReferencesAt::Default if self.has_default => {}
-            ReferencesAt::RetryEntry(entry) if entry < self.retry_entries => {}
-            ReferencesAt::Valleys if self.search_sensings > 0 => {}
-            ReferencesAt::RetryEntry(_) if self.retry_entries > 0 => {
-                return bad(
-                    format!("references `{references}`"),
-                    format!("retry_entry:0 to {}", self.retry_entries - 1),
-                );
+            None | Some(ReferencesAt::Cells) => Ok(()),
+            Some(ReferencesAt::Default) if self.has_default => Ok(()),
+            Some(ReferencesAt::RetryEntry(entry)) if entry < self.retry_entries => Ok(()),
+            Some(ReferencesAt::Valleys) if self.search_sensings > 0 => Ok(()),
+            Some(references @ ReferencesAt::RetryEntry(_)) if self.retry_entries > 0 => {
+                bad(format!("references `{references}`"), format!("retry_entry:0 to {}", self.retry_entries - 1))
             }
-            _ => {
+            Some(references) => {
                 let expected = "`cells`, or a reliability whose cells have those references (`rber.threshold_voltage`)";
-                return bad(format!("references `{references}`"), expected.into());
+                bad(format!("references `{references}`"), expected.into())
             }
         }
+    }
+
+    /// The operations of a step after the last one.
+    fn step(&self, asked: OwnStep, spec: &ReadSpec, history: &History, last: Option<Step>) -> Step {
+        let OwnStep { level, references, retry } = asked;
+        let retry = retry.unwrap_or(spec.retry);
+        let Some(references) = references else {
+            return match last {
+                _ if level == 1 => spec.first(history, 1, || 1),
+                Some(last) => spec.soft_level(history, last, level, retry),
+                None => Step::fresh(level),
+            };
+        };
         let whole = Step::fresh_at(references, level);
         let searches = references == ReferencesAt::Valleys && last.is_none_or(|last| last.references != references);
         let whole = Step { search_sensings: if searches { self.search_sensings } else { 0 }, ..whole };
-        Ok(match last {
-            Some(last)
-                if retry.unwrap_or(self.retry) == Retry::Incremental
-                    && last.references == references
-                    && level > last.level =>
-            {
+        match last {
+            Some(last) if retry == Retry::Incremental && last.references == references && level > last.level => {
                 Step { hard: false, extra_levels: level - last.level, ..whole }
             }
             _ => whole,
-        })
+        }
     }
 }
 
@@ -237,6 +249,7 @@ pub struct AskedPolicy {
     /// By the numbers of reads.
     reads: Vec<UnderWay>,
     calls: u64,
+    asks_for_cells: bool,
 }
 
 impl fmt::Debug for AskedPolicy {
@@ -250,10 +263,10 @@ impl fmt::Debug for AskedPolicy {
 struct UnderWay {
     /// The decision that has been made last.
     node: u32,
-    last: Option<Step>,
+    /// The step that was asked for last.
+    asked: Option<OwnStep>,
     /// Where there is no table.
     read: OwnRead,
-    asked: Option<OwnStep>,
     /// What was answered for the case that the last step fails.
     ahead: Option<Option<OwnStep>>,
 }
@@ -268,7 +281,7 @@ struct Table {
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    step: Option<Step>,
+    step: Option<OwnStep>,
     /// What follows if it fails, by what is seen of it.
     next: u32,
 }
@@ -279,7 +292,8 @@ impl AskedPolicy {
     /// # Errors
     /// What the policy says, and answers that are no steps; or a policy that answers in two ways.
     pub fn new(name: OwnName, policy: Box<dyn ReadPolicy>, traits: PolicyTraits, steps: StepsThere) -> Result<Self> {
-        let mut asked = Self { name, policy, traits, steps, table: None, reads: Vec::new(), calls: 0 };
+        let mut asked =
+            Self { name, policy, traits, steps, table: None, reads: Vec::new(), calls: 0, asks_for_cells: false };
         if asked.traits.is_function {
             asked.table = asked.tabulate()?;
             asked.calls = 0;
@@ -306,8 +320,28 @@ impl AskedPolicy {
         OwnCost { tabulated, calls: self.calls, spent_s }
     }
 
+    /// The operations of a step that it has asked for.
+    ///
+    /// # Arguments
+    /// - `spec`: how the config reads.
+    /// - `history`: what is known of the read.
+    /// - `last`: the step before, which has failed or is expected to.
+    pub fn step(&self, asked: OwnStep, spec: &ReadSpec, history: &History, last: Option<Step>) -> Step {
+        self.steps.step(asked, spec, history, last)
+    }
+
+    /// Whether the config says how the step is read that was asked for last.
+    pub fn reads_as_configured(&self, read: u32) -> bool {
+        self.reads[read as usize].asked.is_some_and(|asked| asked.references.is_none())
+    }
+
+    /// Whether it has asked for references that follow the cells, as far as it was asked.
+    pub fn asks_for_cells(&self) -> bool {
+        self.asks_for_cells
+    }
+
     /// The first step of a read.
-    pub fn first(&mut self, read: u32, begins: ReadBegins) -> Result<Step> {
+    pub fn first(&mut self, read: u32, begins: ReadBegins) -> Result<OwnStep> {
         let read = read as usize;
         if self.reads.len() <= read {
             self.reads.resize_with(read + 1, UnderWay::default);
@@ -315,28 +349,28 @@ impl AskedPolicy {
         if let Some(table) = &self.table {
             let node = table.roots[self.root_of(begins)];
             let step = table.nodes[node as usize].step.expect("a first step was asked for");
-            (self.reads[read].node, self.reads[read].last) = (node, Some(step));
+            (self.reads[read].node, self.reads[read].asked) = (node, Some(step));
             return Ok(step);
         }
         let observes = &self.traits.observes;
         let state = &mut self.reads[read];
         state.read.tried.clear();
-        (state.last, state.ahead) = (None, None);
+        state.ahead = None;
         state.read.page_type = if observes.page_type { begins.page_type } else { 0 };
         state.read.block = if observes.block { begins.block } else { 0 };
         state.read.pe_cycles = observes.pe_cycles.see(begins.pe_cycles);
         state.read.remembered_level = if observes.remembered_level { begins.remembered_level } else { 0 };
         let mut state = std::mem::take(&mut self.reads[read]);
         let asked = self.ask(&state.read);
-        let step = asked.and_then(|asked| self.take(&mut state, asked));
+        state.asked = asked.as_ref().ok().copied().flatten();
         self.reads[read] = state;
-        step?.ok_or_else(|| self.no_first_step())
+        asked?.ok_or_else(|| self.no_first_step())
     }
 
     /// The step that follows if the last one of a read fails; `None` when there is none, or it depends on what will be seen.
-    pub fn ahead(&mut self, read: u32) -> Result<Option<Step>> {
+    pub fn ahead(&mut self, read: u32) -> Result<Option<OwnStep>> {
         let read = read as usize;
-        let last = self.reads[read].last.expect("a step was made");
+        let last = self.reads[read].asked.expect("a step was asked for");
         if self.branches(last) > 1 {
             return Ok(None);
         }
@@ -349,25 +383,22 @@ impl AskedPolicy {
         }
         let mut state = self.failed(read, 0);
         let asked = self.ask(&state.read);
-        let step = asked.and_then(|asked| {
-            state.ahead = Some(asked);
-            asked.map(|asked| self.steps.step(self.name, asked, state.last)).transpose()
-        });
+        state.ahead = asked.as_ref().ok().copied();
         state.read.tried.pop();
         self.reads[read] = state;
-        step
+        asked
     }
 
     /// The step after one that has failed, with so many violated checks where they are seen; `None` when nothing is left.
-    pub fn after(&mut self, read: u32, syndrome_weight: u32) -> Result<Option<Step>> {
+    pub fn after(&mut self, read: u32, syndrome_weight: u32) -> Result<Option<OwnStep>> {
         let read = read as usize;
-        let last = self.reads[read].last.expect("a step was made");
+        let last = self.reads[read].asked.expect("a step was asked for");
         let seen = if last.level == 1 { self.traits.observes.syndrome_weight.see(syndrome_weight) } else { 0 };
         if let Some(table) = &self.table {
             let node =
                 table.nodes[self.reads[read].node as usize].next + if self.branches(last) > 1 { seen } else { 0 };
             let step = table.nodes[node as usize].step;
-            (self.reads[read].node, self.reads[read].last) = (node, step);
+            (self.reads[read].node, self.reads[read].asked) = (node, step);
             return Ok(step);
         }
         let mut state = self.failed(read, seen);
@@ -375,9 +406,9 @@ impl AskedPolicy {
             Some(ahead) => Ok(ahead),
             None => self.ask(&state.read),
         };
-        let step = asked.and_then(|asked| self.take(&mut state, asked));
+        state.asked = asked.as_ref().ok().copied().flatten();
         self.reads[read] = state;
-        step
+        asked
     }
 
     /// A read whose last step has failed.
@@ -388,18 +419,16 @@ impl AskedPolicy {
         state
     }
 
-    fn take(&self, state: &mut UnderWay, asked: Option<OwnStep>) -> Result<Option<Step>> {
-        let step = asked.map(|asked| self.steps.step(self.name, asked, state.last)).transpose()?;
-        (state.asked, state.last) = (asked, step);
-        Ok(step)
-    }
-
     fn ask(&mut self, read: &OwnRead) -> Result<Option<OwnStep>> {
         self.calls += 1;
         let asked = self.policy.next(read)?;
         if asked.is_some() && read.tried.len() >= MOST_STEPS {
             let message = format!("next: found a step after {MOST_STEPS}, expected None when nothing is left to try");
             return Err(Error::config(self.name.as_str(), message));
+        }
+        if let Some(asked) = asked {
+            self.steps.check(self.name, asked)?;
+            self.asks_for_cells |= asked.references == Some(ReferencesAt::Cells);
         }
         Ok(asked)
     }
@@ -410,7 +439,7 @@ impl AskedPolicy {
 
     /// How many decisions may follow a step that fails.
     #[inline]
-    fn branches(&self, last: Step) -> u32 {
+    fn branches(&self, last: OwnStep) -> u32 {
         if last.level == 1 { self.traits.observes.syndrome_weight.count().unwrap_or(1) } else { 1 }
     }
 
@@ -450,7 +479,7 @@ impl AskedPolicy {
                     let root = table.nodes.len() as u32;
                     table.nodes.push(Node { step: None, next: 0 });
                     table.roots.push(root);
-                    self.decide(&mut table, root, &mut read, None)?;
+                    self.decide(&mut table, root, &mut read)?;
                     if table.nodes[root as usize].step.is_none() {
                         return Err(self.no_first_step());
                     }
@@ -464,7 +493,7 @@ impl AskedPolicy {
     }
 
     /// Fills in a decision and all that may follow it.
-    fn decide(&mut self, table: &mut Table, node: u32, read: &mut OwnRead, last: Option<Step>) -> Result<()> {
+    fn decide(&mut self, table: &mut Table, node: u32, read: &mut OwnRead) -> Result<()> {
         if table.nodes.len() > MOST_TABULATED {
             return Ok(());
         }
@@ -476,13 +505,12 @@ impl AskedPolicy {
             return Err(Error::config(self.name.as_str(), message));
         }
         let Some(asked) = asked else { return Ok(()) };
-        let step = self.steps.step(self.name, asked, last)?;
-        let (next, branches) = (table.nodes.len() as u32, self.branches(step));
-        table.nodes[node as usize] = Node { step: Some(step), next };
+        let (next, branches) = (table.nodes.len() as u32, self.branches(asked));
+        table.nodes[node as usize] = Node { step: Some(asked), next };
         table.nodes.extend((0..branches).map(|_| Node { step: None, next: 0 }));
         for syndrome_weight in 0..branches {
             read.tried.push(Tried { step: asked, syndrome_weight });
-            self.decide(table, next + syndrome_weight, read, Some(step))?;
+            self.decide(table, next + syndrome_weight, read)?;
             read.tried.pop();
         }
         Ok(())

@@ -269,14 +269,9 @@ impl ReadSpec {
     }
 
     /// The same, with what a reliability has of what it asks for: entries of a retry table, sensings of a search, what references are
-    /// inferred by, violated checks to predict by. A policy of the user's own says itself where references stand: of the rest it has what
-    /// a read costs and how deep it goes.
+    /// inferred by, violated checks to predict by.
     #[must_use]
     pub fn with_what_is_known(self, reliability: &Reliability) -> Self {
-        if self.policy.own().is_some() {
-            let Self { policy, retry, max_level, .. } = self;
-            return Self { policy, retry, max_level, ..Self::default() };
-        }
         let predictor = self.predictor.filter(|predictor| reliability.predictor(predictor).is_some());
         Self { predictor, ..self }.with_what_cells_know(reliability.cells())
     }
@@ -378,39 +373,49 @@ impl ReadSpec {
     /// left depends on what will be seen of this step.
     #[inline]
     pub fn ahead(&self, history: &History, step: Step) -> Option<Step> {
-        let waits = match self.infers_by {
+        if self.waits_for_outcome(history, step) { None } else { self.if_fails(history, step) }
+    }
+
+    /// Whether what follows a step depends on what will be seen of it.
+    #[inline]
+    pub fn waits_for_outcome(&self, history: &History, step: Step) -> bool {
+        match self.infers_by {
             Some(InferredBy::Sentinels) => step.level == 1 && history.tried_inferred() < MOST_INFERRED,
             Some(InferredBy::ShareOfOnes) => {
                 let counts = step.level == 1 && step.unsent_sensings == 0 && !history.counted_ones();
                 counts && history.inferred().is_none()
             }
             None => false,
-        };
-        if waits { None } else { self.if_fails(history, step) }
+        }
     }
 
     /// The step that follows if this one fails, by what is known.
     #[inline]
     fn if_fails(&self, history: &History, step: Step) -> Option<Step> {
-        if step.level == 1 && !self.policy.knows_level() {
-            let retry = match (step.references, self.infers_by) {
-                (_, Some(InferredBy::Sentinels)) => self.by_sentinels(history, step),
-                (_, Some(InferredBy::ShareOfOnes)) => self.by_share_of_ones(history, step),
-                (ReferencesAt::RetryEntry(entry), None) => {
-                    history.entry_after(entry, self.retries).map(|next| Step::hard_at(ReferencesAt::RetryEntry(next)))
-                }
-                (ReferencesAt::Cells, None) if self.search_sensings > 0 => {
-                    let found = Step::hard_at(ReferencesAt::Valleys);
-                    Some(Step { search_sensings: self.search_sensings, ..found })
-                }
-                _ => None,
-            };
-            if let Some(retry) = retry {
-                let sensing_percent = if retry.known_cells { 100 } else { self.retry_sensing_percent };
-                return Some(Step { sensing_percent, ..retry });
-            }
+        self.hard_retry(history, step).or_else(|| self.soft(history, step))
+    }
+
+    /// The retry of a hard decision that follows if this step fails, by what is known: the next entry of the table, what a search finds, what
+    /// is inferred. `None` where none is left, or the step is no hard decision.
+    #[inline]
+    pub fn hard_retry(&self, history: &History, step: Step) -> Option<Step> {
+        if step.level > 1 || self.policy.knows_level() {
+            return None;
         }
-        self.soft(history, step)
+        let retry = match (step.references, self.infers_by) {
+            (_, Some(InferredBy::Sentinels)) => self.by_sentinels(history, step),
+            (_, Some(InferredBy::ShareOfOnes)) => self.by_share_of_ones(history, step),
+            (ReferencesAt::RetryEntry(entry), None) => {
+                history.entry_after(entry, self.retries).map(|next| Step::hard_at(ReferencesAt::RetryEntry(next)))
+            }
+            (ReferencesAt::Cells, None) if self.search_sensings > 0 => {
+                let found = Step::hard_at(ReferencesAt::Valleys);
+                Some(Step { search_sensings: self.search_sensings, ..found })
+            }
+            _ => None,
+        }?;
+        let sensing_percent = if retry.known_cells { 100 } else { self.retry_sensing_percent };
+        Some(Step { sensing_percent, ..retry })
     }
 
     /// Where the errors of known cells point, which take a read of their own where the page did not show them.
@@ -437,7 +442,7 @@ impl ReadSpec {
 
     /// The soft levels that are tried after a step.
     fn soft(&self, history: &History, step: Step) -> Option<Step> {
-        let Step { level, references, .. } = step;
+        let level = step.level;
         if level >= self.max_level {
             return None;
         }
@@ -446,14 +451,24 @@ impl ReadSpec {
             Policy::Ideal | Policy::Progressive | Policy::LookAheadProgressive => level + 1,
             Policy::Own(_) => unreachable!("a policy of the user's own is asked"),
         };
+        Some(self.soft_level(history, step, next, self.retry))
+    }
+
+    /// A step at a level, after one that failed.
+    ///
+    /// # Arguments
+    /// - `retry`: whether what the step before has sensed is kept, where it is at the same references and good enough.
+    pub(crate) fn soft_level(&self, history: &History, step: Step, next: u8, retry: Retry) -> Step {
+        let Step { level, references, .. } = step;
         let about = match (references, self.soft_references) {
             _ if level > 1 => references,
             (ReferencesAt::RetryEntry(_), SoftReferences::Cells) => ReferencesAt::Cells,
             (ReferencesAt::Cells | ReferencesAt::Valleys, _) | (_, SoftReferences::Cells) => references,
             (_, SoftReferences::FewestViolated) => history.fewest_violated().unwrap_or(references),
         };
-        Some(match self.retry {
-            Retry::Incremental if about == references && step.sensing_percent == 100 && !step.known_cells => Step {
+        let is_kept = about == references && step.sensing_percent == 100 && !step.known_cells && next > level;
+        match retry {
+            Retry::Incremental if is_kept => Step {
                 level: next,
                 hard: false,
                 extra_levels: next - level,
@@ -464,7 +479,7 @@ impl ReadSpec {
             },
             // What was sensed is elsewhere, or not good enough.
             Retry::Incremental | Retry::Restart => Step::fresh_at(about, next),
-        })
+        }
     }
 }
 

@@ -278,16 +278,19 @@ struct CompiledRead {
     syndrome_weight: [u32; MOST_STEPS],
 }
 
+const AS_CONFIGURED: i32 = 0;
 const DEFAULT: i32 = 1;
 const VALLEYS: i32 = 2;
+const CELLS: i32 = 3;
 const FIRST_ENTRY: i32 = 16;
 
 fn coded(step: OwnStep) -> i32 {
     let references = match step.references {
-        ReferencesAt::Default => DEFAULT,
-        ReferencesAt::Valleys => VALLEYS,
-        ReferencesAt::RetryEntry(entry) => FIRST_ENTRY + i32::from(entry),
-        ReferencesAt::Cells | ReferencesAt::Inferred(_) => 0,
+        None | Some(ReferencesAt::Inferred(_)) => AS_CONFIGURED,
+        Some(ReferencesAt::Default) => DEFAULT,
+        Some(ReferencesAt::Valleys) => VALLEYS,
+        Some(ReferencesAt::Cells) => CELLS,
+        Some(ReferencesAt::RetryEntry(entry)) => FIRST_ENTRY + i32::from(entry),
     };
     i32::from(step.level) | references << 8
 }
@@ -320,10 +323,11 @@ impl ReadPolicy for CompiledPolicy {
         }
         let step = |references| Ok(Some(OwnStep { references, ..OwnStep::level((answer & 0xff) as u8) }));
         match answer >> 8 {
-            0 => step(ReferencesAt::Cells),
-            DEFAULT => step(ReferencesAt::Default),
-            VALLEYS => step(ReferencesAt::Valleys),
-            entry @ FIRST_ENTRY..=0xff => step(ReferencesAt::RetryEntry((entry - FIRST_ENTRY) as u8)),
+            AS_CONFIGURED => step(None),
+            DEFAULT => step(Some(ReferencesAt::Default)),
+            VALLEYS => step(Some(ReferencesAt::Valleys)),
+            CELLS => step(Some(ReferencesAt::Cells)),
+            entry @ FIRST_ENTRY..=0xff => step(Some(ReferencesAt::RetryEntry((entry - FIRST_ENTRY) as u8))),
             _ => {
                 let message = format!("next: found {answer}, expected 0, or a level and the number of its references");
                 Err(Error::config(self.name.as_str(), message))
@@ -332,14 +336,14 @@ impl ReadPolicy for CompiledPolicy {
     }
 }
 
-/// What a read policy of your own asks for: a level of sensing, with references at a place.
+/// What a read policy of your own asks for: a level of sensing, read as the config reads, or with references at a place of its choice.
 ///
 /// >>> from softsense import ReadStep
 /// >>> ReadStep(7) == ReadStep(7, references="cells"), ReadStep(1, "retry_entry:2").references
-/// (True, 'retry_entry:2')
+/// (False, 'retry_entry:2')
 /// >>> ReadStep(1, "somewhere")
 /// Traceback (most recent call last):
-/// ValueError: references: found `somewhere`, expected cells, default, valleys or retry_entry:0 and so on
+/// ValueError: references: found `somewhere`, expected cells, default, valleys, retry_entry:0 and so on, or None
 #[pyclass(module = "softsense._core", frozen, eq, hash)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadStep {
@@ -354,27 +358,31 @@ impl std::hash::Hash for ReadStep {
 
 #[pymethods]
 impl ReadStep {
-    /// `level` 1 is hard decision. `references` stand where those of the cells do (`cells`), at the chip's `default`, where a search
-    /// for `valleys` finds them, or at an entry of the retry table, `retry_entry:0`. `retry` is `incremental` where what was
-    /// sensed with the same references is kept, `restart` where it is not; None as `read.retry` says. Raises ValueError.
+    /// `level` 1 is hard decision. `references` None reads as `[read]` of the config reads: a hard decision comes with its retries
+    /// (retry table, search, inference), and has failed when all of those have. Otherwise they stand where the description of the
+    /// `cells` has them, which may follow the true age, as no controller could; at the chip's `default`; where a search for `valleys` finds
+    /// them; or at an entry of the retry table, `retry_entry:0`. `retry` is `incremental` where what was sensed with the same
+    /// references is kept, `restart` where it is not; None as `read.retry` says. Raises ValueError.
     #[new]
-    #[pyo3(signature = (level, references = "cells", retry = None))]
-    fn new(level: u8, references: &str, retry: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (level, references = None, retry = None))]
+    fn new(level: u8, references: Option<&str>, retry: Option<&str>) -> PyResult<Self> {
         let wrong = || {
             let message = format!(
-                "references: found `{references}`, expected cells, default, valleys or retry_entry:0 and so on"
+                "references: found `{}`, expected cells, default, valleys, retry_entry:0 and so on, or None",
+                references.unwrap_or_default()
             );
             PyValueError::new_err(message)
         };
-        let references = match references {
-            "cells" => ReferencesAt::Cells,
-            "default" => ReferencesAt::Default,
-            "valleys" => ReferencesAt::Valleys,
+        let references = references.map(|references| match references {
+            "cells" => Ok::<_, PyErr>(ReferencesAt::Cells),
+            "default" => Ok(ReferencesAt::Default),
+            "valleys" => Ok(ReferencesAt::Valleys),
             entry => {
                 let entry = entry.strip_prefix("retry_entry:").and_then(|entry| entry.parse().ok());
-                ReferencesAt::RetryEntry(entry.ok_or_else(wrong)?)
+                Ok(ReferencesAt::RetryEntry(entry.ok_or_else(wrong)?))
             }
-        };
+        });
+        let references = references.transpose()?;
         let retry = match retry {
             None => None,
             Some("incremental") => Some(Retry::Incremental),
@@ -393,10 +401,10 @@ impl ReadStep {
         self.step.level
     }
 
-    /// Where the references stand.
+    /// Where the references stand; None as the config reads.
     #[getter]
-    fn references(&self) -> String {
-        self.step.references.to_string()
+    fn references(&self) -> Option<String> {
+        self.step.references.map(|references| references.to_string())
     }
 
     /// What is kept of the step before; None as the config says.
@@ -408,8 +416,8 @@ impl ReadStep {
     fn __repr__(&self) -> String {
         let retry = self.step.retry.map_or_else(String::new, |retry| format!(", retry='{}'", retry.name()));
         match self.step.references {
-            ReferencesAt::Cells => format!("ReadStep({}{retry})", self.step.level),
-            references => format!("ReadStep({}, '{references}'{retry})", self.step.level),
+            None => format!("ReadStep({}{retry})", self.step.level),
+            Some(references) => format!("ReadStep({}, '{references}'{retry})", self.step.level),
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::summary::{
     BackgroundWork, BadBlocksSummary, BusSchedulingSummary, CodeRatesSummary, CodewordReads, CopybackSummary,
     DramSummary, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary,
     InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary,
-    ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, RefreshSummary, Responses, SchedulingSummary, ScrubSummary,
-    SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
+    ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, ReferencesSummary, RefreshSummary, Responses, SchedulingSummary,
+    ScrubSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -206,6 +206,11 @@ impl Run {
             seed: spec.seed,
             policy: spec.read.policy.name().into(),
             retry: spec.read.retry.name().into(),
+            references: ReferencesSummary::new(
+                &spec.read,
+                self.config.reliability(),
+                self.simulation.own_asks_for_cells(),
+            ),
             reliability: match &spec.reliability {
                 ReliabilitySpec::Perfect => "perfect".into(),
                 ReliabilitySpec::Fixed { .. } => "fixed".into(),

@@ -527,6 +527,11 @@ impl Simulation {
         costs
     }
 
+    /// Whether a read policy of the user's own has asked for references of the cells.
+    pub fn own_asks_for_cells(&self) -> bool {
+        self.device.back_end.own.as_ref().is_some_and(|own| own.asks_for_cells())
+    }
+
     /// What was measured so far.
     pub fn statistics(&self) -> &Statistics {
         &self.device.kernel.statistics

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
-use softsense_link::OwnCost;
+use softsense_link::{HardReferences, OwnCost, ReadSpec, Reliability, SoftReferences};
+use softsense_nand::ReferencesAt;
 
 use crate::simulation::{
     Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, PARTS_OF_TIME, Statistics, TimesTaken, Utilisation,
@@ -26,6 +27,9 @@ pub struct Summary {
     pub policy: String,
     /// What a further attempt costs: incremental or restart.
     pub retry: String,
+    /// Where reads place their references; not there where cells have no threshold voltages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub references: Option<ReferencesSummary>,
     /// Where failure probabilities came from.
     pub reliability: String,
     /// Where the requests came from: `{"trace": ...}`, `{"workload": ...}`, or `{"tenants": ...}` with as much of each.
@@ -244,6 +248,32 @@ pub struct MachineSummary {
     /// What asking policies and rules of the user's own has cost; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnSummary>,
+}
+
+/// Where reads place their references.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct ReferencesSummary {
+    /// Those of hard decisions, as `read.references` has them; `cells` for a policy that knows the level.
+    pub hard: HardReferences,
+    /// Those of soft levels after retries of hard decisions, as `read.soft_references` has them.
+    pub soft: SoftReferences,
+    /// Whether a policy of the user's own has asked for those of the `cells` by itself.
+    pub own_cells: bool,
+    /// Whether hard decisions stand, or such a policy's steps, where references follow the true age of the data.
+    pub follow_age: bool,
+}
+
+impl ReferencesSummary {
+    /// # Arguments
+    /// - `own_cells`: whether a policy of the user's own has asked for references of the cells.
+    pub(crate) fn new(spec: &ReadSpec, reliability: &Reliability, own_cells: bool) -> Option<Self> {
+        let cells = reliability.cells()?;
+        let spec = spec.with_what_is_known(reliability);
+        let at_cells = own_cells || spec.first_references() == ReferencesAt::Cells;
+        let hard = if spec.policy.knows_level() { HardReferences::Cells } else { spec.references };
+        let follow_age = at_cells && cells.references.tracked;
+        Some(Self { hard, soft: spec.soft_references, own_cells, follow_age })
+    }
 }
 
 /// What asking a policy or rule of the user's own has cost.

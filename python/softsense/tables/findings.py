@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from softsense.formats import as_share, as_us
 from softsense.problems import OVERLOADED
-from softsense.read_policies import knows_level
+from softsense.read_policies import follows_age, is_bound
 
 if TYPE_CHECKING:
     from softsense.results import Comparison, RunResult
@@ -28,8 +28,8 @@ def finding(comparison: Comparison) -> str:
     if kind is None:
         return " ".join([*sentences, "Nothing was read or written."])
     timed = [(r, _mean(r, kind)) for r in comparison.runs]
-    # A policy that knows the level in advance is a bound, not a contender.
-    contenders = [(r, mean) for r, mean in timed if mean is not None and not knows_level(r.summary["policy"])]
+    # A policy that knows the level or the age in advance is a bound, not a contender.
+    contenders = [(r, mean) for r, mean in timed if mean is not None and not is_bound(r.summary)]
     best, fastest = min(contenders or [(r, mean) for r, mean in timed if mean is not None], key=lambda pair: pair[1])
     sentence = f"{best.name} {kind}s in {as_us(fastest)} us on average"
     if kind == "write":
@@ -65,7 +65,12 @@ def warnings(comparison: Comparison) -> str:
         for problem in run.problems
         if problem.reason == OVERLOADED and not run.summary["writes_detail"]["refused_codewords"]
     ]
-    sentences = []
+    sentences = [
+        f"{run.name} reads at references that follow the true age of the data, which no controller knows: a bound for "
+        "policies that read as [read] of the config says."
+        for run in comparison.all_runs
+        if follows_age(run.summary)
+    ]
     if overloaded:
         problem, run = max(overloaded, key=lambda found: found[0].amount)
         others = len({each.name for _, each in overloaded}) - 1

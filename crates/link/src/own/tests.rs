@@ -1,14 +1,8 @@
 use super::*;
 use crate::{History, Observation, Policy, ReadSpec};
 
-const STEPS: StepsThere = StepsThere {
-    max_level: 7,
-    retry: Retry::Restart,
-    retry_entries: 3,
-    search_sensings: 0,
-    has_default: true,
-    page_types: 3,
-};
+const STEPS: StepsThere =
+    StepsThere { max_level: 7, retry_entries: 3, search_sensings: 0, has_default: true, page_types: 3 };
 const BEGINS: ReadBegins = ReadBegins { page_type: 0, pe_cycles: 900, block: 17, remembered_level: 1 };
 
 /// What a closure answers.
@@ -51,15 +45,20 @@ fn own_policies_make_the_steps_of_shipped_ones() {
         for retry in [Retry::Restart, Retry::Incremental] {
             for is_function in [true, false] {
                 let spec = ReadSpec { policy, retry, ..ReadSpec::default() };
-                let steps = StepsThere { retry, ..STEPS };
-                let mut own = asked(traits(Observes::default(), is_function), steps, like(policy)).unwrap();
+                let mut own = asked(traits(Observes::default(), is_function), STEPS, like(policy)).unwrap();
                 let mut history = History::default();
                 let mut step = Some(spec.first(&history, 1, || 1));
-                assert_eq!(own.first(5, BEGINS).ok(), step);
+                let asked = own.first(5, BEGINS).unwrap();
+                assert_eq!(Some(own.step(asked, &spec, &history, None)), step);
                 while let Some(last) = step {
-                    assert_eq!(own.ahead(5).unwrap(), spec.ahead(&history, last));
+                    let made = |own: &AskedPolicy, asked: Option<OwnStep>, history: &History| {
+                        asked.map(|asked| own.step(asked, &spec, history, Some(last)))
+                    };
+                    let ahead = own.ahead(5).unwrap();
+                    assert_eq!(made(&own, ahead, &history), spec.ahead(&history, last));
                     step = spec.after(&mut history, Observation::failed(last));
-                    assert_eq!(own.after(5, 123).unwrap(), step);
+                    let after = own.after(5, 123).unwrap();
+                    assert_eq!(made(&own, after, &history), step);
                 }
                 let cost = own.cost();
                 // What was answered ahead is not asked for again.
@@ -139,7 +138,7 @@ fn answers_that_are_no_steps_are_refused() {
         let own = asked(traits(Observes::default(), true), STEPS, move |_| answer);
         own.unwrap_err().to_string()
     };
-    let at = |references| Some(OwnStep { references, ..OwnStep::level(1) });
+    let at = |references| Some(OwnStep::at(references, 1));
     assert!(refused(Some(OwnStep::level(99))).starts_with("own.py:Own: next: found level 99, expected 1 to 7"));
     assert!(refused(Some(OwnStep::level(0))).contains("found level 0"));
     assert!(refused(at(ReferencesAt::RetryEntry(3))).contains("`retry_entry:3`, expected retry_entry:0 to 2"));
@@ -158,15 +157,17 @@ fn answers_that_are_no_steps_are_refused() {
 /// Are the references of an entry sensed anew, and those of a search once?
 #[test]
 fn references_move() {
-    let steps = StepsThere { search_sensings: 9, retry: Retry::Incremental, ..STEPS };
-    let at = |references, level| OwnStep { references, ..OwnStep::level(level) };
+    let steps = StepsThere { search_sensings: 9, ..STEPS };
+    let spec = ReadSpec { retry: Retry::Incremental, ..ReadSpec::default() };
+    let at = OwnStep::at;
     let (valleys, entry) = (ReferencesAt::Valleys, ReferencesAt::RetryEntry(2));
     let ladder = [at(ReferencesAt::Default, 1), at(entry, 1), at(entry, 3), at(valleys, 1), at(valleys, 2)];
     let mut own =
         asked(traits(Observes::default(), true), steps, move |read| ladder.get(read.tried.len()).copied()).unwrap();
-    let mut made = vec![own.first(0, BEGINS).unwrap()];
-    while let Some(step) = own.after(0, 0).unwrap() {
-        made.push(step);
+    let first = own.first(0, BEGINS).unwrap();
+    let mut made = vec![own.step(first, &spec, &History::default(), None)];
+    while let Some(asked) = own.after(0, 0).unwrap() {
+        made.push(own.step(asked, &spec, &History::default(), made.last().copied()));
     }
     let kept = |step: Step, extra_levels| Step { hard: false, extra_levels, ..step };
     let found = Step::hard_at(valleys);

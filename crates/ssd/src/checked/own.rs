@@ -82,13 +82,13 @@ impl CheckedConfig {
     /// # Errors
     /// When it was not handed over, its code fails, or it answers what is no step.
     pub(crate) fn own_policy(&self) -> Result<Option<AskedPolicy>> {
-        let ReadSpec { policy, retry, max_level, .. } = self.config.read;
+        let ReadSpec { policy, max_level, .. } = self.config.read;
         let thing = self.own.policy.as_ref().map(|own| &own.policy);
         let Some((name, policy)) = made("read.policy", policy.own(), thing, &self.own_device())? else {
             return Ok(None);
         };
         let traits = self.own.policy.as_ref().expect("it was made").traits.clone();
-        let steps = StepsThere::new(max_level, retry, self.page_types(), &self.reliability);
+        let steps = StepsThere::new(max_level, self.page_types(), &self.reliability);
         AskedPolicy::new(name, policy, traits, steps).map(Some)
     }
 

@@ -5,7 +5,7 @@ use crate::support;
 use crate::support::{assert_map, random_requests, run, served, shipped};
 use softsense_base::{Error, ErrorKind, Ns, Result};
 use softsense_link::{Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy, Watched};
-use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::checked::{CheckedConfig, ShippedConfig, shipped_configs};
 use softsense_ssd::own::{Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
@@ -102,6 +102,50 @@ fn own_policies_read_as_shipped_ones_do() {
                 let own = device(&[&retry, "read.policy='own.py:Levels'"]);
                 let own = own.with_own(policy(levels, looks_ahead, is_function)).unwrap();
                 assert_eq!(summary(&own), expected, "{shipped}, {retry}, asked before: {is_function}");
+            }
+        }
+    }
+}
+
+/// Reads as a shipped policy does: from the level that is remembered on, to the deepest one at once or by one level more.
+struct Twin {
+    one_by_one: bool,
+    max_level: u8,
+}
+
+impl ReadPolicy for Twin {
+    fn next(&mut self, read: &OwnRead) -> Result<Option<OwnStep>> {
+        let level = match read.tried.last() {
+            None => read.remembered_level.min(self.max_level),
+            Some(last) if last.step.level >= self.max_level => return Ok(None),
+            Some(last) if self.one_by_one => last.step.level + 1,
+            Some(_) => self.max_level,
+        };
+        Ok(Some(OwnStep::level(level)))
+    }
+}
+
+/// Whatever `[read]` of a shipped config says of retries, and with retries sensed ahead: are levels without references read so?
+#[test]
+fn own_policies_read_as_the_config_says() {
+    for ShippedConfig { name: config, .. } in shipped_configs() {
+        let file = format!("{config}.toml");
+        for more in
+            [&[][..], &["precondition.pe_cycles=3000", "precondition.retention_days=365", "read.retries_ahead=true"]]
+        {
+            for (name, one_by_one, looks_ahead) in [("two_step", false, false), ("look_ahead_progressive", true, true)]
+            {
+                let overrides = [&["workload.requests=400", "flash.cache_register=true"], more].concat();
+                let policy = format!("read.policy={name}");
+                let expected = summary(&shipped(&file, &[&overrides[..], &[&policy]].concat()));
+                let observes = Observes { remembered_level: true, ..Observes::default() };
+                let traits = PolicyTraits { observes, looks_ahead, is_function: !one_by_one };
+                let thing = OwnThing::new("twin", move |device: &OwnDevice| {
+                    Ok(Box::new(Twin { one_by_one, max_level: device.max_level }) as Box<dyn ReadPolicy>)
+                });
+                let own = Own { policy: Some(OwnPolicy { traits, policy: thing }), ..Own::default() };
+                let twin = shipped(&file, &[&overrides[..], &["read.policy='own.py:Twin'"]].concat());
+                assert_eq!(summary(&twin.with_own(own).unwrap()), expected, "{file}, {name}, {more:?}");
             }
         }
     }

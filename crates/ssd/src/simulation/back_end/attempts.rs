@@ -31,10 +31,11 @@ impl BackEnd {
     /// by what was known then.
     #[inline(never)]
     pub(super) fn step_after(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
-        if self.own.is_some() {
-            return self.own_step_after(kernel, read);
-        }
         let ahead = self.reads.reads[read].ahead;
+        if self.own.is_some() {
+            let next = self.own_step_after(kernel, read);
+            return ahead.or(next);
+        }
         let seen = self.observed(read);
         let next = self.spec.after(&mut self.reads.reads[read].history, seen);
         ahead.or(next)
@@ -184,7 +185,7 @@ impl BackEnd {
     }
 
     /// What is seen of an attempt that has failed, as far as the policy goes by it.
-    fn observed(&self, read: u32) -> Observation {
+    pub(super) fn observed(&self, read: u32) -> Observation {
         let Read { step, page_type, .. } = self.reads.reads[read];
         let failed = Observation::failed(step);
         if step.level > 1 {

@@ -141,7 +141,7 @@ impl BackEnd {
                 self.scrubbed(kernel, index);
             }
             let Read { order, step, attempts, .. } = &self.reads.reads[read];
-            if step.level == 1 {
+            if step.level == 1 && self.reads_as_configured(read) {
                 self.remembered.decoded(&self.geometry, order.group, step.references);
             }
             if self.tells_levels {

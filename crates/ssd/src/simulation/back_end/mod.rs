@@ -223,16 +223,22 @@ impl BackEnd {
         let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
         let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
-        let mut step = match &mut self.own {
-            None => self.spec.first(&history, remembered_level, least_level),
-            Some(own) => own::first(own, kernel, read, self.reads.reads[read].order, self.reads.reads[read].page_type),
+        let mut step = match &self.own {
+            None => {
+                let step = self.spec.first(&history, remembered_level, least_level);
+                self.reads.reads[read].history = history;
+                step
+            }
+            Some(_) => {
+                self.reads.reads[read].history = history;
+                self.own_first_step(kernel, read)
+            }
         };
         if step.predictions > 0 {
             step = self.predicted_in_die(kernel, read, step);
         }
-        self.reads.reads[read].history = history;
         self.begin_attempt(read, step);
-        if step.level == 1 && self.spec.predicts(PredictorPlace::Controller) {
+        if step.level == 1 && self.spec.predicts(PredictorPlace::Controller) && self.reads_as_configured(read) {
             self.predict_in_controller(kernel, read, step);
         }
         let turn = if hurried { Turn::Read } else { Turn::Other };

@@ -1,47 +1,86 @@
-//! Steps that a policy of the user's own says. What goes wrong with it ends the run when the event at hand is over.
+//! Steps that a policy of the user's own asks for. What goes wrong with it ends the run when the event at hand is over.
+//!
+//! Where it leaves references to the config, the config's retries of a hard decision are a part of the step that it asks for: it is
+//! asked again when all of them have failed.
 
-use softsense_link::{AskedPolicy, ReadBegins, Step};
+use softsense_base::Result;
+use softsense_link::{OwnStep, ReadBegins, Step};
 
 use super::super::kernel::Kernel;
 use super::BackEnd;
-use super::orders::ReadOrder;
-
-/// The first step of a read.
-#[inline(never)]
-pub(super) fn first(own: &mut AskedPolicy, kernel: &mut Kernel, read: u32, order: ReadOrder, page_type: u32) -> Step {
-    let ReadOrder { group, pe_cycles, remembered_level, .. } = order;
-    let begins = ReadBegins { page_type, pe_cycles, block: group.superblock, remembered_level };
-    own.first(read, begins).unwrap_or_else(|error| {
-        kernel.fail(error);
-        Step::fresh(1)
-    })
-}
 
 impl BackEnd {
+    /// The first step of a read.
+    #[inline(never)]
+    pub(super) fn own_first_step(&mut self, kernel: &mut Kernel, read: u32) -> Step {
+        let entry = &self.reads.reads[read];
+        let begins = ReadBegins {
+            page_type: entry.page_type,
+            pe_cycles: entry.order.pe_cycles,
+            block: entry.order.group.superblock,
+            remembered_level: entry.order.remembered_level,
+        };
+        let own = self.own.as_mut().expect("it is asked");
+        match own.first(read, begins) {
+            Ok(asked) => own.step(asked, &self.spec, &entry.history, None),
+            Err(error) => {
+                kernel.fail(error);
+                Step::fresh(1)
+            }
+        }
+    }
+
+    /// Whether the config says how the present step of a read is read.
+    #[inline]
+    pub(super) fn reads_as_configured(&self, read: u32) -> bool {
+        self.own.as_ref().is_none_or(|own| own.reads_as_configured(read))
+    }
+
     /// The step after one that has failed.
     #[inline(never)]
     pub(super) fn own_step_after(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
         let step = self.reads.reads[read].step;
+        if self.reads_as_configured(read) {
+            let seen = self.observed(read);
+            let history = &mut self.reads.reads[read].history;
+            history.see(seen);
+            if let Some(retry) = self.spec.hard_retry(history, step) {
+                return Some(retry);
+            }
+        }
         let sees_weights = step.level == 1 && self.own.as_ref().is_some_and(|own| own.sees_syndrome_weights());
         let weight = if sees_weights { self.mean_weight_of_failed(read, step) } else { None };
         let own = self.own.as_mut().expect("it is asked");
-        own.after(read, weight.unwrap_or(0)).unwrap_or_else(|error| {
-            kernel.fail(error);
-            None
-        })
+        let asked = own.after(read, weight.unwrap_or(0));
+        self.own_step(kernel, read, asked)
     }
 
     /// The step that follows if the last one fails, where it is to be sensed ahead and does not depend on what will be seen.
     #[inline(never)]
     pub(super) fn own_step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
-        let own = self.own.as_mut().expect("it is asked");
-        let entry = &mut self.reads.reads[read];
-        if entry.ahead.is_none() && own.looks_ahead() {
-            entry.ahead = own.ahead(read).unwrap_or_else(|error| {
-                kernel.fail(error);
-                None
-            });
+        let step = self.reads.reads[read].step;
+        if self.reads_as_configured(read) {
+            let history = &self.reads.reads[read].history;
+            if self.spec.waits_for_outcome(history, step) {
+                return None;
+            }
+            if let Some(retry) = self.spec.hard_retry(history, step) {
+                return Some(retry);
+            }
         }
-        entry.ahead
+        let own = self.own.as_mut().expect("it is asked");
+        let asked = own.ahead(read);
+        self.own_step(kernel, read, asked)
+    }
+
+    /// The operations of what was asked for after the present step of a read.
+    fn own_step(&mut self, kernel: &mut Kernel, read: u32, asked: Result<Option<OwnStep>>) -> Option<Step> {
+        let asked = asked.unwrap_or_else(|error| {
+            kernel.fail(error);
+            None
+        })?;
+        let entry = &self.reads.reads[read];
+        let own = self.own.as_ref().expect("it is asked");
+        Some(own.step(asked, &self.spec, &entry.history, Some(entry.step)))
     }
 }

@@ -381,22 +381,26 @@ impl BackEnd {
 
     /// The step that a read makes next if the present one fails, where that is known already, and is to be sensed ahead.
     fn step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
-        if self.own.is_some() {
-            return self.own_step_ahead(kernel, read);
-        }
         let entry = &self.reads.reads[read];
-        if entry.ahead.is_some() || !self.spec.looks_ahead(entry.attempts - entry.known_cell_reads) {
+        let own_looks_ahead = self.own.as_ref().is_some_and(|own| own.looks_ahead());
+        let looks_ahead = own_looks_ahead || self.spec.looks_ahead(entry.attempts - entry.known_cell_reads);
+        if entry.ahead.is_some() || !looks_ahead {
             return entry.ahead;
         }
         let step = entry.step;
-        if self.spec.infers_by == Some(InferredBy::ShareOfOnes) && step.level == 1 {
+        let counts_ones = self.spec.infers_by == Some(InferredBy::ShareOfOnes) && step.level == 1;
+        if counts_ones && self.reads_as_configured(read) {
             let fate = self.reads.first_fate(read);
             let inferred = self.reliability.inferred(fate, InferredBy::ShareOfOnes, step.references);
             self.reads.reads[read].history.infer(inferred);
         }
-        let entry = &mut self.reads.reads[read];
-        entry.ahead = self.spec.ahead(&entry.history, step);
-        entry.ahead
+        let entry = &self.reads.reads[read];
+        let ahead = match self.own {
+            None => self.spec.ahead(&entry.history, step),
+            Some(_) => self.own_step_ahead(kernel, read),
+        };
+        self.reads.reads[read].ahead = ahead;
+        ahead
     }
 
     /// A page has been sensed: to the cache register with it, if there is one and it is empty.
