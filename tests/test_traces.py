@@ -269,6 +269,34 @@ def test_frames_of_all_kinds_are_the_same_trace(tmp_path: Path) -> None:
         softsense.Trace.from_frame(frame, columns, delimiter="tab")
 
 
+def test_frames_may_have_any_other_columns(tmp_path: Path) -> None:
+    """Text with commas, quotes and new lines, lists, structs and bytes stand wherever they like in a frame."""
+    import polars as pl
+
+    others = {
+        "path": ["/a", "/b,c", 'say "no"\nand go'],
+        "list": [[1, 2], [], [3]],
+        "struct": [{"a": 1}, {"a": 2}, {"a": None}],
+        "bytes_of_it": [b"\x00", b",", b"\n"],
+        "nothing": [None, None, None],
+    }
+    wanted = {"ts": [0.0, 1.0, 2.0], "op": ["R", "W", "R"], "size": [4096, 512, 512], "sector": [8, 16, 24]}
+    columns = "time:us=ts,op=op,bytes=size,lbn=sector"
+    expected = _requests(softsense.Trace.from_frame(pl.DataFrame(wanted), columns), tmp_path)
+    assert len(expected) == 4
+    for before in range(len(wanted) + 1):
+        names = list(wanted)
+        frame = pl.DataFrame(
+            {name: wanted[name] for name in names[:before]} | others | {name: wanted[name] for name in names[before:]}
+        )
+        assert _requests(softsense.Trace.from_frame(frame, columns), tmp_path) == expected
+        places = {"ts": "time:us", "op": "op", "size": "bytes", "sector": "lbn"}
+        from_left = ",".join(places.get(name, "-") for name in frame.columns)
+        assert _requests(softsense.Trace.from_frame(frame, from_left), tmp_path) == expected
+        frame.write_parquet(tmp_path / "t.parquet")
+        assert _requests(softsense.Trace(tmp_path / "t.parquet", columns=columns), tmp_path) == expected
+
+
 def test_standard_input_is_a_trace(tmp_path: Path) -> None:
     import subprocess
     import sys

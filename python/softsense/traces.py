@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from softsense import _core
@@ -114,6 +114,10 @@ class Trace(_core.Trace):
                 given["columns"] = ",".join(own + (["device=device"] if "device" in names else []))
             else:
                 given["columns"] = ",".join(names)
+        if given.get("format") is None:
+            # What is not asked for may be any text, or no text at all. It keeps its place, which messages name.
+            kept = _asked_for(given["columns"], names)
+            frame = frame.select(pl.col(each) if each in kept else pl.lit(None).alias(each) for each in names)
         utc = frame.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC").dt.replace_time_zone(None))
         try:
             # Gone when it is closed, however the process ends; the trace keeps it open for itself.
@@ -126,6 +130,14 @@ class Trace(_core.Trace):
             raise TraceError(f"{name}: found a frame that cannot be written as text ({_first_line(error)})") from None
         except OSError as error:
             raise FileError(f"{name}: cannot be kept in {tempfile.gettempdir()}: {error.strerror or error}") from None
+
+
+def _asked_for(columns: str, names: Sequence[str]) -> set[str]:
+    """The columns of a frame that a description of columns reads: by name, or from the left."""
+    described = columns.split(",")
+    if "=" in columns:
+        return {each.partition("=")[2].strip() for each in described}
+    return {name for name, each in zip(names, described, strict=False) if each.strip() != "-"}
 
 
 def _polars(frame: Any) -> pl.LazyFrame:

@@ -76,6 +76,12 @@ fn columns_are_read_as_they_are_named() {
     )
     .unwrap();
     assert_eq!(requests, [request(0, Read, 8192, 4096), request(250_000_000, Store, 4096, 512)]);
+    // Delimiters and quotes in quotes, in columns that are asked for and others, and quotes that are no such ones.
+    let text = "1,\"a,b\",R,4096,8\n2, \"a \"\"b\"\", c\" ,\"W\",512,16\n3,a\"b,\"R\",512,24\n4,\"a,R,512,32\n5,\"a\"b,R,512,40\n";
+    let (_, requests) = mapped(text, "time:ns,-,op,bytes,lbn", None).unwrap();
+    let at = |ns: u64| [4096, 512, 512, 512, 512][ns as usize - 1];
+    let expected = (1..=5).map(|ns| request(ns - 1, if ns == 2 { Store } else { Read }, 4096 * ns, at(ns)));
+    assert_eq!(requests, expected.collect::<Vec<_>>());
     // Lines that are skipped, dates, decimal whole numbers, words that are no requests, devices by name.
     let text = "made by hand\nanother line\n2020-01-31 00:00:00,sda,discard,4096.0,1\n2020-01-31T00:00:01.5,sdb,flush,0,0\n2020-01-31 00:00:02,sdb,R,1.0,2\n";
     let columns =

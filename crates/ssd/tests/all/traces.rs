@@ -191,6 +191,42 @@ fn blkparse_queued_requests_and_nothing_else() {
     assert_eq!((stats.requests, stats.skipped.other_devices), (1, 3));
 }
 
+/// Are appends to zones writes and resets trims, and is what moves no data skipped: operations of zones, packet commands with their bytes,
+/// a completed flush with its time, a sector that is none?
+#[test]
+fn zones_and_odd_lines_of_blkparse() {
+    let line = |time: u32, event: char, kind: &str, data: &str| {
+        format!("259,0 0 1 0.00000000{time} 7 {event} {kind} {data}[x]\n")
+    };
+    let queued = |time, kind, data| line(time, 'Q', kind, data);
+    let text = queued(0, "WS", "0 + 8 ")
+        + &queued(1, "ZR", "524288 + 524288 ")
+        + &queued(2, "ZA", "8 + 8 ")
+        + &queued(3, "ZRA", "0 + 8 ")
+        + &queued(4, "ZF", "0 + 524288 ")
+        + &queued(5, "ZO", "0 + 524288 ")
+        + &queued(6, "ZC", "0 + 524288 ")
+        + &queued(7, "R", "36 (12 00 00 00 24 00) ");
+    let (stats, requests) = read(&text);
+    let expected = [
+        request(0, Store, 0, 4096),
+        request(1, Trim, 1 << 28, 1 << 28),
+        request(2, Store, 4096, 4096),
+        request(3, Trim, 0, 4096),
+    ];
+    assert_eq!(requests, expected);
+    assert_eq!((stats.reads, stats.flushes, stats.skipped.other_events), (0, 0, 4));
+    let text = line(0, 'C', "W", "0 + 8 ( 321) ")
+        + &line(1, 'C', "FWS", "0 ( 321) ")
+        + &line(2, 'C', "WS", "18446744073709551615 ")
+        + &line(3, 'C', "R", "8 + 8 ");
+    let (stats, requests) = read(&text);
+    assert_eq!(requests, [request(0, Store, 0, 4096), request(1, Flush, 0, 0), request(3, Read, 4096, 4096)]);
+    assert_eq!(stats.skipped.zero_size, 1);
+    // A sector that is beyond all devices is still no request.
+    assert!(read_with(&line(0, 'C', "W", "18446744073709551615 + 8 "), |_| ()).is_err());
+}
+
 /// Is a flush read wherever traces have it, and what stands before and behind the W of blkparse told apart?
 #[test]
 fn flushes_and_fua_are_read() {

@@ -52,19 +52,24 @@ impl Parse for Blkparse {
         let mut offset = 0;
         // A flush carries no data: `Q FWS [process]`, `D FN [process]`; `D` and `C` of commands that are no requests have none either.
         if !matches!(c.peek(), None | Some(b'[')) {
-            offset = c.number()?.checked_mul(SECTOR)?;
+            let first = c.number()?;
             c.blanks();
-            // A flush that is completed has a sector, and no size: `C WS 0 [0]`.
-            if !matches!(c.peek(), None | Some(b'[')) {
-                if c.peek() != Some(b'+') {
-                    return None;
+            match c.peek() {
+                Some(b'+') => {
+                    c.at += 1;
+                    c.blanks();
+                    offset = first.checked_mul(SECTOR)?;
+                    bytes = c.number()?.checked_mul(self.size_unit)?;
+                    if !c.end() && !c.blanks() {
+                        return None;
+                    }
                 }
-                c.at += 1;
-                c.blanks();
-                bytes = c.number()?.checked_mul(self.size_unit)?;
-                if !c.end() && !c.blanks() {
-                    return None;
-                }
+                // The bytes of a packet command, after their number: `D R 36 (12 00 00 00 24 00) [tool]`. Behind a flush that is
+                // completed stands how long it took: `C FWS 0 ( 321) [0]`.
+                Some(b'(') if !flushes => return Some(Parsed::OtherEvent),
+                // A flush that is completed has a sector, any, and no size: `C WS 0 [0]`.
+                None | Some(b'[' | b'(') => {}
+                _ => return None,
             }
         }
         let slot = devices.by_name(device, |key, _| {
@@ -117,10 +122,19 @@ pub(in super::super) fn likely_event(sample: &[u8]) -> Event {
 
 /// What a request is, and whether it flushes before it writes. D (discard) is a trim even where the kernel also sets W. F stands before
 /// the W of a write that is to come after a flush, behind the W of one that is to be forced to the medium (FUA), and alone for a flush.
+/// Z stands before operations of zones: an append (A) writes, a reset (R, RA) makes the data of the zone invalid, as a trim does; to open,
+/// close and finish a zone (O, C, F) moves no data.
 ///
 /// Source: Linux, `blk_fill_rwbs` of kernel/trace/blktrace.c: flush, operation, FUA, in this order.
 fn blkparse_kind(rwbs: &[u8]) -> Option<(RequestKind, bool)> {
     let at = |letter: u8| rwbs.iter().position(|&each| each == letter);
+    if let Some(zone) = at(b'Z') {
+        return match rwbs.get(zone + 1) {
+            Some(b'A') => Some((RequestKind::Write, false)),
+            Some(b'R') => Some((RequestKind::Trim, false)),
+            _ => None,
+        };
+    }
     if at(b'D').is_some() {
         return Some((RequestKind::Trim, false));
     }

@@ -284,7 +284,8 @@ impl<'a> Iterator for Fields<'a> {
         let rest = self.line.get(self.at..)?;
         match self.delimiter {
             Delimiter::Byte(delimiter) => {
-                let length = rest.iter().position(|&byte| byte == delimiter).unwrap_or(rest.len());
+                let length = quoted(rest, delimiter)
+                    .unwrap_or_else(|| rest.iter().position(|&byte| byte == delimiter).unwrap_or(rest.len()));
                 self.at += length + 1;
                 Some(unquoted(&rest[..length]))
             }
@@ -297,6 +298,27 @@ impl<'a> Iterator for Fields<'a> {
             }
         }
     }
+}
+
+/// How long the first of these columns is, if it is in quotes that end where a column does: it may have delimiters in it, and a quote as two.
+#[inline(always)]
+fn quoted(rest: &[u8], delimiter: u8) -> Option<usize> {
+    let open = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
+    if rest[open] != b'"' { None } else { quoted_from(rest, open + 1, delimiter) }
+}
+
+#[cold]
+fn quoted_from(rest: &[u8], mut at: usize, delimiter: u8) -> Option<usize> {
+    loop {
+        at += 1 + rest.get(at..)?.iter().position(|&byte| byte == b'"')?;
+        match rest.get(at) {
+            Some(b'"') => at += 1,
+            _ => break,
+        }
+    }
+    let behind = &rest[at..];
+    let blanks = behind.iter().take_while(|&&byte| byte != delimiter && matches!(byte, b' ' | b'\t' | b'\r')).count();
+    behind.get(blanks).is_none_or(|&byte| byte == delimiter).then_some(at + blanks)
 }
 
 #[inline(always)]
