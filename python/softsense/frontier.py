@@ -12,8 +12,9 @@ from softsense.base import inline
 from softsense.charts import Chart, Kind, Series, Sheet
 from softsense.colours import BASELINE, INK, POLICIES, SERIES, SPARE
 from softsense.designs import Design, Frontier, Group, nearest, pareto, tally
-from softsense.formats import as_significant, listed
+from softsense.formats import as_share, as_significant, listed
 from softsense.points import BATCH, NOT_SIMULATED
+from softsense.problems import UNWRITTEN, unwritten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,8 +112,23 @@ def _searched(result: SweepResult) -> str:
 def finding(result: SweepResult) -> str:
     """The main result of a sweep: the number of points, and its first frontier in a sentence."""
     first = next((frontier for frontier in result.frontiers if frontier.best), None)
-    sentences = [outcome(result), _set_aside(result), _said(first) if first else ""]
+    sentences = [_unwritten(result), outcome(result), _set_aside(result), _said(first) if first else ""]
     return " ".join(filter(None, sentences))
+
+
+def _unwritten(result: SweepResult) -> str:
+    """A sentence about points that read what holds no data; empty if none does."""
+    names = [name for name in result.frame.columns if name.startswith("codeword_reads.")]
+    shares = {row["point"]: unwritten(row) for row in result.frame.select("point", *names).iter_rows(named=True)}
+    some = [point for point, share in shares.items() if share >= UNWRITTEN]
+    if not some:
+        return ""
+    most = max(some, key=lambda point: shares[point])
+    return (
+        f"In {len(some):,} of {len(shares):,} points codewords were read that were never written, or were trimmed "
+        f"({as_share(shares[most])} of those read in point {most}, the most of any): no flash is read for them, and "
+        "response times are shorter for it."
+    )
 
 
 def _set_aside(result: SweepResult) -> str:
@@ -151,7 +167,7 @@ def _said(frontier: Frontier) -> str:
 
 def table(result: SweepResult) -> str:
     """The frontiers as blocks of text, the points that failed, and the number of points."""
-    blocks = [said] if (said := problems(result)) else []
+    blocks = [said for said in (_unwritten(result), problems(result)) if said]
     for frontier in result.frontiers:
         if not frontier.best:
             blocks += [] if result.interrupted else [f"{title(frontier)}\n{_why_none(frontier)}"]

@@ -20,6 +20,8 @@ _BUSY = 0.95
 # Limits for a queue that grows with the run: the share of its requests that wait at once on average, and their least
 # number.
 _WAITING_SHARE, _WAITING = 0.05, 100
+UNWRITTEN = 0.005
+"""The share of codewords read that were never written, or were trimmed, from which on it is said."""
 _UNITS = {"plane": "planes", "channel": "channels", "decoder": "decoders"}
 _LOST = {
     "codeword_reads.uncorrectable": "of codeword reads were uncorrectable",
@@ -86,6 +88,17 @@ def found_in(
         yield Problem(OVERLOADED, f"{as_share(share)} of codewords written were refused, as there was no room", share)
     if open_loop and (told := _overload(rows)):
         yield told
+
+
+def unwritten(row: Mapping[str, Any]) -> float:
+    """The share of the codewords that the host read that were never written, or were trimmed: no flash is read for
+    them, so that they make mean responses shorter.
+
+    Args:
+        row: the summary of a run, with nested names joined by dots.
+    """
+    parts = [row.get(f"codeword_reads.{name}") or 0 for name in ("unmapped", "count", "from_controller")]
+    return float(parts[0] / max(1, sum(parts)))
 
 
 def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from softsense.formats import as_share, as_us
-from softsense.problems import OVERLOADED
+from softsense.problems import OVERLOADED, UNWRITTEN, unwritten
 from softsense.read_policies import follows_age, is_bound
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ def warnings(comparison: Comparison) -> str:
         ]
         if sentence := _worst(counted, "codeword reads", said):
             sentences.append(sentence)
+    emptiest = max(comparison.all_runs, key=_unwritten)
+    if (share := _unwritten(emptiest)) >= UNWRITTEN:
+        sentences.append(_read_of_nothing(emptiest, share, alone=len(comparison.all_runs) == 1))
     writes = [(run, run.summary["writes_detail"]) for run in comparison.all_runs]
     refused = [(detail["refused_codewords"], detail["host_codewords"], run) for run, detail in writes]
     if sentence := _worst(refused, "codewords written", "were refused: there was no room left"):
@@ -100,6 +103,21 @@ def warnings(comparison: Comparison) -> str:
     if lost and (sentence := _worst(lost, "codewords written", said)):
         sentences.append(sentence)
     return "\n".join(sentences)
+
+
+def _unwritten(run: RunResult) -> float:
+    return unwritten({f"codeword_reads.{name}": value for name, value in run.summary["codeword_reads"].items()})
+
+
+def _read_of_nothing(run: RunResult, share: float, *, alone: bool) -> str:
+    """A sentence about reads of what holds no data."""
+    reads = run.summary["codeword_reads"]
+    among = reads["unmapped"] + reads["count"] + reads["from_controller"]
+    told = f"{reads['unmapped']:,} of {among:,} codewords read ({as_share(share)})"
+    told += "" if alone else f" with {run.name}, the most of any policy,"
+    told += " were never written, or were trimmed: no flash is read for them, and response times are shorter for it."
+    mean = reads["mean_us"]
+    return told if mean is None else f"{told} A codeword read from flash took {as_us(mean)} us on average."
 
 
 def own_costs(comparison: Comparison) -> list[str]:
