@@ -5,6 +5,7 @@ use crate::support;
 use crate::support::{assert_map, random_requests, run, served, shipped};
 use softsense_base::{Error, ErrorKind, Ns, Result};
 use softsense_link::{Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy, Watched};
+use softsense_nand::ReferencesAt;
 use softsense_ssd::checked::{CheckedConfig, ShippedConfig, shipped_configs};
 use softsense_ssd::own::{Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes};
 use softsense_ssd::run::{Requests, Run};
@@ -283,9 +284,19 @@ fn policies_want_what_the_device_has() {
     assert!(bits.contains("does not know how many checks are violated"), "{bits}");
 }
 
-/// Do fields of `read` that shipped policies go by mean nothing to one of the user's own?
+/// Reads at references of the cells, whatever the config says.
+struct AtCells;
+
+impl ReadPolicy for AtCells {
+    fn next(&mut self, read: &OwnRead) -> Result<Option<OwnStep>> {
+        let level = [1, 7].get(read.tried.len());
+        Ok(level.map(|&level| OwnStep::at(ReferencesAt::Cells, level)))
+    }
+}
+
+/// Do fields of `read` that say where references stand mean nothing to steps that name theirs?
 #[test]
-fn own_policies_say_where_references_stand() {
+fn steps_with_references_go_by_those_alone() {
     let with = |overrides: &[&str]| {
         let base = [
             "geometry.channels=2",
@@ -293,9 +304,14 @@ fn own_policies_say_where_references_stand() {
             "workload.footprint_bytes=67108864",
             "workload.requests=500",
         ];
-        let config = shipped("tlc-3d.toml", &[&base[..], &["read.policy='own.py:Levels'"], overrides].concat());
-        let config = config.with_own(policy(&[1, 7], false, true)).unwrap();
-        summary(&config)
+        let config = shipped("tlc-3d.toml", &[&base[..], &["read.policy='own.py:AtCells'"], overrides].concat());
+        let traits = PolicyTraits { observes: Observes::default(), looks_ahead: false, is_function: true };
+        let thing = OwnThing::new("cells", |_: &OwnDevice| Ok(Box::new(AtCells) as Box<dyn ReadPolicy>));
+        let own = Own { policy: Some(OwnPolicy { traits, policy: thing }), ..Own::default() };
+        let mut summary = summary(&config.with_own(own).unwrap());
+        let references = summary.as_object_mut().unwrap().remove("references").unwrap();
+        assert_eq!((&references["own_cells"], &references["follow_age"]), (&true.into(), &true.into()));
+        summary
     };
     let plain = with(&["read.references=cells", "read.soft_references=cells", "read.remembered=nothing"]);
     assert_eq!(with(&["read.references=retry_table", "read.remembered=of_block", "read.retries_ahead=true"]), plain);
