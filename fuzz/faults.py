@@ -68,8 +68,9 @@ WORKS = [
     Work("sweep", ["sweep", "sweep.toml", "--out", "out", "--workers", "2"], {"sweep.toml": SWEEP}),
     Work("reproduce", ["reproduce", "lae-ftl", "--figure", "1,lone", "--out", "out"]),
 ]
+RUN = Work("run", ["run", "mlc-25nm", *(word for text in SMALL for word in ("--set", text)), "--out", "out"])
 OTHERS = [
-    Work("run", ["run", "mlc-25nm", *(word for text in SMALL for word in ("--set", text)), "--out", "out"]),
+    RUN,
     Work("trace generate", ["trace", "generate", "mlc-25nm", "new.csv", "--set", "workload.requests=200000"]),
     Work("code export", ["code", "export", "flash-8/9", "new.alist", "--force"]),
     Work("config show", ["config", "show", "tlc-3d"]),
@@ -293,12 +294,12 @@ class Faults:
 
 MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 KINDS: dict[str, tuple[Callable[[Faults, Work], str | None], list[Work]]] = {
-    "killed": (Faults.killed, WORKS),
+    "killed": (Faults.killed, [*WORKS, RUN]),
     "full-disk": (Faults.full_disk, [*WORKS, *OTHERS]),
     "little-memory": (Faults.little_memory, LARGE),
     "vanished": (Faults.vanished, [*WORKS, *OTHERS]),
     "closed-pipe": (Faults.closed_pipe, [*WORKS, *OTHERS]),
-    "together": (Faults.together, WORKS),
+    "together": (Faults.together, [*WORKS, RUN]),
 }
 
 

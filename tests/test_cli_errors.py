@@ -31,6 +31,8 @@ SMALL = [
     ),
 ]
 
+MANIFEST = b'{"schema": 1, "kind": "%s", "softsense": {"version": "0.1.0", "model_version": "13"}}'
+
 FILES: dict[str, bytes] = {
     "file": b"in the way",
     "latencies.csv": b",0\n" + b"".join(b"%d,%d\n" % (100 + 10 * i, 500 * (i in (7, 8, 9, 14))) for i in range(30)),
@@ -69,11 +71,15 @@ FILES: dict[str, bytes] = {
     },
     "there.csv": b"a file that nobody may replace",
     "torn-results/results.json": b"{",
-    "lost-results/results.json": b'{"kind": "run", "files": []}',
-    "odd-results/results.json": b'{"kind": "dream", "files": []}',
-    "other-results/results.json": b'{"kind": "compare", "files": []}',
+    "foreign-results/results.json": b'{"kind": "benchmark", "score": 5}',
+    "lost-results/results.json": MANIFEST % b"run",
+    "odd-results/results.json": MANIFEST % b"dream",
+    "other-results/results.json": MANIFEST % b"compare",
     "other-results/summary.json": b'{"policies": 7}',
-    "fer-results/results.json": b'{"kind": "fer", "files": []}',
+    "changed-results/results.json": MANIFEST[:-1] % b"run" + b', "sha256": {"summary.json": "00"}}',
+    "changed-results/summary.json": b'{"name": "two_step"}',
+    "unfinished-results/.lock": b'{"softsense": "lock", "process": "process 7 on moon", "identity": ""}',
+    "fer-results/results.json": MANIFEST % b"fer",
     "fer-results/fer.json": b'{"points": [{"level": 1, "rber": 0.001, "fer": 1e-5}]}',
     "sweep.toml": b"[sweep]\n",
     "good-sweep.toml": b"config = 'mlc-25nm'\n[grid]\n'ftl.over_provisioning' = [0.1, 0.2]\n",
@@ -732,7 +738,10 @@ ERRORS: dict[str, Rows] = {
     "results show": [
         (["nowhere"], ["nowhere", "no such folder", "softsense results list"]),
         (["."], ["results.json", "folder of results"]),
-        (["torn-results"], ["torn-results/results.json", "damaged"]),
+        (["torn-results"], ["torn-results/results.json", "JSON"]),
+        (["foreign-results"], ["foreign-results/results.json", "no `schema`", "manifest written by softsense"]),
+        (["changed-results", "--json"], ["changed-results/summary.json", "another file", "SHA-256"]),
+        (["unfinished-results"], ["unfinished-results", "process 7 on moon", "not finished"]),
         (["lost-results", "--json"], ["lost-results/summary.json", "cannot read"]),
         (["odd-results", "--json"], ["odd-results/results.json", "kind `dream`", "sweep"]),
         (["other-results", "--json"], ["other-results/summary.json", "other content"]),
@@ -744,6 +753,7 @@ ERRORS: dict[str, Rows] = {
         (["lost-results", "fer-results"], ["compare and fer", "one kind"]),
         (["fer-results", "fer-results", "--metric", "p99"], ["unknown column `p99`"]),
         (["lost-results", "lost-results"], ["lost-results/summary.json", "cannot read"]),
+        (["changed-results", "changed-results"], ["changed-results/summary.json", "another file", "SHA-256"]),
     ],
     "results export": [
         (["fer-results"], ["--out"]),
@@ -751,6 +761,7 @@ ERRORS: dict[str, Rows] = {
         (["fer-results", "--out", "there.csv"], ["there.csv", "--force"]),
         (["fer-results", "--out", "file/a.csv"], ["file/a.csv", "cannot write"]),
         (["nowhere", "--out", "a.csv"], ["nowhere", "no such folder"]),
+        (["changed-results", "--out", "a.csv"], ["changed-results/summary.json", "another file", "SHA-256"]),
     ],
     "sweep": [
         ([], ["SWEEP.toml"]),

@@ -10,8 +10,9 @@ import pytest
 
 import softsense
 from conftest import SMALL, Softsense
-from softsense.folders import Manifest, Results, default_folder, find
+from softsense.folders import Folder, Results, default_folder, find
 from softsense.intervals import interval
+from softsense.manifests import Manifest
 from softsense.results_compared import change, compare_results
 from softsense.seeds import SeededComparison, compare_seeds
 
@@ -80,8 +81,8 @@ def test_sweeps_of_one_name_have_folders_of_their_own(softsense_command: Softsen
 def test_without_a_manifest_or_with_the_same_inputs_a_folder_is_taken(tmp_path: Path) -> None:
     manifest = Manifest("run", seeds=[1])
     assert default_folder(tmp_path / "run", manifest) == tmp_path / "run"
-    (tmp_path / "run").mkdir()
-    manifest.write(tmp_path / "run", [])
+    with Folder(tmp_path / "run") as folder:
+        folder.sign(manifest)
     assert default_folder(tmp_path / "run", Manifest("run", ["other", "words"], seeds=[1])) == tmp_path / "run"
     other = default_folder(tmp_path / "run", Manifest("run", seeds=[2]))
     assert other.name.startswith("run-")
@@ -137,7 +138,7 @@ def test_results_are_listed_newest_first_shown_and_exported(softsense_command: S
     assert softsense_command(fer).returncode == 0
     manifest = tmp_path / "kept" / "two" / "results.json"
     manifest.write_text(manifest.read_text().replace('"date_utc": "2', '"date_utc": "3'))
-    assert [each.folder.name for each in find(tmp_path / "kept")] == ["two", "one"]
+    assert [each.folder.name for each in find(tmp_path / "kept").results] == ["two", "one"]
     told = softsense_command("results", "list", "kept").stdout
     assert told.index("kept/two") < told.index("kept/deep/one")
     shown = softsense_command("results", "show", "kept/deep/one").stdout

@@ -29,6 +29,7 @@ from conftest import ROOT, SMALL, Softsense, dask_cluster
 from softsense import ConfigError, FileError, SoftsenseError, points
 from softsense import sweep as sweeping
 from softsense.designs import pareto
+from softsense.folders import Folder
 from softsense.points import working
 from softsense.sweep import LatinHypercube, Planned, Range, Sweep, sweep
 from test_cli import assert_bad_input
@@ -778,7 +779,10 @@ def test_a_damaged_file_is_one_error(tmp_path: Path, spoil: Callable[[Path], Any
 
 def test_a_folder_is_one_sweep_s_at_a_time(tmp_path: Path) -> None:
     file = sweep_file(tmp_path)
-    with points.Kept(tmp_path / "out" / "points"), pytest.raises(FileError, match="a sweep at work"):
+    at_work = f"process {os.getpid()} on .* at work here"
+    with points.Kept(tmp_path / "out" / "points"), pytest.raises(FileError, match=rf"points: found {at_work}"):
+        sweep(file, out=tmp_path / "out", workers=1)
+    with Folder(tmp_path / "out"), pytest.raises(FileError, match=rf"out: found {at_work}"):
         sweep(file, out=tmp_path / "out", workers=1)
 
 

@@ -1,13 +1,27 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, JSON that others may have written, and folders that one process has."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import json
+import os
+import platform
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from softsense._core import FileError, UnfinishedFile
+
+LOCK = ".lock"
+"""The name of the file by which a process has a folder for itself."""
+
+MOST_JSON_BYTES = 1 << 28
+_MOST_LOCK_BYTES = 1 << 12
+_MOST_WHOLE = 2**64
+_WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextlib.contextmanager
@@ -44,3 +58,111 @@ def sha256_of(file: Path) -> str:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
+
+
+def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
+    """The JSON document in a file that anybody may have written.
+
+    Raises `FileError` for what is no file, longer than `most_bytes`, or nothing that JSON can say and UTF-8, 64 bits
+    and Python's stack can hold.
+    """
+    try:
+        # Whoever opens a pipe waits for a writer otherwise.
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
+            content = opened.read(most_bytes + 1)
+    except OSError as error:
+        raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
+    if len(content) > most_bytes:
+        raise FileError(f"{file}: found more than {most_bytes:,} bytes, expected a smaller file")
+    try:
+        found = json.loads(content.decode("utf-8"), parse_int=_whole)
+        # What cannot be said as JSON again is no JSON: numbers that are none, and halves of characters.
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeError:
+        raise FileError(f"{file}: found no JSON: bytes or characters that are not UTF-8") from None
+    except ValueError as error:
+        raise FileError(f"{file}: found no JSON: {error}") from None
+    except RecursionError:
+        raise FileError(f"{file}: found lists or objects nested too deep, expected JSON of softsense") from None
+    return found
+
+
+def _whole(digits: str) -> int:
+    # Longer ones are no numbers to anything that would calculate with them.
+    if len(digits) > len(str(_MOST_WHOLE)) or not -_MOST_WHOLE < (number := int(digits)) < _MOST_WHOLE:
+        raise ValueError(f"found an integer of {len(digits)} digits, expected one of 64 bits")
+    return number
+
+
+class Lock:
+    """A folder for one process at a time, until it is released, or the process ends in any way.
+
+    The file `.lock` says who has it. Where the file system knows no locks nobody is refused.
+
+    Args:
+        folder: an existing folder.
+        marks: what else the file says, for whoever finds it locked, or left by a process that was killed.
+
+    Raises:
+        FileError: another process, or another part of this one, has it; the message names the process.
+    """
+
+    def __init__(self, folder: Path, **marks: str) -> None:
+        self._path = folder / LOCK
+        who = f"process {os.getpid()} on {platform.node() or 'this computer'}"
+        with blaming(self._path):
+            try:
+                # Who had it may have removed the file meanwhile: it would lock nobody else out.
+                while not self._locked():
+                    os.close(self._file)
+            except BlockingIOError:
+                os.close(self._file)
+                other = (lock_of(folder) or {"process": "another process"})["process"]
+                raise FileError(
+                    f"{folder}: found {other} at work here, expected the folder to be free (wait, or use another one)"
+                ) from None
+            try:
+                os.ftruncate(self._file, 0)
+                os.write(self._file, json.dumps({"softsense": "lock", "process": who, **marks}).encode())
+            except BaseException:
+                self.release()
+                raise
+
+    def release(self, *, leave: bool = False) -> None:
+        """Let others have the folder. The file goes, unless it is to `leave` the mark of unfinished work."""
+        try:
+            if not leave and self._is_there():
+                with blaming(self._path):
+                    self._path.unlink(missing_ok=True)
+        finally:
+            os.close(self._file)
+
+    def _locked(self) -> bool:
+        import fcntl
+
+        # A link could lead to a file of somebody else.
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            if error.errno not in _WITHOUT_LOCKS:
+                raise
+        return self._is_there()
+
+    def _is_there(self) -> bool:
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.fstat(self._file), os.stat(self._path, follow_symlinks=False))
+        return False
+
+
+def lock_of(folder: Path) -> dict[str, str] | None:
+    """What the lock of a folder says, whether it is held or a killed process has left it; None if there is none."""
+    with contextlib.suppress(FileError):
+        found = read_json(folder / LOCK, _MOST_LOCK_BYTES)
+        if isinstance(found, dict) and found.get("softsense") == "lock" and isinstance(found.get("process"), str):
+            return {key: value for key, value in found.items() if isinstance(value, str)}
+    return None

@@ -1,125 +1,165 @@
-"""Folders of results: the manifest of each, and the rows by which several are compared.
+"""Folders of results: how they are written, found and read, and the rows by which several are compared.
 
-Every command that leaves a folder writes `results.json` into it: kind, version, command line, date, config, traces,
-seeds and files. No other file has the date and the command line, so equal inputs give the same bytes in all others.
+A folder is whole, or says that it is not: its manifest goes before the first file is replaced, comes last, and has the
+SHA-256 of all files.
 """
 
 from __future__ import annotations
 
-import datetime
-import hashlib
-import json
+import contextlib
+import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from softsense._core import Config, FileError, Trace, build_info
-from softsense.files import blaming, replacing, sha256_of
+from softsense._core import FileError
+from softsense.files import LOCK, Lock, blaming, lock_of, read_json, replacing, sha256_of
+from softsense.manifests import MANIFEST, Manifest, Signed
 
-MANIFEST = "results.json"
-SCHEMA = 1
+if TYPE_CHECKING:
+    import polars as pl
+
 _FOLDER_LETTERS = 8
 _DEPTH = 4
+_GLANCED_BYTES = 1 << 22
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """The description of a folder of results.
+class Folder:
+    """A folder that results are written into, by one process at a time.
 
-    Attributes:
-        kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer`, `table` or `lifetime`.
-        command: the words of the command line.
-        config: `name` and `sha256` of the resolved config; None where there is none.
-        traces: a dict of `of_trace` for each trace; empty if the config's workload ran.
-        seeds: the seeds that ran.
-        asked: whatever else the results depend on, such as policies.
-        known_by: the inputs that identify the results, if not all of the above do; a sweep, each of whose points has an
-            identity, is identified by its file.
+    It is known to be writable before anything is measured. What it held stays whole until the first new file takes its
+    place; from then on the folder has no manifest, until `sign` writes it.
+
+    Args:
+        path: made if there is none.
+        identity: of the inputs, by which `default_folder` knows what a killed process has left.
+        within: the folder of which this one is a part; its manifest has the files of this one, too.
+
+    Raises:
+        FileError: it cannot be written, or another process is at work in it.
     """
 
-    kind: str
-    command: Sequence[str] = ()
-    config: Mapping[str, str] | None = None
-    traces: Sequence[Mapping[str, Any]] = ()
-    seeds: Sequence[int] = ()
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    known_by: Mapping[str, Any] | None = None
+    def __init__(self, path: Path, identity: str = "", within: Folder | None = None) -> None:
+        self.path = path
+        self._identity, self._within = identity, within
+        self._made: list[Path] = []
+        self._files: dict[str, str | None] = {}
+        self._is_begun = self._is_signed = False
 
-    @property
-    def identity(self) -> str:
-        """SHA-256 of the inputs that identify the results, without version, names of files, dates and command line."""
-        config = self.config and self.config["sha256"]
-        traces = [{key: value for key, value in trace.items() if key != "file"} for trace in self.traces]
-        parts: Any = [config, traces, list(self.seeds), self.asked] if self.known_by is None else self.known_by
-        text = json.dumps([self.kind, parts], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+    def __enter__(self) -> Folder:
+        with blaming(self.path):
+            self._made = list(itertools.takewhile(lambda each: not each.exists(), (self.path, *self.path.parents)))
+            self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock = Lock(self.path, identity=self._identity)
+        except BaseException:
+            self._remove_empty()
+            raise
+        return self
 
-    def write(self, folder: Path, files: Sequence[Path], *, interrupted: bool = False) -> Path:
-        """Write the manifest, as the last file of a folder; returns its path. Raises `FileError`."""
-        build = build_info()
-        now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-        told = {
-            "schema": SCHEMA,
-            "kind": self.kind,
-            "identity": self.identity,
-            "softsense": {key: build[key] for key in ("version", "model_version", "commit") if key in build},
-            "date_utc": now.isoformat().replace("+00:00", "Z"),
-            "command": list(self.command),
-            "config": self.config,
-            "traces": list(self.traces),
-            "seeds": list(self.seeds),
-            "asked": self.asked,
-            "interrupted": interrupted,
-            "files": sorted({os.path.relpath(file, folder) for file in files if file.exists()}),
-        }
-        path = folder / MANIFEST
-        with replacing(path) as partial:
-            partial.write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        return path
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._lock.release(leave=kind is not None and self._is_begun and not self._is_signed)
+        self._remove_empty()
+
+    def growing(self, name: str) -> Path:
+        """The path of a file that vouches for itself and grows, such as a store: the manifest has only its name."""
+        self._note(name, None)
+        return self.path / name
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file."""
+        with self.replacing(name) as path:
+            path.write_text(text, encoding="utf-8")
+
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[Path]:
+        """A temporary path that takes the name when the block ends."""
+        with replacing(self.path / name) as partial:
+            yield partial
+            self._note(name, sha256_of(partial))
+            self._begin()
+
+    def remove(self, name: str) -> None:
+        """Remove a file of an earlier run, which would be taken for one of this run."""
+        if (self.path / name).exists():
+            self._begin()
+            with blaming(self.path / name):
+                (self.path / name).unlink(missing_ok=True)
+
+    def sign(self, manifest: Manifest, *, interrupted: bool = False) -> None:
+        """Write the manifest, as the last file: from now on the folder is whole."""
+        self.write(MANIFEST, manifest.signed(self._files, interrupted=interrupted))
+        self._is_signed = True
+
+    def written(self) -> list[Path]:
+        """The files, in the order written."""
+        return [path for name in self._files if (path := self.path / name).exists()]
+
+    def _note(self, name: str, sha256: str | None) -> None:
+        self._files[name] = sha256
+        if self._within:
+            self._within._note(f"{self.path.name}/{name}", sha256)
+
+    def _begin(self) -> None:
+        """Take the manifest away, on disk, too, before the first file is another one than it says."""
+        if self._within:
+            self._within._begin()
+        if not self._is_begun:
+            self._is_begun = True
+            with blaming(self.path / MANIFEST):
+                (self.path / MANIFEST).unlink(missing_ok=True)
+                folder = os.open(self.path, os.O_RDONLY)
+                try:
+                    # Where folders cannot be synchronised the order of changes is that of the file system.
+                    with contextlib.suppress(OSError):
+                        os.fsync(folder)
+                finally:
+                    os.close(folder)
+
+    def _remove_empty(self) -> None:
+        # A run that never began leaves no empty folders behind; rmdir refuses any other.
+        with contextlib.suppress(OSError):
+            for made in self._made:
+                made.rmdir()
 
 
-def of_config(name: str | os.PathLike[str], config: Config) -> dict[str, str]:
-    """The entry of a config in a manifest."""
-    return {"name": os.fspath(name), "sha256": config.sha256}
+def check_folder(path: Path) -> None:
+    """Refuse a folder in which nothing could be made. Raises `FileError`."""
+    with blaming(path):
+        there = next(each for each in (path, *path.parents) if each.exists())
+        tempfile.TemporaryFile(dir=there).close()
 
 
-def of_trace(file: str | os.PathLike[str], trace: Trace, options: Mapping[str, Any], beyond: str) -> dict[str, Any]:
-    """The entry of a trace in a manifest: file, content, how it was read, and how many requests were found."""
-    path = Path(file)
-    rows = dict(trace.describe())
-    told = {key: value for key, value in options.items() if value is not None}
-    return {
-        "file": str(path),
-        "sha256": sha256_of(path) if path.is_file() else None,
-        # Traces from pipes can be told apart only by this.
-        **{key: rows.get(key) for key in ("requests", "span", "footprint")},
-        "options": told | {"beyond": beyond},
-    }
+@contextlib.contextmanager
+def opened_folder(folder: Folder | str | os.PathLike[str]) -> Iterator[Folder]:
+    """A folder as it is, or locked and released if it is a path."""
+    if isinstance(folder, Folder):
+        yield folder
+    else:
+        with Folder(Path(folder)) as opened:
+            yield opened
 
 
 def default_folder(base: Path, manifest: Manifest) -> Path:
-    """The default folder of results: `base`, or `base` with a suffix if it holds results of other inputs. Results
-    replace earlier results of the same inputs; nothing else is ever overwritten.
+    """The default folder of results: `base`, or `base` with a suffix if it holds results of other inputs, whole or in
+    the making. Results replace earlier results of the same inputs; nothing else is ever overwritten.
     """
-    kept = _read(base / MANIFEST)
-    if kept is None or kept.get("identity") == manifest.identity:
-        return base
-    return base.with_name(f"{base.name}-{manifest.identity[:_FOLDER_LETTERS]}")
+    identity = manifest.identity
+    try:
+        kept = Signed.read(base / MANIFEST).identity if os.path.lexists(base / MANIFEST) else None
+    except FileError:
+        kept = ""
+    if kept is None:
+        kept = (lock_of(base) or {}).get("identity", identity)
+    return base if kept == identity else base.with_name(f"{base.name}-{identity[:_FOLDER_LETTERS]}")
 
 
 def stem(file: str | os.PathLike[str]) -> str:
     """A file's name up to its first dot, for names of folders."""
     return Path(file).name.partition(".")[0].replace(" ", "-") or "trace"
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and "kind" in found else None
 
 
 @dataclass(frozen=True)
@@ -132,47 +172,63 @@ class Results:
     """
 
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: Signed
 
     @staticmethod
     def open(folder: str | os.PathLike[str]) -> Results:
-        """Open a folder of results. Raises `FileError` if the folder holds no results."""
+        """Open a folder of results. Raises `FileError` if the folder holds no results, or none that are whole."""
         path = Path(folder)
-        if not (path / MANIFEST).is_file():
-            found = f"found no {MANIFEST}" if path.is_dir() else "found no such folder"
-            raise FileError(f"{path}: {found}, expected a folder of results (`softsense results list` shows them)")
-        manifest = _read(path / MANIFEST)
-        if manifest is None:
-            raise FileError(f"{path / MANIFEST}: found a damaged file, expected a manifest written by softsense")
-        return Results(path, manifest)
+        if os.path.lexists(path / MANIFEST):
+            return Results(path, Signed.read(path / MANIFEST))
+        found = f"found no {MANIFEST}" if path.is_dir() else "found no such folder"
+        if left := _unfinished(path):
+            found = f"found what {left['process']} has not finished, or was killed before it had"
+        raise FileError(f"{path}: {found}, expected a folder of results (`softsense results list` shows them)")
+
+    @property
+    def state(self) -> str:
+        """`whole`, `interrupted`, `changed` if a file is missing or is another one, or `unchecked` if it is older than
+        the SHA-256 of files. Files of more than 4 MiB are only looked for.
+        """
+        if self.manifest.strange(self.folder, most_bytes=_GLANCED_BYTES):
+            return "changed"
+        if self.manifest.interrupted:
+            return "interrupted"
+        return "unchecked" if self.manifest.sha256 is None else "whole"
+
+    def strange(self) -> dict[str, str]:
+        """The files that do not belong to these results: `missing`, `changed`, or `foreign`: beside them, but not of
+        them.
+        """
+        known = {MANIFEST, *self.manifest.files}
+        beside = [path.name for path in sorted(self.folder.iterdir()) if path.is_file()]
+        foreign = [name for name in beside if name not in known and not name.startswith(".")]
+        return self.manifest.strange(self.folder) | dict.fromkeys(foreign, "foreign")
 
     @property
     def labels(self) -> list[str]:
         """The columns of `rows` that identify a row, apart from its seed."""
-        return _LABELS.get(str(self.manifest["kind"]), [])
+        return _LABELS.get(self.manifest.kind, [])
 
     def rows(self) -> list[dict[str, Any]]:
         """The numbers, a row for each run, point, claim or parameter; nested names are joined by dots.
 
-        Raises `FileError` if the file that had them is missing or damaged.
+        Raises `FileError` if the file that had them is missing, changed or damaged.
         """
-        kind = str(self.manifest["kind"])
+        kind = self.manifest.kind
         if kind not in _LABELS:
             known = ", ".join(_LABELS)
             raise FileError(f"{self.folder / MANIFEST}: found results of kind `{kind}`, expected one of {known}")
+        path = self._belonging("sweep.parquet" if kind == "sweep" else _DOCUMENTS.get(kind, f"{kind}.json"))
         if kind == "sweep":
-            import polars as pl
-
-            path = self.folder / "sweep.parquet"
-            with blaming(path):
-                if not path.is_file():
-                    raise FileError(f"{path}: found no such file, expected the points of a sweep")
-                return pl.read_parquet(path).to_dicts()
-        document = self._document(_DOCUMENTS.get(kind, f"{kind}.json"))
+            try:
+                return parquet(path, path.read_bytes()).to_dicts()
+            except OSError as error:
+                raise FileError(f"{path}: cannot read: {error.strerror or error}") from None
+        document = read_json(path)
         try:
             return list(_ROWS[kind](document))
-        except (KeyError, TypeError, AttributeError):
-            path = self.folder / _DOCUMENTS.get(kind, f"{kind}.json")
+        except (LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(
                 f"{path}: found other content than `softsense {kind}` writes, expected its results"
             ) from None
@@ -181,35 +237,80 @@ class Results:
         """The fields of the resolved config, by dotted path; empty where no config was written."""
         import tomllib
 
-        path = self.folder / "config.toml"
-        if not path.is_file():
+        if not (self.folder / "config.toml").is_file():
             return {}
+        path = self._belonging("config.toml")
         try:
             return dict(_fields(tomllib.loads(path.read_text(encoding="utf-8"))))
         except ValueError as error:
             raise FileError(f"{path}: {error}, expected TOML") from None
 
-    def _document(self, name: str) -> Any:
+    def _belonging(self, name: str) -> Path:
+        """The path of a file, which is that of these results."""
         path = self.folder / name
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise FileError(f"{path}: cannot read: {error.strerror or error}") from None
-        except ValueError as error:
-            raise FileError(f"{path}: {error}, expected JSON") from None
+        if self.manifest.strange(self.folder, [name]).get(name) == "changed":
+            raise FileError(
+                f"{path}: found another file than {MANIFEST} was written for, expected the one whose SHA-256 it has "
+                "(the same command makes both anew)"
+            )
+        return path
 
 
-def find(root: str | os.PathLike[str]) -> list[Results]:
-    """The folders of results in a folder, itself among them, newest first.
+@dataclass
+class Found:
+    """What is in a folder.
+
+    Attributes:
+        results: folders of results, newest first.
+        unfinished: folders that a process has not finished, or was killed in, each with that process.
+        skipped: for each manifest that is none of softsense why it is not.
+    """
+
+    results: list[Results] = field(default_factory=list)
+    unfinished: list[tuple[Path, str]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def find(root: str | os.PathLike[str]) -> Found:
+    """The folders of results in a folder, itself among them.
 
     Raises `FileError` if there is no such folder.
     """
     top = Path(root)
     if not top.is_dir():
         raise FileError(f"{top}: found no such folder, expected one with results")
-    below = [path for depth in range(1, _DEPTH + 1) for path in top.glob("/".join("*" * depth)) if path.is_dir()]
-    found = [Results(path, manifest) for path in (top, *below) if (manifest := _read(path / MANIFEST)) is not None]
-    return sorted(found, key=lambda each: (str(each.manifest.get("date_utc")), str(each.folder)), reverse=True)
+    found = Found()
+    for path in (top, *(path for depth in range(1, _DEPTH + 1) for path in top.glob("/".join("*" * depth)))):
+        # Anything but a folder, too, has no such files.
+        if os.path.lexists(path / MANIFEST):
+            try:
+                found.results.append(Results(path, Signed.read(path / MANIFEST)))
+            except FileError as error:
+                found.skipped.append(str(error))
+        elif left := _unfinished(path):
+            found.unfinished.append((path, left["process"]))
+    found.results.sort(key=lambda each: (each.manifest.date_utc, str(each.folder)), reverse=True)
+    return found
+
+
+def _unfinished(folder: Path) -> dict[str, str] | None:
+    """What the lock says of a folder of results without a manifest."""
+    told = lock_of(folder) if os.path.lexists(folder / LOCK) else None
+    return told if told and "identity" in told else None
+
+
+def parquet(path: Path, content: bytes) -> pl.DataFrame:
+    """The content of a Parquet file that anybody may have written. Raises `FileError`."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet(content)
+    except BaseException as error:
+        # Polars has panics, too, whose class nobody can import.
+        if isinstance(error, pl.exceptions.PolarsError) or type(error).__name__ == "PanicException":
+            said = next(iter(str(error).splitlines()), "")
+            raise FileError(f"{path}: found a damaged file, expected Parquet: {said}") from None
+        raise
 
 
 # What is in them -----------------------------------------------------------------------------------------------------

@@ -142,9 +142,7 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
         ConfigError: they are of several kinds, or a metric is not among their columns.
         FileError: a folder has lost its files.
     """
-    kinds = dict.fromkeys(
-        "compare" if each.manifest["kind"] == "run" else str(each.manifest["kind"]) for each in results
-    )
+    kinds = dict.fromkeys("compare" if each.manifest.kind == "run" else each.manifest.kind for each in results)
     if len(kinds) > 1:
         raise ConfigError(f"found results of {' and '.join(kinds)}, expected results of one kind")
     tables = [_values(each) for each in results]
@@ -170,7 +168,7 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
 
 def _values(results: Results) -> dict[str, dict[str, Value]]:
     """By label, and by metric: the numbers over seeds."""
-    kind = str(results.manifest["kind"])
+    kind = results.manifest.kind
     together: dict[str, dict[str, list[tuple[Any, Any]]]] = {}
     for row in results.rows():
         keys = list(results.labels)
@@ -205,16 +203,16 @@ def _differences(results: Sequence[Results]) -> list[tuple[str, list[str]]]:
 
     manifests = [each.manifest for each in results]
     for key in ("version", "model_version", "commit"):
-        tell(f"softsense {key}", [manifest.get("softsense", {}).get(key) for manifest in manifests])
-    tell("trace", [", ".join(_trace(trace) for trace in m.get("traces", ())) or "own workload" for m in manifests])
-    tell("seeds", [", ".join(map(str, manifest.get("seeds", ()))) for manifest in manifests])
+        tell(f"softsense {key}", [manifest.version.get(key) for manifest in manifests])
+    tell("trace", [", ".join(_trace(trace) for trace in m.traces) or "own workload" for m in manifests])
+    tell("seeds", [", ".join(map(str, manifest.seeds)) for manifest in manifests])
     for name in dict.fromkeys(name for config in configs for name in config):
         if name != "seed":
             tell(name, [config.get(name) for config in configs])
     if not any(configs):
-        tell("config", [(m.get("config") or {}).get("sha256", "-")[:12] for m in manifests])
-    for key in dict.fromkeys(key for manifest in manifests for key in manifest.get("asked", {})):
-        tell(key, [manifest.get("asked", {}).get(key) for manifest in manifests])
+        tell("config", [(m.config or {}).get("sha256", "-")[:12] for m in manifests])
+    for key in dict.fromkeys(key for manifest in manifests for key in manifest.asked):
+        tell(key, [manifest.asked.get(key) for manifest in manifests])
     return found
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from softsense._core import SoftsenseError
 from softsense.base import Interrupted, Progress, inline
 from softsense.executing import Elsewhere, Flight, Workers, chosen_workers
-from softsense.files import replacing
+from softsense.folders import Folder, opened_folder
 from softsense.latin_hypercube import LatinHypercube, Range
 from softsense.points import (
     BATCH,
@@ -151,7 +151,7 @@ class SweepResult:
 def sweep(
     spec: Sweep | Planned | str | os.PathLike[str],
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | Folder | None = None,
     workers: int | Executor | Any | None = None,
     progress: Progress | None = None,
     on_batch: Callable[[Planned], None] | None = None,
@@ -164,7 +164,8 @@ def sweep(
 
     Args:
         spec: a sweep, or its file.
-        out: folder for results; default: `out/` and the name of the sweep. Several sweeps may share the points in it.
+        out: folder for results; default: `out/` and the name of the sweep. Several sweeps may share the points in it,
+            one after the other.
         workers: processes of this machine (default: one per CPU), each with the memory of a whole device; or any
             executor; or a Dask client, whose workers need the same softsense and see the same files.
         progress: called now and then with what is being done, the finished points and the finished fraction.
@@ -182,8 +183,11 @@ def sweep(
         planned = spec
     else:
         planned = Planned(spec if isinstance(spec, Sweep) else Sweep.open(spec), progress)
-    folder = Path("out") / planned.sweep.name if out is None else Path(out)
-    with Kept(folder / "points") as kept:
+    with (
+        opened_folder(Path("out") / planned.sweep.name if out is None else out) as to,
+        Kept(to.path / "points") as kept,
+    ):
+        folder = to.path
         known = set(kept.ids)
         failures: dict[str, str] = {}
         count = chosen_workers(workers)
@@ -209,7 +213,7 @@ def sweep(
         result = SweepResult(planned, frame, simulated, folder, interrupted=interrupted)
         if interrupted:
             raise Interrupted(result)
-        _write(result)
+        _write(result, to)
     return result
 
 
@@ -347,28 +351,22 @@ def _swept(values: Sequence[Any]) -> pl.Series:
     return pl.Series([value if isinstance(value, str) else inline(value) for value in values], dtype=pl.String)
 
 
-def _write(result: SweepResult) -> None:
+def _write(result: SweepResult, folder: Folder) -> None:
     """Write the files of a finished sweep, each whole, and remove files of an earlier run that are not written any
     more.
     """
-    folder = result.folder
-
-    def into(name: str) -> contextlib.AbstractContextManager[Path]:
-        result.written.append(folder / name)
-        return replacing(folder / name)
-
-    with into("sweep.parquet") as path:
-        write_parquet(result.frame, path)
-    with into("failures.csv") as path:
-        result.failures.write_csv(path)
-    with into("designs.csv") as path:
-        result.designs.write_csv(path)
-    if any(frontier.designs for frontier in result.frontiers):
-        with into("frontier.png") as path:
-            result.plot().savefig(path)
-    else:
-        (folder / "frontier.png").unlink(missing_ok=True)
     from softsense import frontier
 
-    with into("report.html") as path:
-        path.write_text(frontier.report(result), encoding="utf-8")
+    with folder.replacing("sweep.parquet") as path:
+        write_parquet(result.frame, path)
+    with folder.replacing("failures.csv") as path:
+        result.failures.write_csv(path)
+    with folder.replacing("designs.csv") as path:
+        result.designs.write_csv(path)
+    if any(each.designs for each in result.frontiers):
+        with folder.replacing("frontier.png") as path:
+            result.plot().savefig(path)
+    else:
+        folder.remove("frontier.png")
+    folder.write("report.html", frontier.report(result))
+    result.written = folder.written()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import config_rows
 from softsense.cli.options import config_argument, config_options, example, folder_option, no_progress_option
-from softsense.cli.output import Folder, command_line, progress_bars, width
+from softsense.cli.output import command_line, progress_bars, width
 from softsense.cli.ranges import Whole
 from softsense.tenants import to_be_compared
 
@@ -38,28 +39,29 @@ def fairness_command(
     Simulates the tenants of CONFIG together and each of them alone, and shows how much sharing the device slows each
     one down.
     """
-    from softsense import folders, tables
+    from softsense import tables
+    from softsense.folders import Folder
+    from softsense.manifests import Manifest, of_config
 
     resolved = softsense.load_config(config, overrides, seed=seed)
     to_be_compared(resolved)
     first = int(json.loads(resolved.to_json())["seed"])
-    manifest = folders.Manifest(
-        "fairness", command_line(), folders.of_config(config, resolved), seeds=range(first, first + 1)
-    )
+    manifest = Manifest("fairness", command_line(), of_config(config, resolved), seeds=range(first, first + 1))
     description = tables.describe(config_rows(resolved, True))
     click.echo(description + ("" if as_json else "\n"), err=as_json)
-    interrupted = False
-    try:
-        with progress_bars(no_progress) as report:
-            found = softsense.fairness(resolved, jobs=jobs, progress=report)
-    except Interrupted as interruption:
-        interrupted, found = True, interruption.result
-        if found is None:
-            raise
-    summary = json.dumps(found.to_dict(), indent=2, allow_nan=False)
-    click.echo(summary if as_json else tables.fairness(found, width()))
-    if out:
-        with Folder(out) as folder:
+    # A folder that cannot be written is an error before anything is simulated.
+    with Folder(out) if out else contextlib.nullcontext() as folder:
+        interrupted = False
+        try:
+            with progress_bars(no_progress) as report:
+                found = softsense.fairness(resolved, jobs=jobs, progress=report)
+        except Interrupted as interruption:
+            interrupted, found = True, interruption.result
+            if found is None:
+                raise
+        summary = json.dumps(found.to_dict(), indent=2, allow_nan=False)
+        click.echo(summary if as_json else tables.fairness(found, width()))
+        if folder:
             folder.write("config.toml", resolved.to_toml())
             folder.write("summary.json", summary + "\n")
             folder.write("table.txt", f"{description}\n\n{tables.fairness(found)}\n")

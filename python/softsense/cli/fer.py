@@ -22,9 +22,10 @@ from softsense.cli.options import (
     picture_option,
     sampling_options,
 )
-from softsense.cli.output import Folder, check_picture, command_line, save_picture
+from softsense.cli.output import check_picture, command_line, save_picture
 from softsense.cli.ranges import Whole
-from softsense.folders import Manifest
+from softsense.folders import Folder
+from softsense.manifests import Manifest
 
 
 @click.command("fer", epilog=example("softsense fer flash-8/9 --relative-error 0.3 --store flash.fer"))
@@ -100,26 +101,26 @@ def fer(
     what = {"code": name, "llrs_for": llrs_for} | asked(options)
     manifest = Manifest("fer", command_line(), seeds=[options["seed"]], asked=what)
     # A folder that cannot be written is an error before anything is measured.
-    with Folder(out) if out else contextlib.nullcontext(), measuring(name, no_progress, options) as (code, running):
-        interrupted = False
-        try:
-            result = softsense.measure_fer(code, **running)
-        except Interrupted as interruption:
-            interrupted, result = True, interruption.result
-            running["progress"].ended(following.INTERRUPTED)
-            if result is None:
-                raise click.Abort from None
-    document = result.to_dict()
-    text = json.dumps(document, indent=2, allow_nan=False)
-    click.echo(text if as_json else tables.fer(document))
-    if out:
-        with Folder(out) as folder:
+    with Folder(out) if out else contextlib.nullcontext() as folder:
+        with measuring(name, no_progress, options) as (code, running):
+            interrupted = False
+            try:
+                result = softsense.measure_fer(code, **running)
+            except Interrupted as interruption:
+                interrupted, result = True, interruption.result
+                running["progress"].ended(following.INTERRUPTED)
+                if result is None:
+                    raise click.Abort from None
+        document = result.to_dict()
+        text = json.dumps(document, indent=2, allow_nan=False)
+        click.echo(text if as_json else tables.fer(document))
+        if folder:
             folder.write("fer.json", text + "\n")
             folder.write("table.txt", tables.fer(document) + "\n")
             folder.write("report.html", result.report())
             folder.sign(manifest, interrupted=interrupted)
-        if not as_json:
-            click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
+            if not as_json:
+                click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
     if picture:
         save_picture(picture, result.plot(), as_json)
     if interrupted:

@@ -13,9 +13,10 @@ from softsense import ConfigError
 from softsense.cli.completing import one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import example, no_progress_option
-from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
-from softsense.folders import Manifest, default_folder, stem
+from softsense.folders import Folder, default_folder, stem
+from softsense.manifests import Manifest
 
 
 @click.command("fit", epilog=example("softsense fit lat_0.log lat_1.log lat_2.log"))
@@ -105,7 +106,7 @@ def fit_command(
     asked = {"logs": [str(each.resolve()) for each in logs]}
     manifest = Manifest("fit", command_line(), seeds=[seed], asked=asked | {"hold_out": hold_out}, known_by=asked)
     path = out or default_folder(Path("out") / f"fit-{stem(logs[0])}", manifest)
-    with Folder(path) as folder, softsense.Store(folder.file("fit.store")) as store:
+    with Folder(path, manifest.identity) as folder, softsense.Store(folder.growing("fit.store")) as store:
         with progress_bars(no_progress, "units") as report:
             fitted = fit.fit_log(
                 log, hold_out=held, tails=shares, seed=seed, workers=workers, store=store, progress=report
@@ -119,11 +120,11 @@ def fit_command(
                 checks.append(fit.compare(fitted, each, check_reads))
                 report("simulating rounds", done, done / len(checked))
             dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report) if deep else None
-        written = fit.write(fitted, path, checks, dies, draw=not as_json, number=number)
-        folder.sign(manifest, written)
+        fit.write(fitted, folder, checks, dies, draw=not as_json, number=number)
+        folder.sign(manifest)
         if as_json:
             click.echo(json.dumps(fit.to_dict(fitted, checks, dies), indent=2, allow_nan=False))
         else:
             click.echo(fit.table(fitted, checks, dies))
-            click.echo(f"\nwrote {', '.join(map(str, [*written, folder.written()[-1]]))}")
+            click.echo(f"\nwrote {', '.join(map(str, folder.written()[1:]))}")
     return 0

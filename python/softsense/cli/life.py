@@ -22,9 +22,10 @@ from softsense.cli.options import (
     no_progress_option,
     picture_option,
 )
-from softsense.cli.output import Folder, check_picture, command_line, progress_bars, save_picture
+from softsense.cli.output import check_picture, command_line, progress_bars, save_picture
 from softsense.files import replacing
-from softsense.folders import Manifest, of_config
+from softsense.folders import Folder
+from softsense.manifests import Manifest, of_config
 
 if TYPE_CHECKING:
     from softsense.design import Law
@@ -88,33 +89,33 @@ def lifetime_command(
     except ValueError:
         raise ConfigError(f"--utilisation: found {utilisations}, expected numbers such as 0.7,0.9") from None
     # A folder that cannot be written is an error before anything is simulated.
-    with Folder(out) if out else contextlib.nullcontext(), progress_bars(no_progress, "steps") as report:
-        found = lifetime.lifetime(
-            resolved,
-            # Commas within the name of a BCH code, as in bch:m=15,t=57,k=31912, separate nothing.
-            [word.strip() for word in re.split(r",(?![mtk]=)", tables) if word.strip()],
-            utilisations=shares,
-            demand=lifetime.Demand(uber, mean_iterations, level),
-            progress=report,
-        )
-    document, table = json.dumps(found.to_dict(), indent=2), texts.lifetime(found)
-    click.echo(document if as_json else table)
-    if out:
-        asked = {
-            "tables": tables,
-            "utilisation": shares,
-            "uber": uber,
-            "mean_iterations": mean_iterations,
-            "level": level,
-        }
-        seeds = [int(json.loads(resolved.to_json())["seed"])]
-        with Folder(out) as folder:
+    with Folder(out) if out else contextlib.nullcontext() as folder:
+        with progress_bars(no_progress, "steps") as report:
+            found = lifetime.lifetime(
+                resolved,
+                # Commas within the name of a BCH code, as in bch:m=15,t=57,k=31912, separate nothing.
+                [word.strip() for word in re.split(r",(?![mtk]=)", tables) if word.strip()],
+                utilisations=shares,
+                demand=lifetime.Demand(uber, mean_iterations, level),
+                progress=report,
+            )
+        document, table = json.dumps(found.to_dict(), indent=2), texts.lifetime(found)
+        click.echo(document if as_json else table)
+        if folder:
+            asked = {
+                "tables": tables,
+                "utilisation": shares,
+                "uber": uber,
+                "mean_iterations": mean_iterations,
+                "level": level,
+            }
+            seeds = [int(json.loads(resolved.to_json())["seed"])]
             folder.write("config.toml", resolved.to_toml())
             folder.write("lifetime.json", document + "\n")
             folder.write("table.txt", table + "\n")
             folder.sign(Manifest("lifetime", command_line(), of_config(config, resolved), seeds=seeds, asked=asked))
-        if not as_json:
-            click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
+            if not as_json:
+                click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
     if picture:
         save_picture(picture, lifetime.draw(found), as_json)
 

@@ -1,17 +1,16 @@
-"""Output of commands: tables, JSON, pictures, folders of results, and progress bars."""
+"""Output of commands: tables, JSON, pictures, and progress bars."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import json
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ import click
 from softsense import CodeError, FileError
 from softsense.base import Progress
 from softsense.files import blaming, replacing
-from softsense.folders import MANIFEST
 from softsense.formats import as_share
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from softsense.folders import Manifest
 
 _PLAIN_WIDTH = 150
 _BETWEEN_LINES_S = 10.0
@@ -77,58 +74,6 @@ def say_address(address: str) -> None:
     """Print the address of a local server's page."""
     click.echo(f"{address} (Ctrl-C ends it)")
     sys.stdout.flush()
-
-
-class Folder:
-    """A folder of results: it is known to be writable before anything runs, and never holds half a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._made: list[Path] = []
-        self._written: list[str] = []
-
-    def __enter__(self) -> Folder:
-        with blaming(self.path):
-            self._made = list(itertools.takewhile(lambda each: not each.exists(), (self.path, *self.path.parents)))
-            self.path.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.path) as probe:
-                probe.write(b"softsense")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # A run that never began leaves no empty folders behind; rmdir refuses any other.
-        with contextlib.suppress(OSError):
-            for made in self._made:
-                made.rmdir()
-
-    def file(self, name: str) -> Path:
-        """The path of a file that the caller writes itself."""
-        self._written.append(name)
-        return self.path / name
-
-    def write(self, name: str, text: str) -> None:
-        """Write a text file."""
-        with self.replacing(name) as path:
-            path.write_text(text, encoding="utf-8")
-
-    @contextlib.contextmanager
-    def replacing(self, name: str) -> Iterator[Path]:
-        """A temporary path that takes the name when the block ends."""
-        with replacing(self.file(name)) as partial:
-            yield partial
-
-    def remove(self, name: str) -> None:
-        """Remove a file of an earlier run, which would be taken for one of this run."""
-        (self.path / name).unlink(missing_ok=True)
-
-    def sign(self, manifest: Manifest, files: Iterable[Path] = (), *, interrupted: bool = False) -> None:
-        """Write `results.json`, the manifest of the folder; `files` are those that others wrote into it."""
-        manifest.write(self.path, [*self.written(), *files], interrupted=interrupted)
-        self._written.append(MANIFEST)
-
-    def written(self) -> list[Path]:
-        """The files, in the order written."""
-        return [path for name in self._written if (path := self.path / name).exists()]
 
 
 @contextlib.contextmanager

@@ -15,9 +15,10 @@ from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor
 from softsense.cli.options import example, no_progress_option
-from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
-from softsense.folders import Manifest, default_folder
+from softsense.folders import Folder, default_folder
+from softsense.manifests import Manifest
 
 
 def _paper(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
@@ -109,9 +110,8 @@ def reproduce_command(
     manifest = manifest_of(name)
     out = out or default_folder(Path("out") / name, manifest)
     results: list[papers.Reproduction] = []
-    written: list[Path] = []
     with (
-        Folder(out) as folder,
+        Folder(out, manifest.identity) as folder,
         dask_executor(dask) as executor,
         softsense.Store(store) if store else contextlib.nullcontext() as kept,
     ):
@@ -122,7 +122,7 @@ def reproduce_command(
                 said = f"{of}left out, as --traces was not given: {left}"
                 click.echo(said + ("" if as_json or everything else "\n"), err=as_json or everything)
             with (
-                Folder(out / paper.name) if everything else contextlib.nullcontext(folder) as of_its_own,
+                Folder(out / paper.name, within=folder) if everything else contextlib.nullcontext(folder) as of_its_own,
                 progress_bars(no_progress, f"runs of {paper.name}" if everything else "runs") as report,
                 following.following(of_its_own.path / following.NAME, "reproduce", paper.name, report) as followed,
             ):
@@ -141,8 +141,7 @@ def reproduce_command(
                 elif result.interrupted:
                     followed.forget()
                 if everything and result.figures:
-                    of_its_own.sign(manifest_of(paper.name), of_its_own.written(), interrupted=result.interrupted)
-                written += of_its_own.written()
+                    of_its_own.sign(manifest_of(paper.name), interrupted=result.interrupted)
             if result.figures:
                 results.append(result)
             if result.interrupted:
@@ -157,9 +156,8 @@ def reproduce_command(
             folder.write("claims.json", json.dumps(every, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", papers.overview(results))
             folder.write("report.html", of_reproductions(results))
-            written += folder.written()
-        folder.sign(manifest, written, interrupted=interrupted)
-        written.append(folder.written()[-1])
+        folder.sign(manifest, interrupted=interrupted)
+        written = folder.written()
     if as_json:
         each = [
             {
@@ -174,7 +172,8 @@ def reproduce_command(
         click.echo(json.dumps({**told, "written": [str(path) for path in written]}, indent=2, allow_nan=False))
     elif everything:
         click.echo(papers.summary_table(results))
-        click.echo(f"\nwrote {', '.join(map(str, folder.written()))}, and a folder for each paper")
+        own = (path for path in written if path.parent == out)
+        click.echo(f"\nwrote {', '.join(map(str, own))}, and a folder for each paper")
     else:
         click.echo(papers.table(results[0]))
         click.echo(f"\nwrote {', '.join(map(str, written))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from softsense import ConfigError
 from softsense.cli.options import example, force_option
 from softsense.cli.output import check_suffix, check_writable, print_list
 from softsense.files import replacing
+
+if TYPE_CHECKING:
+    from softsense.manifests import Signed
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -25,17 +28,29 @@ def results_group() -> None:
 @click.argument("folder", type=click.Path(path_type=Path), default="out", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
 def results_list(folder: Path, as_json: bool) -> None:
-    """List the folders of results in FOLDER (default: out), newest first."""
+    """List the folders of results in FOLDER (default: out), newest first.
+
+    A folder whose files are not all those of its run is marked as changed, and one whose run has not come to its end as
+    unfinished.
+    """
     from softsense import folders
 
     found = folders.find(folder)
-    rows = [{"folder": str(each.folder), **each.manifest} for each in found]
+    for why in found.skipped:
+        click.echo(f"skipped {why}", err=True)
+    rows = [{"folder": str(each.folder), "state": each.state, **each.manifest.document} for each in found.results]
+    left: dict[str, Any] = {"state": "unfinished", "kind": None, "date_utc": None}
+    rows += [{"folder": str(path), **left, "process": process} for path, process in found.unfinished]
 
     def told(rows: list[dict[str, Any]]) -> str:
         if not rows:
             return f"no results in {folder}"
-        cells = [[row["folder"], row["kind"], row["date_utc"], *_what(row)] for row in rows]
-        heads = ["folder", "kind", "date", "config", "traces", "seeds"]
+        cells = [
+            [str(each.folder), each.manifest.kind, each.manifest.date_utc, *_what(each.manifest), row["state"]]
+            for each, row in zip(found.results, rows, strict=False)
+        ]
+        cells += [[str(path), *["-"] * 5, f"unfinished: {process}"] for path, process in found.unfinished]
+        heads = ["folder", "kind", "date", "config", "traces", "seeds", "state"]
         widths = [max(len(row[i]) for row in [heads, *cells]) for i in range(len(heads))]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *cells]]
         return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
@@ -49,32 +64,37 @@ def results_list(folder: Path, as_json: bool) -> None:
 def results_show(folder: Path, as_json: bool) -> None:
     """Show what a folder of results holds.
 
-    Shows the command, the version and the date that FOLDER is from, its config, traces and seeds, and its tables.
+    Shows the command, the version and the date that FOLDER is from, its config, traces and seeds, its tables, and files
+    that do not belong to it.
     """
     from softsense import folders, tables
+    from softsense._core import read_text
 
     found = folders.Results.open(folder)
+    manifest, strange = found.manifest, found.strange()
     if as_json:
-        click.echo(json.dumps({"folder": str(found.folder), **found.manifest, "rows": found.rows()}, indent=2))
+        told = {"folder": str(found.folder), "state": found.state, "strange": strange, **manifest.document}
+        click.echo(json.dumps({**told, "rows": found.rows()}, indent=2))
         return
-    manifest = found.manifest
-    config, traces, seeds = _what(dict(manifest))
-    version = manifest["softsense"]
+    config, traces, seeds = _what(manifest)
+    version = manifest.version
     rows = [
-        ("kind", manifest["kind"] + (" (interrupted)" if manifest.get("interrupted") else "")),
-        ("command", " ".join(manifest["command"])),
-        ("date", manifest["date_utc"]),
+        ("kind", manifest.kind + (" (interrupted)" if manifest.interrupted else "")),
+        ("command", " ".join(manifest.command)),
+        ("date", manifest.date_utc),
         ("softsense", f"{version['version']}, model {version['model_version']}"),
-        ("config", f"{config}, SHA-256 {manifest['config']['sha256']}" if manifest.get("config") else config),
-        *((f"trace {i}", f"{each['file']}, SHA-256 {each['sha256']}") for i, each in enumerate(manifest["traces"], 1)),
-        *([("trace", traces)] if not manifest["traces"] else []),
+        ("config", f"{config}, SHA-256 {manifest.config['sha256']}" if manifest.config else config),
+        *((f"trace {i}", f"{each['file']}, SHA-256 {each.get('sha256')}") for i, each in enumerate(manifest.traces, 1)),
+        *([("trace", traces)] if not manifest.traces else []),
         ("seeds", seeds),
-        *((key, json.dumps(value)) for key, value in manifest.get("asked", {}).items()),
-        ("files", ", ".join(manifest["files"])),
+        *((key, json.dumps(value)) for key, value in manifest.asked.items()),
+        ("files", ", ".join(manifest.files)),
+        *((state, name) for name, state in strange.items()),
+        *([("unchecked", "an older softsense wrote no SHA-256 of files")] if manifest.sha256 is None else []),
     ]
     click.echo(tables.describe(rows))
-    if (table := found.folder / "table.txt").is_file():
-        click.echo(f"\n{table.read_text(encoding='utf-8').rstrip()}")
+    if "table.txt" not in strange and (table := found.folder / "table.txt").is_file():
+        click.echo(f"\n{read_text(table).rstrip()}")
 
 
 @results_group.command("compare", epilog=example("softsense results compare out/first out/second --metric p99.9"))
@@ -145,12 +165,12 @@ def results_export(folder: Path, out: Path, force: bool, as_json: bool) -> None:
     )
 
 
-def _what(manifest: dict[str, Any]) -> tuple[str, str, str]:
+def _what(manifest: Signed) -> tuple[str, str, str]:
     """Config, traces and seeds, in words."""
-    config = (manifest.get("config") or {}).get("name", "-")
-    simulated = manifest.get("kind") in ("run", "compare", "sweep")
-    names = [Path(str(trace["file"])).name for trace in manifest.get("traces", ())]
+    config = manifest.config["name"] if manifest.config else "-"
+    simulated = manifest.kind in ("run", "compare", "sweep")
+    names = [Path(trace["file"]).name for trace in manifest.traces]
     traces = ", ".join(names) or ("own workload" if simulated else "-")
-    seeds = manifest.get("seeds", [])
+    seeds = list(manifest.seeds)
     run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
     return config, traces, f"{seeds[0]}-{seeds[-1]}" if run else ", ".join(map(str, seeds)) or "-"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +19,7 @@ from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import config_rows, opened_trace, trace_name
 from softsense.cli.options import example, run_options
-from softsense.cli.output import Folder, command_line, print_list, progress_bars, width
+from softsense.cli.output import command_line, print_list, progress_bars, width
 from softsense.cli.ranges import Whole
 from softsense.read_policies import policy_names, with_policy
 from softsense.traces import OPTIONS as TRACE_OPTIONS
@@ -158,6 +159,10 @@ def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Conf
     return resized
 
 
+class _WithoutLogError(Exception):
+    """Gives up the log of requests, and nothing else."""
+
+
 def _measure(
     command: str,
     file: Path,
@@ -175,33 +180,43 @@ def _measure(
     **options: Any,
 ) -> int:
     """The common part of `run` and `compare`: describe the run, simulate, print and write the results."""
-    from softsense import folders, tables
+    from softsense import folders, manifests, tables
 
     of_trace = {name: options[name] for name in TRACE_OPTIONS}
     first = int(json.loads(config.to_json())["seed"])
     # A folder that cannot be written is an error before the trace is scanned, which may take minutes. The name of the
     # default folder depends on the trace.
-    with Folder(out or Path("out")):
-        opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
-    traces = [folders.of_trace(trace_file, opened, of_trace, beyond)] if trace_file and opened else []
-    manifest = folders.Manifest(
-        command, command_line(), folders.of_config(file, config), traces, range(first, first + seeds), asked
+    folders.check_folder(out or Path("out"))
+    opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
+    traces = [manifests.of_trace(trace_file, opened, of_trace, beyond)] if trace_file and opened else []
+    manifest = manifests.Manifest(
+        command, command_line(), manifests.of_config(file, config), traces, range(first, first + seeds), asked
     )
     name = f"{command}-{file.stem}" + (f"-{folders.stem(trace_name(trace_file))}" if trace_file else "")
-    with Folder(out or folders.default_folder(Path("out") / name, manifest)) as folder:
+    where = out or folders.default_folder(Path("out") / name, manifest)
+    with folders.Folder(where, manifest.identity) as folder:
         # The recognised format and units are always shown, so that a wrong guess is seen before anything runs.
         rows = [("config", str(file)), *config_rows(config, opened is None), *(opened.describe() if opened else [])]
         description = tables.describe(rows)
         click.echo(description + ("" if as_json else "\n"), err=as_json)
-        interrupted = False
-        try:
-            with progress_bars(no_progress) as report:
-                result = simulate(opened, folder.file("requests.parquet") if requests_log else False, report)
-        except Interrupted as interruption:
-            interrupted = True
-            result = interruption.result
-            if result is None:
-                raise
+
+        def measured(log: Path | bool) -> tuple[RunResult | Comparison | SeededComparison, bool]:
+            try:
+                with progress_bars(no_progress) as report:
+                    return simulate(opened, log, report), False
+            except Interrupted as interruption:
+                if interruption.result is None:
+                    raise
+                return interruption.result, True
+
+        log_error = None
+        if requests_log:
+            with contextlib.suppress(_WithoutLogError), folder.replacing("requests.parquet") as log:
+                result, interrupted = measured(log)
+                if log_error := next((each.log_error for each in _told(result)[0].all_runs if each.log_error), None):
+                    raise _WithoutLogError
+        else:
+            result, interrupted = measured(False)
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)
         comparison, table = _told(result)
         for cost in tables.own_costs(comparison):
@@ -230,14 +245,15 @@ def _measure(
             folder.write("report.html", comparison.report(title))
         # What an earlier run has left here, and this one does not write, would be taken for a result of this one.
         written = {picture: not as_json, "report.html": has_report}
-        written |= {"timeline.json": timeline is not None, "requests.parquet": requests_log}
+        written |= {"timeline.json": timeline is not None, "requests.parquet": requests_log and not log_error}
         for left in (name for name, is_new in written.items() if not is_new):
             folder.remove(left)
         folder.sign(manifest, interrupted=interrupted)
         if not as_json:
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
-        if log_error := next((each.log_error for each in comparison.all_runs if each.log_error), None):
-            return complain(f"{log_error}; everything else is written")
+        if log_error:
+            told = log_error.replace(str(log), str(folder.path / "requests.parquet"))
+            return complain(f"{told}; everything else is written")
         if interrupted:
             click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
         return INTERRUPTED if interrupted else 0

@@ -12,7 +12,7 @@ from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import dask_executor
 from softsense.cli.options import example, no_progress_option
-from softsense.cli.output import Folder, command_line, progress_bars
+from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
 
 
@@ -52,14 +52,14 @@ def sweep_command(
     that failed are listed at the end. The folder holds sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
-    from softsense import folders, following, frontier, points, sweep, tables
+    from softsense import folders, following, frontier, manifests, points, sweep, tables
 
     spec = sweep.Sweep.open(file)
     spec = replace(spec, all_designs=spec.all_designs or all_designs)
     # A sweep file keeps its folder however it is changed; another file of the same name gets another folder.
-    manifest = folders.Manifest("sweep", command_line(), known_by={"file": str(file.resolve())})
+    manifest = manifests.Manifest("sweep", command_line(), known_by={"file": str(file.resolve())})
     path = out or folders.default_folder(Path("out") / spec.name, manifest)
-    with Folder(path) as folder, dask_executor(dask) as executor:
+    with folders.Folder(path, manifest.identity) as folder, dask_executor(dask) as executor:
         with progress_bars(no_progress) as report:
             planned = points.Planned(spec, report)
         seeds = list(dict.fromkeys(point.seed for point in planned.points if point.seed is not None))
@@ -78,7 +78,7 @@ def sweep_command(
                     followed.plan(path / following.PLAN, planned.to_dict())
 
                 result = sweep.sweep(
-                    planned, out=path, workers=executor or workers, progress=followed, on_batch=plan_again
+                    planned, out=folder, workers=executor or workers, progress=followed, on_batch=plan_again
                 )
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
@@ -89,9 +89,9 @@ def sweep_command(
         if interrupted:
             click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
             return INTERRUPTED
-        folder.sign(manifest, result.written)
+        folder.sign(manifest)
         if not as_json:
-            click.echo(f"\nwrote {', '.join(map(str, [*result.written, *folder.written()]))}")
+            click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
         if not result.count(points.OK, points.WITHOUT_LIFETIME):
             return complain(f"{file}: found no point that could be simulated; point 1: {result.failures['error'][0]}")
         return 0

@@ -22,10 +22,11 @@ from softsense.cli.options import (
     picture_option,
     sampling_options,
 )
-from softsense.cli.output import Folder, check_picture, check_suffix, check_writable, command_line, save_picture
+from softsense.cli.output import check_picture, check_suffix, check_writable, command_line, save_picture
 from softsense.files import replacing
-from softsense.folders import Manifest
+from softsense.folders import Folder
 from softsense.formats import as_share
+from softsense.manifests import Manifest
 
 if TYPE_CHECKING:
     from softsense.decode_tables import BuiltTable
@@ -62,27 +63,24 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
     if not is_folder:
         check_writable(file, force)
     manifest = Manifest("table", command_line(), seeds=[options["seed"]], asked={"code": name} | asked(options))
-    with (
-        Folder(to) if is_folder else contextlib.nullcontext(),
-        measuring(name, no_progress, options) as (code, running),
-    ):
-        try:
-            built = softsense.build_table(code, name=file.stem, **running)
-        except Interrupted:
-            raise click.Abort from None
-    if is_folder:
-        with Folder(to) as folder:
+    with Folder(to) if is_folder else contextlib.nullcontext() as folder:
+        with measuring(name, no_progress, options) as (code, running):
+            try:
+                built = softsense.build_table(code, name=file.stem, **running)
+            except Interrupted:
+                raise click.Abort from None
+        if folder:
             _write(folder, file.name, built, manifest)
-    else:
-        with replacing(file) as path:
-            path.write_text(built.text, encoding="utf-8")
+        else:
+            with replacing(file) as path:
+                path.write_text(built.text, encoding="utf-8")
     if as_json:
         made = {"file": str(file), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
         click.echo(json.dumps({**made, "largest_change": built.largest_change}, indent=2))
         return
     click.echo(f"wrote {file}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
     click.echo(f"{built.frames:,} frames; made monotone, by at most {as_share(built.largest_change)}")
-    if is_folder:
+    if folder:
         click.echo(f"wrote {', '.join(str(path) for path in folder.written() if path != file)}")
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from softsense.fit.depth import Depth
     from softsense.fit.drive import Fit
+    from softsense.folders import Folder
 
 _REFERENCE_TABLE = "flash-8-9"
 
@@ -170,7 +171,7 @@ def picture(fit: Fit) -> Figure:
 
 def write(
     fit: Fit,
-    folder: Path,
+    folder: Folder | Path,
     checks: Sequence[dict[str, Any]] = (),
     deep: Depth | None = None,
     *,
@@ -178,17 +179,15 @@ def write(
     number: float | None = None,
 ) -> list[Path]:
     """Write `fitted.toml`, `fit.json`, and with `draw` `fit.png` into a folder; each whole or not at all."""
-    from softsense.files import replacing
+    from softsense.folders import opened_folder
 
-    folder.mkdir(parents=True, exist_ok=True)
     told = json.dumps(to_dict(fit, checks, deep), indent=2, allow_nan=False) + "\n"
-    written = []
-    for name, text in (("fitted.toml", device.config_toml(fit, number)), ("fit.json", told)):
-        with replacing(folder / name) as unfinished:
-            unfinished.write_text(text)
-        written.append(folder / name)
-    if draw:
-        with replacing(folder / "fit.png") as unfinished:
-            picture(fit).savefig(unfinished, dpi=120)
-        written.append(folder / "fit.png")
-    return written
+    with opened_folder(folder) as opened:
+        opened.write("fitted.toml", device.config_toml(fit, number))
+        opened.write("fit.json", told)
+        if draw:
+            with opened.replacing("fit.png") as unfinished:
+                picture(fit).savefig(unfinished, dpi=120)
+        else:
+            opened.remove("fit.png")
+        return opened.written()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import FileError
-from softsense.files import blaming, replacing
+from softsense.files import Lock, blaming, replacing
 from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ class Kept:
     """
 
     def __init__(self, folder: Path) -> None:
-        import fcntl
-
         import polars as pl
 
         self._folder = folder
@@ -45,13 +43,7 @@ class Kept:
         self._schema = pl.Schema({"id": pl.String, **{name: types[kind] for name, kind in columns.items()}})
         with blaming(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            # Held until the process ends, however that ends.
-            self._lock = (folder / ".lock").open("w")
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._lock.close()
-                raise FileError(f"{folder}: found a sweep at work here, expected the folder to be free") from None
+        self._lock = Lock(folder)
         try:
             self._parts: dict[Path, pl.DataFrame] = {}
             self._load()
@@ -67,7 +59,7 @@ class Kept:
 
     def close(self) -> None:
         """Let others have the folder."""
-        self._lock.close()
+        self._lock.release()
 
     @cached_property
     def ids(self) -> set[str]:

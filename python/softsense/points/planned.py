@@ -208,12 +208,12 @@ class Planned:
 
     @property
     def config(self) -> dict[str, str]:
-        """The config before anything is set or swept, as `softsense.folders.Manifest` has it."""
+        """The config before anything is set or swept, as `softsense.manifests.Manifest` has it."""
         return {"name": self.sweep.config, "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
 
     @property
     def traces(self) -> list[dict[str, Any]]:
-        """Of each trace its file, content and how it is read, as `softsense.folders.Manifest` has them."""
+        """Of each trace its file, content and how it is read, as `softsense.manifests.Manifest` has them."""
         beyond = {"beyond": self.sweep.beyond}
         return [
             {"file": path, "sha256": content, "options": dict(options) | beyond}
