@@ -91,10 +91,13 @@ laws: $(BUILT)
 fuzz: $(BUILT)
 	$(BIN)/python fuzz/soak.py --quick --inputs 20000
 	$(BIN)/python fuzz/faults.py --times 4 killed full-disk vanished closed-pipe together
+	SOFTSENSE_EXAMPLES=2000 $(BIN)/python -m pytest -q tests/test_foreign_files.py
 
 soak: $(BUILT)
 	$(BIN)/python fuzz/soak.py $(SOAK)
 	$(BIN)/python fuzz/faults.py
+	SOFTSENSE_EXAMPLES=100000 $(BIN)/python -m pytest -q tests/test_foreign_files.py
+	SOFTSENSE_KILLS=40 $(BIN)/python -m pytest -q tests/test_whole_folders.py
 
 bench: $(INSTALLED)
 	cargo bench --workspace --locked

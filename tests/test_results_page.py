@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import re
@@ -23,7 +25,7 @@ from browser import Browser, View
 from conftest import SMALL
 from softsense import FileError, Interrupted, following
 from softsense.live.results import Results, text
-from softsense.live.server import Server
+from softsense.live.server import Server, as_json
 
 SOFTSENSE = [sys.executable, "-m", "softsense"]
 
@@ -130,13 +132,104 @@ def test_every_end_of_a_run_is_told(tmp_path: Path) -> None:
 
 
 def test_files_that_are_none_of_ours_are_passed_over(tmp_path: Path) -> None:
-    for name, content in (("a", "not json"), ("b", "[]"), ("c", '{"state": "running"}')):
+    """Each with one line; what comes after them is shown all the same."""
+    with following.following(tmp_path / following.NAME, "sweep", "good", lambda *_: None) as followed:
+        followed("simulating", 3, 0.5)
+    good = json.loads((tmp_path / following.NAME).read_text())
+    strange = {
+        "a": ("not json", "a/.progress.json: found no JSON"),
+        "b": ("[]", "b/.progress.json: found a list, expected an object"),
+        "c": ('{"state": "running"}', "c/.progress.json: found no `what`"),
+        "d": (json.dumps(good | {"history": 5}), "`history`: found `5`, expected a list"),
+        "e": (json.dumps(good | {"history": [1, 2, 3]}), "`history[0]`: found `1`, expected a list of 2"),
+        "f": (json.dumps(good | {"fraction": float("nan")}), "found no JSON"),
+        "g": ("[" * 100_000, "nested too deep"),
+        "h": (json.dumps(good | {"count": 10**400}), "an integer of 401 digits"),
+        "i": (json.dumps(good | {"name": "\ud800"}), "not UTF-8"),
+        "j": (json.dumps(good | {"process": 0}), "`process`: found `0`, expected a number from 1"),
+        "k": (json.dumps(good | {"started_s": 1e308, "told_s": -1e308}), "`started_s`"),
+    }
+    for name, (content, _) in strange.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / following.NAME).write_text(content)
-    assert told(tmp_path) == []
-    assert text(Results(tmp_path).state()) == "no run has said anything here yet"
+    os.mkfifo(tmp_path / f"pipe{following.NAME}")
+    (tmp_path / f"loop{following.NAME}").symlink_to(f"loop{following.NAME}")
+    state = Results(tmp_path).state()
+    assert [run["name"] for run in state["runs"]] == ["good"]
+    assert len(state["skipped"]) == len(strange) + 2
+    for _, says in strange.values():
+        assert any(says in line for line in state["skipped"]), says
+    assert text(state).count("skipped ") == len(strange) + 2
+    done = subprocess.run(
+        [*SOFTSENSE, "serve-results", tmp_path, "--once"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == text(state) + "\n"
     with pytest.raises(FileError, match="found no folder"):
         Results(tmp_path / "nowhere")
+
+
+def test_the_page_names_what_it_skips(browser: Browser, tmp_path: Path) -> None:
+    for name, content in (("good", None), ("<b>bad</b>", '{"state": "running"}')):
+        (tmp_path / name.replace("/", "")).mkdir()
+        file = tmp_path / name.replace("/", "") / following.NAME
+        with following.following(file, "sweep", name, lambda *_: None) as followed:
+            followed("simulating", 3, 0.5)
+        if content:
+            file.write_text(content)
+    with served(tmp_path) as address:
+        view = View(browser, address, 1200)
+        skipped = view.until("document.getElementById('skipped').textContent")
+        assert skipped == f"skipped <b>bad<b>/{following.NAME}: found no `what`"
+        assert view.until("document.body.innerText.includes('sweep: good')")
+        assert view.complaints() == []
+        view.close()
+
+
+def test_strange_plans_and_points_cost_the_points_alone(tmp_path: Path) -> None:
+    with following.following(tmp_path / following.NAME, "sweep", "good", lambda *_: None) as followed:
+        followed("simulating", 3, 0.5)
+        point = {"point": 1, "id": "one", "setting": {"f": 0.5}, "policy": "two_step", "trace": None, "seed": 1}
+        plan: dict[str, Any] = {"fields": ["f"], "pair": ["response.read.mean_us", "x"], "points": [point]}
+    (tmp_path / "points").mkdir()
+
+    def state(document: object, frame: pl.DataFrame | bytes, name: str = "") -> dict[str, Any]:
+        (tmp_path / following.PLAN).write_text(json.dumps(document))
+        for left in (tmp_path / "points").iterdir():
+            left.unlink()
+        buffer = io.BytesIO()
+        if isinstance(frame, pl.DataFrame):
+            frame.write_parquet(buffer)
+        else:
+            buffer.write(frame)
+        name = name or hashlib.sha256(buffer.getvalue()).hexdigest()
+        (tmp_path / "points" / f"{name}.parquet").write_bytes(buffer.getvalue())
+        found = Results(tmp_path).state()
+        as_json(found)
+        assert [run["name"] for run in found["runs"]] == ["good"]
+        return found
+
+    good = pl.DataFrame({"id": ["one"], "response.read.mean_us": [3.0], "x": [1]})
+    found = state(plan, good)
+    assert found["skipped"] == []
+    assert found["runs"][0]["points"]["rows"] == [[1, 0.5, "two_step", None, 1, 3.0, 1]]
+    strange: list[tuple[object, pl.DataFrame | bytes, str]] = [
+        ([], good, "found a list"),
+        (plan | {"pair": ["x"]}, good, "`pair`"),
+        (plan | {"points": [point | {"policy": ["two_step"]}]}, good, "`points[0].policy`"),
+        (plan, good.drop("id"), "no column `id`"),
+        (plan, good.with_columns(id=1), "no column `id`"),
+        (plan, b"PAR1 but not much of it", "expected Parquet"),
+    ]
+    for document, frame, says in strange:
+        found = state(document, frame)
+        assert says in found["skipped"][0], found["skipped"]
+        assert found["runs"][0]["points"] is None
+    assert "SHA-256" in state(plan, good, "other")["skipped"][0]
+    # Numbers that are none are no points, and columns that are not numbers are none.
+    odd = pl.DataFrame({"id": ["one"], "response.read.mean_us": [float("nan")], "x": ["text"]})
+    assert state(plan | {"pair": ["response.x.mean_us", ""]}, odd)["skipped"] == []
+    assert state(plan | {"fields": ["other"], "points": [point | {"policy": ""}]}, good)["skipped"] == []
 
 
 def test_a_campaign_and_a_reproduction_say_how_far_they_are(tmp_path: Path) -> None:

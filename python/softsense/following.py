@@ -13,7 +13,8 @@ from typing import Any
 
 from softsense._core import FileError
 from softsense.base import Progress
-from softsense.files import replacing
+from softsense.files import read_json, replacing
+from softsense.shapes import Between, Shape, misfit
 
 NAME = ".progress.json"
 """Name of the progress file in a folder of results; a store's file has the store's name and this suffix."""
@@ -25,6 +26,37 @@ RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "
 
 _EVERY_S = 1.0
 _MOST_KEPT = 240
+_TIME_S = Between(0, 1e11)
+# Sums of shares may be a little more than one.
+_SHARE = Between(0, 1 + 1e-9)
+_TOLD = {
+    "what": str,
+    "name": str,
+    "state": frozenset((RUNNING, FINISHED, INTERRUPTED, FAILED)),
+    "process": Between(1, 2**31),
+    "started_s": _TIME_S,
+    "told_s": _TIME_S,
+    "doing": str,
+    "count": Between(0, 2**63),
+    "fraction": _SHARE,
+    "history": [(Between(-1e11, 1e11), _SHARE)],
+}
+_SCALAR = int | float | bool | str
+_PLANNED = {
+    "fields": [str],
+    "pair": (str, str),
+    "points": [
+        {
+            "point": int,
+            "id": str,
+            "setting": {"*": _SCALAR},
+            "policy": str | None,
+            "trace": str | None,
+            "seed": int | None,
+        }
+    ],
+}
+_MOST_TOLD_BYTES = 1 << 20
 
 
 class Following:
@@ -110,6 +142,24 @@ def following(file: Path | None, what: str, name: str, progress: Progress) -> It
 def beside(store: Path | None) -> Path | None:
     """The progress file of a store."""
     return Path(f"{store}{NAME}") if store else None
+
+
+def read_told(file: Path) -> dict[str, Any]:
+    """What `Following` wrote. Raises `FileError` for anything else, which says what it is."""
+    found = _fitting(file, read_json(file, _MOST_TOLD_BYTES), _TOLD)
+    return {key: found[key] for key in _TOLD}
+
+
+def read_plan(file: Path) -> dict[str, Any]:
+    """The plan that `Following.plan` wrote for a sweep. Raises `FileError` for anything else, which says what it is."""
+    return _fitting(file, read_json(file), _PLANNED)
+
+
+def _fitting(file: Path, found: Any, shape: Shape) -> dict[str, Any]:
+    if wrong := misfit(found, shape):
+        raise FileError(f"{file}: {wrong}")
+    assert isinstance(found, dict)
+    return found
 
 
 def is_running(told: dict[str, Any]) -> bool:

@@ -54,7 +54,7 @@ _MOST_POINTS = 2000
 def label(column: str) -> str:
     """The label of a column with its unit; the column's name if it has no label."""
     parts = column.split(".")
-    if len(parts) == 3 and parts[0] == "response" and parts[2].removesuffix("_us") in _STATS:
+    if len(parts) == 3 and parts[0] == "response" and parts[1] in _KINDS and parts[2].removesuffix("_us") in _STATS:
         return f"response time of {_KINDS[parts[1]]}, {_STATS[parts[2].removesuffix('_us')]} (us)"
     return _LABELS.get(column, column)
 

@@ -41,6 +41,7 @@ CHANNEL_ERRORS = -1
 """Stands in the file for frames whose number of raw bit errors the channel draws."""
 
 _COMMIT_S = 1.0
+_MOST_SHOWN = 60
 _MAGIC = b"SQLite format 3\0"
 _SCHEMA = f"""
 CREATE TABLE tasks (
@@ -214,7 +215,8 @@ class Store:
     def result(self, identity: str, unit: int) -> Any:
         """The result of a unit of the work `identity`, as JSON has it; None if it is not in the store."""
         found = self._results.get((identity, unit))
-        return None if found is None else json.loads(found)
+        with self._blaming():
+            return None if found is None else json.loads(found)
 
     def add_result(self, identity: str, unit: int, result: Any) -> None:
         """Keep what a unit of other work than counting came to; about once a second it is written for good.
@@ -273,10 +275,16 @@ class Store:
         rows.insert(at, row)
 
     def _load(self) -> None:
+        tables = self._base.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").fetchall()
+        # Views and triggers of somebody else would run whenever a table is read or written.
+        if tables != (expected := _tables()):
+            found = ", ".join(" ".join(str(sql).split())[:_MOST_SHOWN] for (sql,) in tables if (sql,) not in expected)
+            self._refuse(f"found {found or 'too few tables'}, expected those of a store")
         if (state := self._base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             self._refuse(f"found a damaged database ({' '.join(state.split())}), expected a whole one")
         for identity, *task in self._base.execute("SELECT identity, code, spec, unit_frames FROM tasks"):
-            self._tasks[identity] = tuple(task)
+            self._tasks[identity] = (task[0], task[1], task[2])
+            json.loads(task[1])
         for *values, crc in self._base.execute("SELECT * FROM counts ORDER BY identity, errors, first_unit"):
             identity, errors, first_unit, units, frames, failures, undetected, iterations = values
             place = f"task {identity[:12]}, errors {errors}, unit {first_unit}"
@@ -302,8 +310,9 @@ class Store:
     def _check_header(self) -> None:
         """Refuse a foreign file before SQLite touches it."""
         assert self.path is not None
-        with self.path.open("rb") as file:
-            header = file.read(100)
+        # Whoever opens a pipe waits for a writer otherwise.
+        with open(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            header = file.read(100) or b""
         if len(header) < 100 or not header.startswith(_MAGIC):
             self._refuse("found a file that is no SQLite database, expected a store of softsense")
         application, version = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
@@ -345,7 +354,7 @@ class _Blaming:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise FileError(f"{self._name}: found a store that another process uses, expected it to be free") from None
-        if isinstance(error, sqlite3.Error | ValueError | TypeError):
+        if isinstance(error, sqlite3.Error | ValueError | TypeError | RecursionError):
             raise FileError(f"{self._name}: cannot use as a store: {error}") from None
         if isinstance(error, OSError):
             raise FileError(f"{self._name}: cannot use as a store: {error.strerror or error}") from None
@@ -359,6 +368,13 @@ def _make(path: Path) -> None:
             base.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         finally:
             base.close()
+
+
+def _tables() -> list[tuple[str]]:
+    """What SQLite says of the tables of a store."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.executescript(_SCHEMA)
+        return base.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").fetchall()
 
 
 def _values(identity: str, errors: int, row: _Row) -> tuple[Any, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import hashlib
+import math
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from urllib.parse import quote
 from softsense import following
 from softsense._core import FileError
 from softsense.charts import Chart, Series
+from softsense.folders import parquet
 from softsense.formats import as_share
 from softsense.live.server import Answer, as_json
 from softsense.report.charts import description
@@ -64,43 +67,54 @@ class Results:
 
     def state(self) -> dict[str, Any]:
         """The state of all `runs`: the progress that `Following` wrote for each, its `state`, `left_s`, files, charts
-        and points.
+        and points; and what was `skipped`, since softsense has not written it, a line for each.
         """
-        found = [self._run(file) for file in self._told()]
+        skipped: list[str] = []
+        found = [self._run(file, skipped) for file in self._told()]
         runs = sorted((run for run in found if run), key=lambda run: -run["started_s"])
-        return {"folder": self.folder.name, "now_s": time.time(), "runs": runs[:_MOST_RUNS]}
+        # Names need not be text.
+        lines = [line.encode("utf-8", "replace").decode() for line in skipped[:_MOST_RUNS]]
+        return {"folder": self.folder.name, "now_s": time.time(), "runs": runs[:_MOST_RUNS], "skipped": lines}
 
     def _told(self) -> list[Path]:
         found = [*self.folder.glob(f"*{following.NAME}"), *self.folder.glob(f"*/*{following.NAME}")]
         # A folder that leads elsewhere is not of this one.
-        return [file for file in found if file.resolve().is_relative_to(self.folder)]
+        return [file for file in found if Path(os.path.realpath(file)).is_relative_to(self.folder)]
 
-    def _run(self, file: Path) -> dict[str, Any] | None:
+    def _run(self, file: Path, skipped: list[str]) -> dict[str, Any] | None:
+        # A store has its results in itself; a folder in files, some of them while it goes on.
+        own = file.name == following.NAME
+        where = file.parent.relative_to(self.folder).as_posix() if own else file.name[: -len(following.NAME)]
         try:
-            told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            told = following.read_told(file)
             told |= {"elapsed_s": told["told_s"] - told["started_s"], "left_s": None, "charts": {}, "points": None}
-            fraction, running = float(told["fraction"]), following.is_running(told)
-        except (OSError, ValueError, KeyError, TypeError):
+            told |= {"where": where.encode("utf-8").decode(), "files": self._files(file.parent) if own else []}
+        except (FileError, OSError, UnicodeError) as error:
+            skipped.append(self._plain(file, error))
             return None
+        running = following.is_running(told)
         if told["state"] == following.RUNNING and not running:
             told["state"] = _STOPPED
         if running:
             told["elapsed_s"] = time.time() - told["started_s"]
-            if 0 < fraction < 1:
-                told["left_s"] = told["elapsed_s"] * (1 - fraction) / fraction
+            if 0 < told["fraction"] < 1:
+                told["left_s"] = told["elapsed_s"] * (1 - told["fraction"]) / told["fraction"]
         history = told.pop("history")
         if len(history) > 1:
             times, shares = [at for at, _ in history], [100 * share for _, share in history]
             chart = Chart("Progress", [Series(told["name"], times, shares)], "time since it began (s)", "complete (%)")
             told["charts"]["progress"] = description(chart)
-        # A store has its results in itself; a folder in files, some of them while it goes on.
-        own = file.name == following.NAME
-        told["files"] = self._files(file.parent) if own else []
-        told["where"] = file.parent.relative_to(self.folder).as_posix() if own else file.name[: -len(following.NAME)]
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            if own and (file.parent / following.PLAN).exists():
+        if own and os.path.lexists(file.parent / following.PLAN):
+            try:
                 self._add_points(file.parent, told)
+            except (FileError, OSError) as error:
+                skipped.append(self._plain(file.parent, error))
         return told
+
+    def _plain(self, path: Path, error: Exception) -> str:
+        """An error of a path, which it names, without the folder's own path."""
+        told = str(error) if isinstance(error, FileError) else f"{path}: {error}"
+        return told.replace(f"{self.folder}/", "")
 
     def _files(self, folder: Path) -> list[dict[str, Any]]:
         files = [each for each in folder.iterdir() if each.is_file() and self._is_served(each)]
@@ -109,31 +123,31 @@ class Results:
 
     def _add_points(self, folder: Path, told: dict[str, Any]) -> None:
         """The points of a sweep that are finished: a table, and a chart of its first pair of columns."""
-        import polars as pl
-
         from softsense.frontier import label, of_policies
 
-        plan = json.loads((folder / following.PLAN).read_text(encoding="utf-8"))
+        plan = following.read_plan(folder / following.PLAN)
         parts = list((folder / "points").glob("*.parquet"))
         if not parts:
             return
         x, y = plan["pair"]
-        names = ["id", *dict.fromkeys(["response.read.mean_us", "response.read.p99_us", x, y])]
-        frames = []
+        names = list(dict.fromkeys(["response.read.mean_us", "response.read.p99_us", x, y]))
+        known: dict[str, dict[str, Any]] = {}
         for part in parts:
             # Files are made one now and then, under our eyes.
-            with contextlib.suppress(OSError, pl.exceptions.PolarsError):
-                frames.append(pl.read_parquet(part))
-        known = {row["id"]: row for frame in frames for row in frame.select(n for n in names if n in frame).to_dicts()}
+            with contextlib.suppress(FileNotFoundError):
+                content = part.read_bytes()
+                if hashlib.sha256(content).hexdigest() != part.stem:
+                    raise FileError(f"{part}: found a damaged file, expected one whose SHA-256 is its name")
+                known |= _numbers(part, content, names)
         done = [point | {"numbers": known[point["id"]]} for point in plan["points"] if point["id"] in known]
-        columns = [name for name in names[1:] if any(point["numbers"].get(name) is not None for point in done)]
+        columns = [name for name in names if any(point["numbers"].get(name) is not None for point in done)]
         swept = list(plan["fields"])
         told["points"] = {
             "columns": ["point", *swept, "policy", "trace", "seed", *columns],
             "rows": [
                 [
                     point["point"],
-                    *(point["setting"][name] for name in swept),
+                    *(point["setting"].get(name) for name in swept),
                     *(point[name] for name in ("policy", "trace", "seed")),
                     *(point["numbers"].get(name) for name in columns),
                 ]
@@ -147,9 +161,11 @@ class Results:
         shades = of_policies([policy for policy in dict.fromkeys(p["policy"] for p in plan["points"]) if policy])
         for policy in policies:
             of = [p for p in done if p["policy"] == policy and None not in (p["numbers"].get(x), p["numbers"].get(y))]
-            labels = [", ".join(f"{name} {p['setting'][name]}" for name in swept) or "the config" for p in of]
+            labels = [", ".join(f"{name} {p['setting'].get(name)}" for name in swept) or "the config" for p in of]
             xs, ys = ([p["numbers"][name] for p in of] for name in (x, y))
-            series.append(Series(policy or "points", xs, ys, "points", labels=labels, colour=shades[policy]))
+            series.append(
+                Series(policy or "points", xs, ys, "points", labels=labels, colour=shades.get(policy) or shades[None])
+            )
         if any(each.x for each in series):
             told["charts"]["points"] = description(Chart("Finished points", series, label(x), label(y)))
 
@@ -171,12 +187,30 @@ class Results:
         return Answer(content, _KINDS[file.suffix], scripts=file.suffix == ".html")
 
 
+def _numbers(part: Path, content: bytes, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Of the points in a file those columns of numbers that it has, by id."""
+    import polars as pl
+
+    frame = parquet(part, content)
+    kinds = frame.schema
+    if kinds.get("id") != pl.String:
+        raise FileError(f"{part}: found no column `id` of text, expected those of points")
+    there = [name for name in names if name in kinds and (kinds[name].is_float() or kinds[name].is_integer())]
+    rows = frame.select("id", *there).to_dicts()
+    return {
+        str(row["id"]): {
+            name: row[name] if row[name] is not None and math.isfinite(row[name]) else None for name in there
+        }
+        for row in rows
+    }
+
+
 def page(name: str) -> str:
     """The page, which asks for the rest."""
     return document(
         f"Results in {name}",
         ['<p class="finding" id="told" aria-live="polite">…</p>'],
-        ['<div id="runs"></div>'],
+        ['<div id="runs"></div>', '<ul class="note" id="skipped"></ul>'],
         scripts=("live.js",),
         served=True,
     )
@@ -189,4 +223,5 @@ def text(state: Mapping[str, Any]) -> str:
         line = f"{run['where']}: {run['what']} {run['name']}, {run['state']}, {as_share(run['fraction'], 1)} complete"
         line += f", {run['elapsed_s']:.0f} s" + (f", about {run['left_s']:.0f} s left" if run["left_s"] else "")
         lines.append(line)
+    lines += [f"skipped {line}" for line in state["skipped"]]
     return "\n".join(lines) or "no run has said anything here yet"

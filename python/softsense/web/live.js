@@ -98,6 +98,8 @@
       document.getElementById("told").textContent = state.runs.length
         ? `${state.runs.length} run${state.runs.length > 1 ? "s" : ""}, ${many} going on.`
         : "No run has said anything here yet: a sweep, a reproduction, or `fer` with a store in this folder will.";
+      const skipped = state.skipped.map((line) => make("li", { textContent: `skipped ${line}` }));
+      document.getElementById("skipped").replaceChildren(...skipped);
       state.runs.forEach(update);
       const wanted = new Set(state.runs.map((run) => run.where));
       for (const [where, found] of cards) {
