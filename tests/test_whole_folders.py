@@ -428,6 +428,11 @@ def test_one_foreign_manifest_costs_nothing_but_a_line(tmp_path: Path, capsys: p
     for name in names:
         assert sum(line.startswith(f"skipped all/{name}/results.json: ") for line in said.err.splitlines()) == 1, name
     assert len(said.err.splitlines()) == len(names)
+    # What is right, but larger than memory, is told.
+    far = json.loads(Path("all/good/results.json").read_text()) | {"seeds": [1, 2, 2**63]}
+    Path("all/good/results.json").write_text(json.dumps(far))
+    assert cli.main(["results", "list", "all/good"]) == 0
+    assert f"1, 2, {2**63}" in capsys.readouterr().out
     for name in names:
         for command in ("show", "export"):
             more = ["--out", "x.csv"] if command == "export" else []

@@ -172,5 +172,5 @@ def _what(manifest: Signed) -> tuple[str, str, str]:
     names = [Path(trace["file"]).name for trace in manifest.traces]
     traces = ", ".join(names) or ("own workload" if simulated else "-")
     seeds = list(manifest.seeds)
-    run = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+    run = len(seeds) > 2 and seeds == [seeds[0] + i for i in range(len(seeds))]
     return config, traces, f"{seeds[0]}-{seeds[-1]}" if run else ", ".join(map(str, seeds)) or "-"
