@@ -25,7 +25,7 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,7 @@ _METHODS = {
 
 _NOTHING: Mapping[str, str] = types.MappingProxyType({})
 _provided: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("provided", default=_NOTHING)
+_only: contextvars.ContextVar[Collection[str] | None] = contextvars.ContextVar("only", default=None)
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def load(path: str, name: str, directory: str) -> Loaded:
     place, _, item = name.rpartition(":")
     if os.environ.get("SOFTSENSE_OWN") == "refuse":
         raise ConfigError(f"{path}: found `{name}` with SOFTSENSE_OWN=refuse, expected a shipped one")
+    if (places := _only.get()) is not None and place not in places:
+        raise ConfigError(f"{path}: found `{name}`, expected a shipped one: a server runs what its command line names")
     if (text := _provided.get().get(place)) is not None:
         module = _executed(place, text)
     elif place.endswith(".py"):
@@ -148,6 +151,16 @@ def provided(sources: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         _provided.reset(before)
+
+
+@contextlib.contextmanager
+def only(places: Collection[str]) -> Iterator[None]:
+    """A context in which this thread loads nothing but files and modules of `places`."""
+    before = _only.set(places)
+    try:
+        yield
+    finally:
+        _only.reset(before)
 
 
 def own_error(error: BaseException) -> tuple[str, str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,6 @@ def _serve(config: str, host: str, port: int) -> None:
             raise ConfigError(f"{parameter.opts[0]}: found with --serve, expected it chosen on the page")
     from softsense.live import explaining, server
 
-    # Say that a device cannot be explained before a browser is opened.
-    explaining.choices(config)
-    asked = functools.partial(explaining.answered, config=config)
-    server.serve(server.Server(asked, host, port), say_address)
+    # Says that a device cannot be explained before a browser is opened.
+    found = explaining.Explaining(config)
+    server.serve(server.Server(found.answered, host, port, found.named), say_address)

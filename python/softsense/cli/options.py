@@ -219,7 +219,7 @@ server_options = together(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="Address to listen on; default: 127.0.0.1, for this machine only.",
+        help="Address to listen on; default: 127.0.0.1, for this machine only. The page is not encrypted.",
     ),
 )
 

@@ -1,10 +1,12 @@
 """`softsense explain --serve`: the life of one codeword as a page with sliders, from the same code as everywhere.
 
-The page asks for `/api/explain` with the values of its sliders, and shows the result of `softsense.explain.explain`.
+The page asks for `api/explain` with the values of its sliders, and shows the result of `softsense.explain.explain`. A
+request chooses among what is offered (`offers`), and nothing else of it gets any further: it names no file and no code.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import time
@@ -17,7 +19,7 @@ import numpy as np
 from softsense import _core, api, colours, explain
 from softsense._core import Cells, Code, ConfigError, SoftsenseError
 from softsense.charts import Chart, Series
-from softsense.live.server import Answer, as_json
+from softsense.live.server import MOST_SHOWN, Answer, Key, as_json, check_known
 from softsense.report.charts import description
 from softsense.report.pages import document
 
@@ -43,27 +45,48 @@ RETENTIONS = (0, 1, 12, 24, 72, 168, 720, 2190, 4380, 8760, 17520, 43800)
 MOST_PE = 20_000
 """P/E cycles at the end of their slider."""
 
+_USUAL = {
+    "pe": "10000",
+    "hours": "8760",
+    "page": "upper",
+    "technique": "config",
+    "code": "flash-8/9",
+    "policies": "all",
+    "seed": "1",
+}
 _VOLTAGES = 320
 _KEPT = 256
 
 
-def answered(path: str, query: Mapping[str, str], config: str) -> Answer | None:
-    """What the page asks for; `config` is the device that it begins with.
+class Explaining:
+    """The page of a device and what it asks for.
 
-    Raises `SoftsenseError`: the query cannot be answered.
+    Raises `SoftsenseError`: there is no such device, or one whose reads cannot be explained.
     """
-    if path == "/":
-        return Answer(page(config).encode(), by_itself=True)
-    if path == "/api/choices":
-        device = query.get("config", config)
-        _check_offered("config", device, devices(config))
-        return as_json(choices(device))
-    if path == "/api/explain":
-        started = time.perf_counter()
-        text = _explained(tuple(sorted(query.items())), config)
-        took = f'{{"ms":{1000 * (time.perf_counter() - started):.1f},'
-        return Answer((took + text[1:]).encode(), "application/json")
-    return None
+
+    def __init__(self, config: str) -> None:
+        choices(config)
+        self.config = config
+        self.named = frozenset(api.load_config(config).own_sources)
+        """Files and modules of the user's own that the device needs."""
+
+    def answered(self, path: str, query: Mapping[str, str], _: Key) -> Answer | None:
+        """What the page asks for.
+
+        Raises `SoftsenseError`: the query cannot be answered.
+        """
+        if path == "/":
+            check_known(query, ())
+            return Answer(page(self.config).encode(), by_itself=True)
+        if path == "/api/choices":
+            check_known(query, ("config",))
+            return as_json(choices(_device(query, self.config)))
+        if path == "/api/explain":
+            started = time.perf_counter()
+            text = _explained(tuple(asked(query, self.config).items()))
+            took = f'{{"ms":{1000 * (time.perf_counter() - started):.1f},'
+            return Answer((took + text[1:]).encode(), "application/json")
+        return None
 
 
 @functools.lru_cache(maxsize=64)
@@ -77,8 +100,10 @@ def choices(config: str) -> dict[str, Any]:
     policy = resolved["read"]["policy"]
     _core.LoneRead(device, 0)
     cells = device.cells(0, 0.0) or Cells.open("mlc")
-    codeword_bits = 8 * resolved["geometry"]["codeword_bytes"]
-    codes = [name for name, _ in Code.entries() if _opened(name).data_bits == codeword_bits]
+    codeword_bytes = resolved["geometry"]["codeword_bytes"]
+    codes = [name for name, _ in Code.entries() if _opened(name).data_bits == 8 * codeword_bytes]
+    if not codes:
+        raise ConfigError(f"geometry.codeword_bytes: found {codeword_bytes}, expected what a shipped code has of data")
     return {
         "config": config,
         "pages": list(cells.pages),
@@ -94,11 +119,9 @@ def devices(first: str) -> list[str]:
     """A device, and the shipped ones whose reads can be explained."""
     found = [first]
     for entry in _core.configs():
-        try:
-            codes = choices(entry["name"])["codes"]
-        except SoftsenseError:
-            continue
-        found += [entry["name"]] if codes else []
+        with contextlib.suppress(SoftsenseError):
+            choices(entry["name"])
+            found.append(entry["name"])
     return list(dict.fromkeys(found))
 
 
@@ -115,50 +138,77 @@ def _is_known(config: str, changes: Sequence[str]) -> bool:
     return True
 
 
+def offers(device: str, config: str) -> dict[str, Sequence[str] | range]:
+    """What each parameter of a query may be where a device is asked about, on a page that begins with `config`. There
+    are no other parameters.
+    """
+    given = choices(device)
+    return {
+        "config": devices(config),
+        "pe": range(10**6 + 1),
+        "hours": range(10**6 + 1),
+        "page": given["pages"],
+        "technique": list(given["techniques"]),
+        "code": given["codes"],
+        "policies": [*given["policies"], "all"],
+        "seed": range(2**64),
+    }
+
+
+def usual(offered: Mapping[str, Sequence[str] | range]) -> dict[str, str]:
+    """What parameters other than the device are where a query does not say: where a device does not have the usual one,
+    the first that is offered.
+    """
+    return {
+        name: value if isinstance(among := offered[name], range) or value in among else among[0]
+        for name, value in _USUAL.items()
+    }
+
+
 def asked(query: Mapping[str, str], config: str) -> dict[str, Any]:
     """The arguments of `explain.explain` that a query means.
 
     Raises `ConfigError`.
     """
-    known = {"config", "pe", "hours", "page", "technique", "code", "policies", "seed"}
-    if unknown := sorted(set(query) - known):
-        raise ConfigError(f"{unknown[0]}: found in the query, expected one of {', '.join(sorted(known))}")
-    technique = query.get("technique", "config")
-    if technique not in TECHNIQUES:
-        raise ConfigError(f"technique: found {technique}, expected one of {', '.join(TECHNIQUES)}")
-    # Files can be named on the command line alone: users of this server must not read other files.
-    device, code = query.get("config", config), query.get("code", "flash-8/9")
-    _check_offered("config", device, devices(config))
-    _check_offered("code", code, choices(device)["codes"])
-    hours = _number(query, "hours", 8760, 10**6)
+    device = _device(query, config)
+    offered = offers(device, config)
+    check_known(query, offered)
+    values = {"config": device, **usual(offered), **query}
+    chosen = {name: _checked(name, values[name], among) for name, among in offered.items()}
     return {
         "config": device,
-        "pe_cycles": _number(query, "pe", 10_000, 10**6),
-        "retention_hours": float(hours),
-        "page": query.get("page", "upper"),
-        "code": code,
-        "policies": query.get("policies", "all"),
-        "seed": _number(query, "seed", 1, 2**64 - 1),
-        "overrides": list(TECHNIQUES[technique][1]),
+        "pe_cycles": chosen["pe"],
+        "retention_hours": float(chosen["hours"]),
+        "page": chosen["page"],
+        "code": chosen["code"],
+        "policies": chosen["policies"],
+        "seed": chosen["seed"],
+        "overrides": TECHNIQUES[chosen["technique"]][1],
     }
 
 
-def _check_offered(name: str, found: str, offered: Sequence[str]) -> None:
-    if found not in offered:
-        raise ConfigError(f"{name}: found {found}, expected one of {', '.join(offered)}")
+def _device(query: Mapping[str, str], config: str) -> str:
+    return str(_checked("config", query.get("config", config), devices(config)))
 
 
-def _number(query: Mapping[str, str], name: str, usual: int, most: int) -> int:
-    text = query.get(name, str(usual))
-    if not (text.isascii() and text.isdecimal() and len(text) <= 20 and int(text) <= most):
-        raise ConfigError(f"{name}: found {text[:30]}, expected a whole number from 0 to {most}")
-    return int(text)
+def _checked(name: str, found: str, offered: Sequence[str] | range) -> Any:
+    """A value of a parameter, if it is offered."""
+    if isinstance(offered, range):
+        number = int(found) if found.isascii() and found.isdecimal() and len(found) <= 20 else -1
+        if number in offered:
+            return number
+        expected = f"a whole number from {offered[0]} to {offered.stop - 1}"
+    else:
+        if found in offered:
+            return found
+        expected = f"one of {', '.join(offered)}"
+    raise ConfigError(f"{name}: found {found[:MOST_SHOWN]}, expected {expected}")
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _explained(query: tuple[tuple[str, str], ...], config: str) -> str:
-    """The answer to a query as JSON: the explanation, as `softsense explain --json` prints it, and charts of it."""
-    found = explain.explain(**asked(dict(query), config))
+def _explained(arguments: tuple[tuple[str, Any], ...]) -> str:
+    """An explanation as JSON: as `softsense explain --json` prints it, and charts of it."""
+    found = explain.explain(**dict(arguments))
     shown = {
         "heading": explain.heading(found),
         "told": explain.told(found),
@@ -269,26 +319,22 @@ def _lane(span: Mapping[str, Any]) -> str:
 def page(config: str) -> str:
     """The page, which begins with a device."""
     given = choices(config)
-    first: dict[str, Any] = {
-        "pe": 10_000,
-        "hours": 8760,
-        "page": "upper" if "upper" in given["pages"] else given["pages"][0],
-    }
-    data = {"retentions": RETENTIONS, "first": first | {"config": config}}
+    first = usual(offers(config, config))
+    data = {"retentions": RETENTIONS}
     controls = [
         _select("config", "device", {name: name for name in devices(config)}, config),
-        _slider("pe", "P/E cycles", 0, MOST_PE, 50, first["pe"]),
-        _slider("hours", "retention", 0, len(RETENTIONS) - 1, 1, RETENTIONS.index(first["hours"])),
+        _slider("pe", "P/E cycles", 0, MOST_PE, 50, int(first["pe"])),
+        _slider("hours", "retention", 0, len(RETENTIONS) - 1, 1, RETENTIONS.index(int(first["hours"]))),
         _select("page", "page", {name: name for name in given["pages"]}, first["page"]),
-        _select("technique", "references", given["techniques"], "config"),
-        _select("code", "code", {name: name for name in given["codes"]}, "flash-8/9"),
+        _select("technique", "references", given["techniques"], first["technique"]),
+        _select("code", "code", {name: name for name in given["codes"]}, first["code"]),
         _select(
             "policies",
             "policy",
             {**{name: name for name in given["policies"]}, "all": "all policies"},
             given["policy"],
         ),
-        _slider("seed", "codeword (seed)", 1, 100, 1, 1),
+        _slider("seed", "codeword (seed)", 1, 100, 1, int(first["seed"])),
     ]
     plots = "".join(
         f'<figure class="chart" id="chart-{name}"><figcaption class="above"><h3></h3></figcaption><div class="keys">'

@@ -8,17 +8,16 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from softsense import following
 from softsense._core import FileError
 from softsense.charts import Chart, Series
 from softsense.folders import parquet
 from softsense.formats import as_share
-from softsense.live.server import Answer, as_json
+from softsense.live.server import FILES, Answer, Key, as_json, check_known
 from softsense.report.charts import description
 from softsense.report.pages import document
 
@@ -53,17 +52,20 @@ class Results:
             raise FileError(f"{folder}: found no folder, expected one with results")
         self.folder = folder.resolve()
 
-    def answered(self, path: str, _: Mapping[str, str]) -> Answer | None:
+    def answered(self, path: str, query: Mapping[str, str], key: Key) -> Answer | None:
         """Answers `/` with the page, `/api/state` with the data that it shows, and paths below `/files/` with files of
-        the folder.
+        the folder, each of which has a key of its own.
         """
+        check_known(query, ())
         if path == "/":
-            return Answer(page(self.folder.name).encode(), by_itself=True)
+            return Answer(page(self.folder.name).encode(errors="replace"), by_itself=True)
         if path == "/api/state":
-            return as_json(self.state())
-        if path.startswith("/files/"):
-            return self._file(path.removeprefix("/files/"))
-        return None
+            state = self.state()
+            for file in (file for run in state["runs"] for file in run["files"]):
+                # The page is at /KEY/.
+                file["address"] = f"../{key(FILES + unquote(file['path']))}{FILES}{file['path']}"
+            return as_json(state)
+        return self._file(path.removeprefix(FILES)) if path.startswith(FILES) else None
 
     def state(self) -> dict[str, Any]:
         """The state of all `runs`: the progress that `Following` wrote for each, its `state`, `left_s`, files, charts
@@ -172,7 +174,7 @@ class Results:
     def _is_served(self, file: Path) -> bool:
         inside = file.resolve().is_relative_to(self.folder)
         hidden = any(part.startswith(".") for part in file.relative_to(self.folder).parts)
-        return inside and not hidden and file.suffix in _KINDS
+        return inside and not hidden and file.suffix in _KINDS and _is_text(file.relative_to(self.folder))
 
     def _file(self, name: str) -> Answer | None:
         if "\0" in name or "\\" in name or ".." in name.split("/"):
@@ -182,8 +184,8 @@ class Results:
             if not (file.is_relative_to(self.folder) and file.is_file() and self._is_served(file)):
                 return None
             content = file.read_bytes()
-        except OSError as error:
-            return as_json({"error": f"{name}: cannot read: {error.strerror}"}, HTTPStatus.INTERNAL_SERVER_ERROR)
+        except OSError:
+            return None
         return Answer(content, _KINDS[file.suffix], scripts=file.suffix == ".html")
 
 
@@ -203,6 +205,15 @@ def _numbers(part: Path, content: bytes, names: Sequence[str]) -> dict[str, dict
         }
         for row in rows
     }
+
+
+def _is_text(path: Path) -> bool:
+    """Whether an address can name it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def page(name: str) -> str:

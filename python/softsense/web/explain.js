@@ -3,7 +3,7 @@
 
 (() => {
   const WAIT_MS = 40; // A slider that moves asks no more often.
-  const { retentions, first } = JSON.parse(document.getElementById("first").textContent);
+  const { retentions } = JSON.parse(document.getElementById("first").textContent);
   const form = document.querySelector("form.controls");
   const at = (id) => document.getElementById(id);
   const field = (name) => form.elements.namedItem(name);
@@ -121,7 +121,7 @@
     const { signal } = asking;
     const asked = query();
     try {
-      const response = await fetch(`/api/explain?${asked}`, { signal });
+      const response = await fetch(`api/explain?${asked}`, { signal });
       const found = await response.json();
       if (signal.aborted) return;
       if (!response.ok) failed(found.error);
@@ -136,7 +136,7 @@
 
   // With another device other pages, techniques and codes can be chosen; what can stays.
   const choose = async () => {
-    const response = await fetch(`/api/choices?${new URLSearchParams({ config: field("config").value })}`);
+    const response = await fetch(`api/choices?${new URLSearchParams({ config: field("config").value })}`);
     const found = await response.json();
     if (!response.ok) {
       failed(found.error);
@@ -172,7 +172,6 @@
   const repaint = () => answer && Object.entries(answer.charts).forEach(([name, chart]) => legend(at(`chart-${name}`), chart));
   at("theme").addEventListener("click", repaint);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-  document.body.dataset.device = first.config;
   label();
   ask();
 })();

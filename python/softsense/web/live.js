@@ -46,7 +46,7 @@
     if (seen === found.seen) return;
     found.seen = seen;
     const links = run.files.filter((file) => !file.name.endsWith(".png"));
-    at(".files").replaceChildren(...links.flatMap((file) => [make("a", { href: `/files/${file.path}`, textContent: file.name }), " "]));
+    at(".files").replaceChildren(...links.flatMap((file) => [make("a", { href: file.address, textContent: file.name }), " "]));
     pictures(found, run);
     at(".table").hidden = !run.points;
     if (run.points) table(found, run.points);
@@ -78,7 +78,7 @@
     const names = JSON.stringify(some);
     if (names === found.pictures && run.state === "running") return;
     found.pictures = names;
-    const shown = some.map((file) => make("a", { href: `/files/${file.path}` }, make("img", { src: `/files/${file.path}`, alt: file.name, loading: "lazy" })));
+    const shown = some.map((file) => make("a", { href: file.address }, make("img", { src: file.address, alt: file.name, loading: "lazy" })));
     found.element.querySelector(".pictures").replaceChildren(...shown);
   };
 
@@ -92,7 +92,7 @@
   const follow = async () => {
     let running = false;
     try {
-      const state = await (await fetch("/api/state")).json();
+      const state = await (await fetch("api/state")).json();
       running = state.runs.some((run) => run.state === "running");
       const many = state.runs.filter((run) => run.state === "running").length;
       document.getElementById("told").textContent = state.runs.length
