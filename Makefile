@@ -32,7 +32,7 @@ help:
 	@echo "make artifact  every figure and claim of every paper, with hashes, in out/artifact: an hour; TRACES=folder of real traces"
 	@echo "make test    all Rust and Python tests"
 	@echo "make laws    the long tests: what is predicted of error floors is what is counted, half an hour"
-	@echo "make fuzz    some minutes of broken inputs, odd command lines, kills and full disks, the same ones every time"
+	@echo "make fuzz    some minutes of broken inputs, odd command lines and requests, kills and full disks, the same ones every time"
 	@echo "make soak    hours of them: ten million for each parser; SOAK=\"--inputs N TARGET...\" for fewer"
 	@echo "make bench   benchmarks"
 	@echo "make docs    documentation site in out/site; warnings are errors"

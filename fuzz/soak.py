@@ -3,9 +3,9 @@
 Builds the targets of this folder with stable Rust and runs each on its seeds in processes that die of a panic, of 20 s
 for one input and of 2 GB. A soak has libFuzzer's coverage, and goes on from what earlier ones kept in `out/fuzz`; with
 `--quick` only the targets themselves have it, and what they test is built as for tests. Prints how many inputs each
-target had. `commands` are command lines instead (commands.py), under the same limits. Ends with 1 if any
-failed; the input is then kept as `out/fuzz/TARGET/crash-...`, which `BINARY FILE` shows again, or the line is in its
-log.
+target had. `commands` are command lines instead (commands.py), and `pages` requests to servers of pages (pages.py),
+under the same limits. Ends with 1 if any failed; the input is then kept as `out/fuzz/TARGET/crash-...`, which
+`BINARY FILE` shows again, or the line or request is in its log.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ COVERAGE = [
 ]
 MORE_SEEDS = {"config": ["configs"]}
 # Of the inputs asked for: what simulates takes longer than what reads.
-SHARE = {"run": 0.1, "commands": 0.01}
-LINES_A_PROCESS = 500
+SHARE = {"run": 0.1, "commands": 0.01, "pages": 0.01}
+A_PROCESS = {"commands": 500, "pages": 20_000}
+"""Inputs of programs in Python, which begin anew after so many."""
 LONGEST_S = 20
 MOST_MB = 2048
 
@@ -127,24 +128,25 @@ def soak(binaries: Path, target: str, inputs: int, seed: int, *, quick: bool) ->
     )
 
 
-def soak_commands(lines: int, seed: int) -> Soaked:
-    """Run so many command lines, in processes of some hundred lines."""
-    folder = OUT / "commands"
+def soak_program(target: str, inputs: int, seed: int) -> Soaked:
+    """Have a program of this folder try so many inputs, in processes of some hundreds or thousands."""
+    folder = OUT / target
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "log"
     begun = time.monotonic()
     done = peak_mb = 0
     failed = False
     with log.open("w") as output:
-        for first in range(0, lines, LINES_A_PROCESS):
-            count = min(LINES_A_PROCESS, lines - first)
-            command = [sys.executable, str(FUZZ / "commands.py"), str((seed - 1) * 1_000_000_000 + first), str(count)]
+        for first in range(0, inputs, A_PROCESS[target]):
+            count = min(A_PROCESS[target], inputs - first)
+            program = str(FUZZ / f"{target}.py")
+            command = [sys.executable, program, str((seed - 1) * 1_000_000_000 + first), str(count)]
             process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=output, bufsize=0)
             assert process.stdout
             waiting = selectors.DefaultSelector()
             waiting.register(process.stdout, selectors.EVENT_READ)
             last = b""
-            # A line is told before it runs: silence is a hang.
+            # An input is told before it is tried: silence is a hang.
             while waiting.select(LONGEST_S + (60 if not last else 0)) and (text := process.stdout.readline()):
                 last = text
             process.kill()
@@ -156,7 +158,7 @@ def soak_commands(lines: int, seed: int) -> Soaked:
                 output.write(f"hung or died: {last.decode()}\n")
             output.writelines(f"{failure}\n" for failure in found.get("failures", ()))
             failed |= "done" not in found or bool(found["failures"]) or found["peak_mb"] > MOST_MB
-    return Soaked("commands", done, time.monotonic() - begun, peak_mb, failed, log)
+    return Soaked(target, done, time.monotonic() - begun, peak_mb, failed, log)
 
 
 def main() -> int:
@@ -168,21 +170,21 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets at once; default: one per CPU")
     parser.add_argument("--quick", action="store_true", help="coverage of targets alone, nothing of earlier soaks")
     arguments = parser.parse_args()
-    known = sorted([*(path.stem for path in (FUZZ / "targets").glob("*.rs")), "commands"])
+    known = sorted([*(path.stem for path in (FUZZ / "targets").glob("*.rs")), *A_PROCESS])
     if unknown := set(arguments.targets) - set(known):
         parser.error(f"found {', '.join(sorted(unknown))}, expected some of {', '.join(known)}")
     # The longest first.
     targets = sorted(
-        arguments.targets or known, key=lambda target: (target not in ("commands", "run", "trace"), target)
+        arguments.targets or known, key=lambda target: (target not in ("commands", "pages", "run", "trace"), target)
     )
-    binaries = build(quick=arguments.quick) if targets != ["commands"] else FUZZ
+    binaries = build(quick=arguments.quick) if set(targets) - set(A_PROCESS) else FUZZ
     failed = False
     with ThreadPoolExecutor(arguments.jobs) as pool:
 
         def one(target: str) -> Soaked:
             inputs = max(1, int(SHARE.get(target, 1) * arguments.inputs))
-            if target == "commands":
-                return soak_commands(inputs, arguments.seed)
+            if target in A_PROCESS:
+                return soak_program(target, inputs, arguments.seed)
             return soak(binaries, target, inputs, arguments.seed, quick=arguments.quick)
 
         for found in pool.map(one, targets):

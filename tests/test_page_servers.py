@@ -443,3 +443,14 @@ def test_the_address_that_is_printed_opens_the_page(command: str, tmp_path: Path
         process.send_signal(2)
         said = process.communicate(timeout=30)
     assert (process.returncode, said) == (130, ("", ""))
+
+
+def test_some_requests_of_the_fuzzer() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "fuzz/pages.py", "0", "600"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["failures"] == []
+    assert found["done"] == 600
+    assert {"200", "400", "403", "404", "405"} <= set(found["codes"])
