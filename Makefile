@@ -11,10 +11,13 @@ TRACES ?=
 MOUNT ?=
 # Options of `make soak`.
 SOAK ?=
+# Options of `make audit`: AUDIT=--strict.
+AUDIT ?=
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
+AUDITOR := $(VENV)/audit/bin/pip-audit
 BUILT := $(VENV)/.built
 # The extension module is tested from Python.
 TESTED_IN_RUST := --workspace --exclude softsense-py --locked
@@ -23,7 +26,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help environment build demo mount-demo artifact compile-tests test laws fuzz soak bench docs lint lint-rust format schema lock clean
+.PHONY: help environment build demo mount-demo artifact compile-tests test laws fuzz soak bench docs lint lint-rust format schema audit lock clean
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
@@ -39,7 +42,8 @@ help:
 	@echo "make lint    formats, lints, types, generated files up to date"
 	@echo "make format  format Rust and Python"
 	@echo "make schema  regenerate schema/config.schema.json and schema/sweep.schema.json"
-	@echo "make lock    renew requirements.lock and requirements-docs.lock"
+	@echo "make audit   licences, and advisories where their lists can be had"
+	@echo "make lock    renew requirements.lock, requirements-run.lock and requirements-docs.lock"
 	@echo "make clean   remove the virtual environment and everything built"
 
 # For those who build and lint at once, as .ci/run does: both need it, and only one may make it.
@@ -51,7 +55,7 @@ build: $(BUILT)
 $(INSTALLED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "softsense needs Python 3.11 or later: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	@touch $@
 
 $(BUILT): $(INSTALLED) $(SOURCES)
@@ -103,7 +107,7 @@ bench: $(INSTALLED)
 	cargo bench --workspace --locked
 
 $(DOCS_INSTALLED): $(INSTALLED) requirements-docs.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-docs.lock
 	@touch $@
 
 docs: $(BUILT) $(DOCS_INSTALLED)
@@ -132,22 +136,33 @@ schema: $(BUILT)
 	$(BIN)/softsense config schema > $(VENV)/schema.json && mv $(VENV)/schema.json schema/config.schema.json
 	$(BIN)/softsense config schema --sweep > $(VENV)/schema.json && mv $(VENV)/schema.json schema/sweep.schema.json
 
+$(AUDITOR):
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1 || rm -f $@
+
+# AUDIT=--strict: it is an error where the lists of advisories cannot be had. In an environment of its own, as it needs much.
+audit: $(AUDITOR)
+	$(PYTHON) .ci/audit $(AUDITOR) $(AUDIT)
+
 # pip-compile leaves out where bchlib has wheels.
 MARK_BCHLIB := s/^\(bchlib==[^ ]*\)/\1 ; python_version < "3.13" and sys_platform == "linux"/
+COMPILE := $(VENV)-lock/bin/pip-compile --quiet --upgrade --generate-hashes --strip-extras --no-header --annotation-style line \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+# Under the comments with which it begins, a file of these has what was compiled.
+RENEW = { sed -n '/^\#/p' $(1); sed '$(MARK_BCHLIB)' $(VENV)-lock/lock; } > $(VENV)-lock/whole && mv $(VENV)-lock/whole $(1) \
+	&& rm $(VENV)-lock/lock
 
-# Resolves the lower bounds of pyproject.toml anew, in an environment of its own; documentation keeps to what the rest has.
+# Resolves the lower bounds of pyproject.toml anew, in an environment of its own; what is installed without the dev extra keeps to
+# what the rest has. A version comes with the hashes of its files for all systems and Pythons.
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet pip-tools
-	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --annotation-style line \
-		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file $(VENV)-lock/lock pyproject.toml
-	{ sed -n '/^#/p' requirements.lock; sed '$(MARK_BCHLIB)' $(VENV)-lock/lock; } > $(VENV)-lock/whole
-	mv $(VENV)-lock/whole requirements.lock
-	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra docs --constraint requirements.lock --strip-extras --no-header \
-		--annotation-style line --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-		--output-file $(VENV)-lock/docs pyproject.toml
-	{ sed -n '/^#/p' requirements-docs.lock; cat $(VENV)-lock/docs; } > $(VENV)-lock/whole
-	mv $(VENV)-lock/whole requirements-docs.lock
+	$(COMPILE) --extra dev --output-file $(VENV)-lock/lock pyproject.toml
+	$(call RENEW,requirements.lock)
+	$(COMPILE) --constraint requirements.lock --output-file $(VENV)-lock/lock pyproject.toml
+	$(call RENEW,requirements-run.lock)
+	$(COMPILE) --constraint requirements.lock --extra docs --output-file $(VENV)-lock/lock pyproject.toml
+	$(call RENEW,requirements-docs.lock)
 	rm -rf $(VENV)-lock
 
 clean:

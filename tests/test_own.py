@@ -8,15 +8,17 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import softsense
 from conftest import ROOT, SMALL, Softsense, dask_client
-from softsense import Config, ConfigError, points
+from softsense import Config, ConfigError, cli, own, points
+from softsense.cli.completing import complete_config
 from softsense.own import load
 from softsense.read_policies import policy_names, split_policy
 from softsense.sweep import sweep
@@ -635,3 +637,244 @@ def test_a_dask_cluster_takes_what_is_ones_own(here: Callable[[str], Path], tmp_
     with dask_client(threads=2) as client:
         found = swept(tmp_path / "there", workers=client).frame.sort("point")
     assert found.equals(expected)
+
+
+# Whose code runs.
+
+SAYS = "import sys\nprint('RAN', file=sys.stderr)\n"
+CONFIG = f"read.policy = 'own.py:Tabulated'\n{chr(10).join(SMALL)}\n"
+BAD_SETTINGS = ["refuse", "Refuse", "REFUSE", "1", "0", "true", "no", " allow", "Allow", "allow,refuse"]
+
+# Every command that opens code of the user's own. What is wrong with some of them is found after it was opened.
+OPENS: dict[str, list[str]] = {
+    "run": ["x.toml", "--out", "out"],
+    "compare": ["x.toml", "--policies", "two_step", "--out", "out"],
+    "fairness": ["x.toml"],
+    "trace generate": ["x.toml", "out.csv"],
+    "config check": ["x.toml"],
+    "config show": ["x.toml"],
+    "config ages": ["x.toml", "--pe-cycles", "1000", "--retention-days", "1"],
+    "lifetime": ["x.toml"],
+    "design ecc-by-age": ["x.toml", "--rber", "16000:3e-4"],
+    "flash calibrate": ["x.toml", "--p-fail", "0.01"],
+    "explain": ["--config", "x.toml", "--policies", "two_step"],
+    "serve": ["x.toml", "--socket", "drive.sock", "--size", "nothing"],
+    "sweep": ["s.toml", "--out", "out", "--workers", "1"],
+    "code bench": ["flash-8/9", "--backend", "own.py:Tabulated", "--errors", "1", "--frames", "1"],
+    "code conform": ["own.py:Tabulated", "--code", "flash-8/9"],
+}
+
+
+@pytest.fixture
+def opened(here: Callable[[str], Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command beside a config that names code; what it says."""
+    # Code that has run in this process does not run again, so each test has code of its own.
+    here(f"{SAYS}{TWO_STEP}    def decode(self, received): pass\n# {tmp_path}\n")
+    here(CONFIG, "x.toml")
+    here("config = 'x.toml'\nseeds = [1]\n", "s.toml")
+
+    def run(*arguments: str, code: int | None = None) -> str:
+        capfd.readouterr()
+        ended = cli.main(list(arguments))
+        said = capfd.readouterr().err
+        assert code is None or ended == code, said
+        return said
+
+    return run
+
+
+def test_every_command_that_opens_code_is_here() -> None:
+    def opens(command: click.Command) -> bool:
+        return any(each._custom_shell_complete is complete_config for each in command.params)
+
+    found = {path for path, command in commands_of(cli.cli) if opens(command)}
+    assert set(OPENS) - found == {"sweep", "code bench", "code conform"}
+    assert found <= set(OPENS)
+
+
+def commands_of(of: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command with its path."""
+    for name, command in of.commands.items() if isinstance(of, click.Group) else ():
+        yield from commands_of(command, f"{path}{name} ")
+    if not isinstance(of, click.Group):
+        yield path.rstrip(), of
+
+
+@pytest.mark.parametrize("command", OPENS)
+def test_a_command_says_whose_code_runs_before_it_runs(command: str, opened: Callable[..., str]) -> None:
+    said = opened(*command.split(), *OPENS[command]).splitlines()
+    told = [at for at, line in enumerate(said) if line.startswith("runs ")]
+    assert len(told) == 1, said
+    by = "the command line" if command.startswith("code") else "read.policy of x.toml"
+    assert re.fullmatch(rf"runs (\S*/)?own.py, which {by} names", said[told[0]])
+    assert said[told[0] + 1] == "RAN"
+
+
+@pytest.mark.parametrize("command", OPENS)
+def test_what_is_not_exactly_allowed_is_refused(
+    command: str, opened: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for setting in BAD_SETTINGS:
+        monkeypatch.setenv("SOFTSENSE_OWN", setting)
+        said = opened(*command.split(), *OPENS[command], code=2)
+        assert re.search(rf"^error: .*: found `own.py:Tabulated` with SOFTSENSE_OWN={setting}, expected", said)
+        assert "RAN" not in said
+        assert "runs own.py" not in said
+    for setting in ("allow", ""):
+        monkeypatch.setenv("SOFTSENSE_OWN", setting)
+        assert "SOFTSENSE_OWN" not in opened("config", "check", "x.toml", code=0)
+
+
+def test_each_file_is_told_once(opened: Callable[..., str], here: Callable[[str], Path]) -> None:
+    here("class W:\n    def choose(self, blocks): return 0\n", "rules.py")
+    words = ["--set", "ftl.victims=rules.py:W", "--policies", "own.py:Tabulated,own.py:Asked:restart,two_step"]
+    said = opened("compare", "x.toml", *words, "--out", "out", "--no-progress", code=0)
+    assert sorted(line for line in said.splitlines() if line.startswith("runs")) == [
+        "runs own.py, which the command line names",
+        "runs rules.py, which the command line names",
+    ]
+
+
+def test_modules_are_told_before_their_packages_run(
+    opened: Callable[..., str], here: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib/ladders").mkdir(parents=True)
+    (tmp_path / "lib/ladders/__init__.py").write_text(SAYS)
+    (tmp_path / "lib/ladders/fast.py").write_text(TWO_STEP)
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    here("read.policy = 'ladders.fast:Asked'\n", "y.toml")
+    monkeypatch.setenv("SOFTSENSE_OWN", "no")
+    assert "RAN" not in opened("config", "check", "y.toml", code=2)
+    monkeypatch.delenv("SOFTSENSE_OWN")
+    told, ran, *_ = opened("config", "check", "y.toml", code=0).splitlines()
+    assert told.endswith("lib/ladders/__init__.py, which read.policy of y.toml names")
+    assert ran == "RAN"
+
+
+def test_python_says_nothing(
+    here: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    here(f"{TWO_STEP}# {tmp_path}\n")
+    here(CONFIG, "x.toml")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert softsense.load_config("../x.toml").own_sources
+    assert softsense.load_config("mlc-25nm", policy="../own.py:Asked").own_sources
+    assert capfd.readouterr().err == ""
+
+
+ELSEWHERE: dict[str, tuple[list[str], dict[str, str], str | None]] = {
+    # Words of the command line, the first of which is the sweep; files; and what asks, None if nothing has to.
+    "a config here": (["s.toml"], {"x.toml": CONFIG}, None),
+    "a config below": (["s.toml"], {"s.toml": "config = 'a/b/x.toml'", "a/b/x.toml": CONFIG, "a/b/own.py": ""}, None),
+    "a config there": (["s.toml"], {"s.toml": "config = '../there/x.toml'"}, "there/x.toml"),
+    "a config beside a sweep there": (["../there/s.toml"], {"../there/s.toml": "config = 'x.toml'"}, "there/x.toml"),
+    "a link to a config there": (["s.toml"], {"x.toml": "-> ../there/x.toml"}, "x.toml"),
+    "a config that is named": (["s.toml", "../there/x.toml"], {"s.toml": "config = '../there/x.toml'"}, None),
+    "a config that an option names": (
+        ["s.toml", "--a=../there/x.toml"],
+        {"s.toml": "config = '../there/x.toml'"},
+        None,
+    ),
+    "a sweep there, by itself": (
+        ["../there/s.toml"],
+        {"../there/s.toml": "config = 'mlc-25nm'\npolicies = ['own.py:Asked']"},
+        None,
+    ),
+    "a rule in a sweep there": (
+        ["../there/s.toml"],
+        {"../there/s.toml": "config = 'mlc-25nm'\n[grid]\n'ftl.victims' = ['own.py:Rule']"},
+        None,
+    ),
+    "a file there, for a sweep here": (
+        ["s.toml"],
+        {"s.toml": "config = '../there/plain.toml'\npolicies = ['own.py:Asked']"},
+        "there/plain.toml",
+    ),
+    "a file here, for a config there": (
+        ["s.toml"],
+        {"s.toml": "config = '../there/plain.toml'\npolicies = ['mine.py:Asked']", "mine.py": TWO_STEP},
+        None,
+    ),
+    "a file here that a config there names": (
+        ["s.toml"],
+        {"s.toml": "config = '../there/y.toml'", "../there/y.toml": CONFIG.replace("own", "mine"), "mine.py": TWO_STEP},
+        "there/y.toml",
+    ),
+    "a module that a config there names": (
+        ["s.toml"],
+        {"s.toml": "config = '../there/y.toml'", "../there/y.toml": CONFIG.replace("own.py", "json.tool")},
+        "there/y.toml",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+@pytest.mark.parametrize("allowed", [None, "--allow-own", "SOFTSENSE_OWN"])
+def test_configs_from_elsewhere_have_to_be_allowed(
+    case: str, allowed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softsense.sweep_file import Sweep
+
+    words, files, asks = ELSEWHERE[case]
+    rule = "class Rule:\n    def choose(self, blocks): return 0\n"
+    known = {"s.toml": "config = 'x.toml'", "own.py": f"open('{tmp_path}/RAN', 'w').close()\n{TWO_STEP}{rule}"}
+    there = {"../there/x.toml": CONFIG, "../there/own.py": known["own.py"], "../there/plain.toml": "\n".join(SMALL)}
+    for name, text in (known | there | files).items():
+        file = tmp_path / "here" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("-> "):
+            file.symlink_to(text.removeprefix("-> "))
+        else:
+            file.write_text(text or known["own.py"])
+    monkeypatch.chdir(tmp_path / "here")
+    if allowed == "SOFTSENSE_OWN":
+        monkeypatch.setenv(allowed, "allow")
+    said: list[str] = []
+    with own.commanded(words, said.append):
+        if allowed == "--allow-own":
+            own.allow()
+        if asks and not allowed:
+            with pytest.raises(own.RefusedError, match=f"{asks}, which is neither in this folder") as refused:
+                points.Planned(Sweep.open(words[0]))
+            assert "--allow-own" in str(refused.value)
+            assert not said
+            assert not (tmp_path / "RAN").exists()
+        elif "module" in case:
+            with pytest.raises(ConfigError, match="found no `Tabulated`"):
+                points.Planned(Sweep.open(words[0]))
+        else:
+            points.Planned(Sweep.open(words[0]))
+            assert len(said) == 1
+
+
+def test_a_sweep_of_somebody_else_is_one_error(opened: Callable[..., str], tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    refused = opened("sweep", "../s.toml", code=2).splitlines()
+    assert len(refused) == 1
+    assert refused[0].startswith(
+        "error: ../s.toml: config: read.policy: found `own.py:Tabulated` with ../x.toml, which"
+    )
+    assert not list(tmp_path.glob("here/**/*"))
+    told, *_, worker = (
+        line
+        for line in opened("sweep", "../s.toml", "--allow-own", code=0).splitlines()
+        if "own.py" in line or line == "RAN"
+    )
+    assert re.fullmatch(r"runs \.\./own.py, which read.policy of \.\./x.toml names", told)
+    assert worker == "RAN", "the worker runs it, too, and does not say so"
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_pages_cannot_ask_for_code(allowed: bool, here: Callable[[str], Path], tmp_path: Path) -> None:
+    from softsense.live import explaining
+
+    here(f"open('RAN', 'w').close()\n{TWO_STEP}")
+    with own.commanded(["explain", "--serve"], lambda _: None):
+        if allowed:
+            own.allow()
+        for name in ("own.py:Asked", f"{tmp_path}/own.py:Asked", "this:Asked", "own:Asked", "two_step,own.py:Asked"):
+            with pytest.raises(ConfigError):
+                explaining.answered("/api/explain", {"policies": name}, config="mlc-25nm")
+    assert not (tmp_path / "RAN").exists()

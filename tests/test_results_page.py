@@ -159,8 +159,8 @@ def test_the_page_names_what_it_skips(browser: Browser, tmp_path: Path) -> None:
             followed("simulating", 3, 0.5)
         if content:
             file.write_text(content)
-    with served(tmp_path) as address:
-        view = View(browser, address, 1200)
+    with served(Results(tmp_path).answered) as server:
+        view = View(browser, server.address, 1200)
         skipped = view.until("document.getElementById('skipped').textContent")
         assert skipped == f"skipped <b>bad<b>/{following.NAME}: found no `what`"
         assert view.until("document.body.innerText.includes('sweep: good')")

@@ -10,6 +10,7 @@ from softsense import _core
 from softsense._core import Config, ConfigError
 from softsense.base import NO_SOFT_SENSING, Progress
 from softsense.log_directory import LogDirectory
+from softsense.own import opening
 from softsense.read_policies import as_overrides, policy_names, with_policy
 from softsense.results import Comparison, RunResult
 from softsense.simulating import Task, simulate_all
@@ -41,7 +42,9 @@ def load_config(
     Traceback (most recent call last):
     softsense.ConfigError: --set ftl.over_provisioning: ...
     """
-    return Config.open(path, as_overrides(overrides, seed, policy))
+    replaced = as_overrides(overrides, seed, policy)
+    with opening(os.fspath(path), replaced):
+        return Config.open(path, replaced)
 
 
 def run(

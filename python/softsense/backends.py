@@ -139,8 +139,8 @@ def open_backend(backend: str | type[Backend]) -> Opened:
     """Find a backend by its name, or take a class as one.
 
     Raises:
-        ConfigError: there is no such file, module or class, it has no method `decode`, or the environment has
-            SOFTSENSE_OWN=refuse.
+        ConfigError: there is no such file, module or class, it has no method `decode`, or it must not run
+            (`softsense.own`).
         Exception: whatever the file itself raises.
 
     >>> open_backend("softsense.backends:Cpu").made.__name__

@@ -10,6 +10,11 @@ way.
 
 Opening such a configuration runs that file. Its text is part of the identity of a run, and is sent with the points of a
 sweep to the processes that simulate them; modules that it imports are not.
+
+`load` decides whose code runs. The environment variable SOFTSENSE_OWN refuses all of it unless it is unset, empty or
+`allow`. A command says which file it runs before it runs it. It runs what the command line names, and what a config or
+a sweep names that is in the working folder, or below it, or that the command line names. What any other file names it
+runs where that is allowed (`--allow-own`, SOFTSENSE_OWN=allow). Python gets what it opens, and nothing is said.
 """
 
 from __future__ import annotations
@@ -22,11 +27,12 @@ import importlib.util
 import inspect
 import linecache
 import os
+import re
 import sys
 import traceback
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +80,78 @@ _provided: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("p
 _only: contextvars.ContextVar[Collection[str] | None] = contextvars.ContextVar("only", default=None)
 
 
+_ALLOWED = "allow"
+
+
+class RefusedError(ConfigError):
+    """Code of the user's own that must not run."""
+
+
+@dataclass
+class _Command:
+    """The command that runs.
+
+    Attributes:
+        words: of its command line.
+        say: tells people something, a line at a time.
+        allows: whether code runs whatever file names it.
+        told: the files of which it was said that they run.
+    """
+
+    words: Sequence[str]
+    say: Callable[[str], None]
+    allows: bool = False
+    told: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """What is being opened: a config, and overrides that stand in a file, or else come from who asked."""
+
+    config: str = ""
+    overrides: Sequence[str] = ()
+    overrides_of: str = ""
+
+
+# Of the process, as the threads of a command belong to it.
+_command: _Command | None = None
+_NO_CONFIG = _Opening()
+_opening: contextvars.ContextVar[_Opening] = contextvars.ContextVar("opening", default=_NO_CONFIG)
+
+
+@contextlib.contextmanager
+def commanded(words: Sequence[str], say: Callable[[str], None]) -> Iterator[None]:
+    """A context in which this process carries out a command line."""
+    global _command
+    before, _command = _command, _Command(words, say, os.environ.get("SOFTSENSE_OWN") == _ALLOWED)
+    try:
+        yield
+    finally:
+        _command = before
+
+
+def allow() -> None:
+    """Let the command run code whatever file names it: `--allow-own`."""
+    if _command:
+        _command.allows = True
+
+
+@contextlib.contextmanager
+def opening(config: str, overrides: Sequence[str] = (), overrides_of: str = "") -> Iterator[None]:
+    """A context in which a config is opened.
+
+    Args:
+        config: its file, or its name.
+        overrides: which replace its fields.
+        overrides_of: the file that has them; none where the caller gives them.
+    """
+    before = _opening.set(_Opening(config, overrides, overrides_of))
+    try:
+        yield
+    finally:
+        _opening.reset(before)
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A class or function of the user's own, with its source.
@@ -107,25 +185,28 @@ def load(path: str, name: str, directory: str) -> Loaded:
         directory: folder of the configuration, which is searched before the working folder.
 
     Raises:
-        ConfigError: there is no such file, module or class, it lacks the method that the field needs, or the
-            environment has SOFTSENSE_OWN=refuse.
+        ConfigError: there is no such file, module or class, or it lacks the method that the field needs.
+        RefusedError: it must not run.
         Exception: whatever the file itself raises.
     """
     place, _, item = name.rpartition(":")
-    if os.environ.get("SOFTSENSE_OWN") == "refuse":
-        raise ConfigError(f"{path}: found `{name}` with SOFTSENSE_OWN=refuse, expected a shipped one")
+    if (setting := os.environ.get("SOFTSENSE_OWN", "")) not in ("", _ALLOWED):
+        expected = f"expected a shipped one (without SOFTSENSE_OWN, or with SOFTSENSE_OWN={_ALLOWED}, yours runs)"
+        raise RefusedError(f"{path}: found `{name}` with SOFTSENSE_OWN={setting}, {expected}")
     if (places := _only.get()) is not None and place not in places:
-        raise ConfigError(f"{path}: found `{name}`, expected a shipped one: a server runs what its command line names")
+        raise RefusedError(f"{path}: found `{name}`, expected a shipped one: a server runs what its command line names")
     if (text := _provided.get().get(place)) is not None:
         module = _executed(place, text)
     elif place.endswith(".py"):
-        file = next((at for at in (Path(directory) / place, Path(place)) if at.is_file()), None)
+        beside = Path(directory) / place
+        file = next((at for at in (beside, Path(place)) if at.is_file()), None)
         if file is None:
             raise ConfigError(f"{path}: found `{name}`, but no file {place}, beside the config or in this folder")
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             raise ConfigError(f"{path}: found `{name}`, but {file} cannot be read: {error}") from None
+        _ask(path, name, str(file), beside=file == beside)
         module = _executed(str(file), text)
     else:
         module, text = _imported(path, name, place)
@@ -139,6 +220,40 @@ def load(path: str, name: str, directory: str) -> Loaded:
     if not compiled and not callable(getattr(thing, method, None)):
         raise ConfigError(f"{path}: found `{name}` without a method `{method}`, expected a class that has it")
     return Loaded(place, text, thing)
+
+
+def _ask(path: str, name: str, file: str, *, beside: bool) -> None:
+    """Say that a file runs, once, or refuse to run it; `beside` is whether it was found beside the config.
+
+    Raises `RefusedError`.
+    """
+    if _command is None or (real := os.path.realpath(file)) in _command.told:
+        return
+    opened, by = _opening.get(), ""
+    if not _mentioned(name, _command.words):
+        by = opened.overrides_of if _mentioned(name, opened.overrides) else opened.config
+        if not by:
+            # A page that the command serves may ask for anything.
+            raise RefusedError(f"{path}: found `{name}`, which is not on the command line, expected a shipped one")
+    for asks in filter(None, (by, opened.config if beside else "")):
+        if not (_command.allows or _is_of_here(asks, _command.words)):
+            found = f"found `{name}` with {asks}, which is neither in this folder nor on the command line"
+            allowed = f"--allow-own, or SOFTSENSE_OWN={_ALLOWED}, runs {file}"
+            raise RefusedError(f"{path}: {found}, expected a shipped one ({allowed})")
+    _command.told.add(real)
+    _command.say(f"runs {file}, which {f'{path} of {by}' if by else 'the command line'} names")
+
+
+def _mentioned(name: str, words: Sequence[str]) -> bool:
+    whole = re.compile(rf"(?<![\w./:\\-]){re.escape(name)}(?![\w.-])")
+    return any(whole.search(word) for word in words)
+
+
+def _is_of_here(file: str, words: Sequence[str]) -> bool:
+    """Whether a file is in the working folder, or below it, or one of these words names it."""
+    real = os.path.realpath(file)
+    named = (word.removeprefix(option) for word in words for option in ("", f"{word.partition('=')[0]}="))
+    return Path(real).is_relative_to(os.path.realpath(".")) or real in map(os.path.realpath, named)
 
 
 @contextlib.contextmanager
@@ -207,6 +322,10 @@ def _executed(file: str, text: str) -> types.ModuleType:
 
 def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
     try:
+        # To find a module in a package runs the package; one of softsense is nobody's own.
+        above = place.partition(".")[0]
+        if above != "softsense" and (package := importlib.util.find_spec(above)):
+            _ask(path, name, package.origin or place, beside=False)
         spec = importlib.util.find_spec(place)
     except (ImportError, ValueError):
         spec = None

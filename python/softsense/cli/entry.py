@@ -15,6 +15,8 @@ import click
 from softsense import SoftsenseError, _core
 from softsense.cli.exits import INTERRUPTED, NOBODY_READS, complain, drop_output, failed
 from softsense.cli.root import cli
+from softsense.own import commanded
+from softsense.terminal import escaping
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -30,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     _core.keep_panics_quiet()
     said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
-    with _noting_ctrl_c() as heard:
+    with escaping(), _noting_ctrl_c() as heard:
         try:
             code = _command(arguments)
             # A program that was started with standard output closed wants no output.
@@ -90,10 +92,13 @@ def _command(arguments: list[str] | None) -> int:
     try:
         _core.check_environment()
         words = sys.argv[1:] if arguments is None else arguments
-        code = cli.main(arguments, prog_name="softsense", standalone_mode=False, obj=["softsense", *words])
+        with commanded(words, lambda line: click.echo(line, err=True)):
+            code = cli.main(arguments, prog_name="softsense", standalone_mode=False, obj=["softsense", *words])
     except SoftsenseError as error:
         return complain(*str(error).splitlines())
     except SystemExit as ended:
+        if hasattr(ended, "softsense_own"):
+            return failed(ended)
         # Click exits with 1 where the reader of standard output has closed it.
         if ended.code == 1:
             drop_output()

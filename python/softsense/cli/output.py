@@ -20,6 +20,7 @@ from softsense import CodeError, FileError
 from softsense.base import Progress
 from softsense.files import blaming, replacing
 from softsense.formats import as_share
+from softsense.terminal import escaped, escaping, raw
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -106,12 +107,13 @@ def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    # What is printed meanwhile goes through the bars, which would act on escape sequences.
+    with Progress(*columns, console=Console(file=raw(sys.stderr)), transient=True) as bars, escaping():
         tasks: dict[str, Any] = {}
 
         def report(name: str, count: int, fraction: float) -> None:
             if name not in tasks:
-                tasks[name] = bars.add_task(name, total=1.0, done="", start=False)
+                tasks[name] = bars.add_task(escaped(name), total=1.0, done="", start=False)
             done = f"{count:,} {unit}" if count else ""
             # The estimate must not count the time spent waiting for a free CPU.
             if fraction > 0 and not bars.tasks[tasks[name]].started:

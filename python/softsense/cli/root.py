@@ -28,7 +28,8 @@ from softsense.cli.trace import trace
 
 @click.group(
     epilog=example("softsense compare mlc-25nm"),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    # With `color` click drops no escape sequences in pipes: they are shown (`softsense.terminal`).
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "color": True},
 )
 @click.option(
     "--version",

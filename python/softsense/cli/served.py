@@ -19,6 +19,7 @@ from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import config_argument, config_options, example, retention_option
 from softsense.cli.output import check_suffix, check_writable, width
 from softsense.cli.ranges import Whole
+from softsense.terminal import escaped, steer
 
 _drive_argument = click.argument("drive", metavar="DRIVE", type=click.Path(path_type=Path))
 
@@ -227,6 +228,7 @@ def _say_in_place() -> Callable[[str], None]:
     """Says a line in place of the last one, as wide as the terminal."""
 
     def say(line: str) -> None:
-        click.echo(f"\r\x1b[K{line[: width() - 1]}", nl=False)
+        steer("\r\x1b[K")
+        click.echo(escaped(line)[: width() - 1], nl=False)
 
     return say

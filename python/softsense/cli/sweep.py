@@ -33,6 +33,11 @@ from softsense.cli.ranges import Whole
     is_flag=True,
     help="Rank all designs, also those that are no contenders, like `all = true` in [frontier].",
 )
+@click.option(
+    "--allow-own",
+    is_flag=True,
+    help="Also run Python code that a config names which is neither in this folder nor on the command line.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result with every point as one JSON document.")
 @no_progress_option
 def sweep_command(
@@ -41,6 +46,7 @@ def sweep_command(
     workers: int | None,
     dask: str | None,
     all_designs: bool,
+    allow_own: bool,
     as_json: bool,
     no_progress: bool,
 ) -> int:
@@ -52,8 +58,10 @@ def sweep_command(
     that failed are listed at the end. The folder holds sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
-    from softsense import folders, following, frontier, manifests, points, sweep, tables
+    from softsense import folders, following, frontier, manifests, own, points, sweep, tables
 
+    if allow_own:
+        own.allow()
     spec = sweep.Sweep.open(file)
     spec = replace(spec, all_designs=spec.all_designs or all_designs)
     # A sweep file keeps its folder however it is changed; another file of the same name gets another folder.

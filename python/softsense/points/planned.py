@@ -17,6 +17,7 @@ from softsense import _core
 from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.base import Progress, inline
 from softsense.files import sha256_of
+from softsense.own import RefusedError, opening
 from softsense.points.kept import STORE_VERSION
 from softsense.problems import is_open_loop
 from softsense.read_policies import knows_level, split_policy
@@ -91,7 +92,8 @@ class Planned:
     def __init__(self, sweep: Sweep, progress: Progress | None = None) -> None:
         self.sweep = sweep
         try:
-            base = Config.open(sweep.config)
+            with opening(sweep.config):
+                base = Config.open(sweep.config)
         except SoftsenseError as error:
             told = (f"{sweep.origin}: config: {fault}" for fault in str(error).splitlines())
             raise type(error)("\n".join(told)) from None
@@ -101,7 +103,8 @@ class Planned:
         self._area: float | None = None
         self._got: list[str] = []
         if sweep.equal_area:
-            reference = base.with_overrides(list(sweep.overrides)).decoder_hardware()
+            with opening(sweep.config, sweep.overrides, sweep.origin):
+                reference = base.with_overrides(list(sweep.overrides)).decoder_hardware()
             if reference is None:
                 raise ConfigError(
                     f"{sweep.origin}: equal_area: found decoders of unknown hardware in the config, expected "
@@ -109,7 +112,7 @@ class Planned:
                 )
             self._area = reference["total_mm2"]
         file = Path(sweep.config)
-        self._origin = str((file if file.is_file() else Path(sweep.origin).parent / file.name).resolve())
+        self._origin = os.path.abspath(file if file.is_file() else Path(sweep.origin).parent / file.name)
         self._traces: dict[str, tuple[str, tuple[tuple[str, Any], ...], str]] = {}
         self._described: list[tuple[str, str]] = []
         for i, trace in enumerate(sweep.traces):
@@ -277,6 +280,8 @@ class Planned:
                     config = self._config(overrides)
                 if trace is None and not config.has_workload:
                     raise ConfigError("workload: found none, expected a [workload] in the config, or traces")
+            except RefusedError:
+                raise
             except SoftsenseError as error:
                 identity = _identity("failed", self._text, *overrides, *map(str, (policy, trace, seed)))
                 why = self.plain(str(error))
@@ -305,7 +310,8 @@ class Planned:
         return bought
 
     def _config(self, overrides: Sequence[str]) -> Config:
-        return Config.from_toml(self._text, self._origin, list(overrides))
+        with opening(self.sweep.config, overrides, self.sweep.origin):
+            return Config.from_toml(self._text, self._origin, list(overrides))
 
     def _lifetime(self, setting: Mapping[str, Any], demand: Demand) -> str:
         """The lifetime of a device, which takes no notice of how it is read, of its load, nor of how old it is."""

@@ -23,6 +23,7 @@ from softsense.files import sha256_of
 from softsense.own import own_error, provided
 from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 from softsense.points.planned import Job
+from softsense.terminal import escape_output
 from softsense.traces import Trace
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def _begin(stop: Event) -> None:
     """Make a process a worker, which is gone when the sweep is gone."""
     global _stop
     _stop = stop
+    escape_output()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -13,6 +13,7 @@ from softsense.files import replacing
 from softsense.serve import text
 from softsense.serve.client import Drive
 from softsense.serve.page import page
+from softsense.terminal import steer
 
 _EVERY_S = 2.0
 
@@ -27,7 +28,7 @@ def watch(drive: Drive, page_file: Path | None) -> None:
         if page_file:
             write_page(page_file, status)
         if sys.stdout.isatty():
-            click.clear()
+            steer("\x1b[2J\x1b[H")
         click.echo(text.told(status) + ("" if sys.stdout.isatty() else "\n"))
         sys.stdout.flush()
         time.sleep(_EVERY_S)
