@@ -1,29 +1,33 @@
 //! The owner's socket: each line is a JSON object with a request, and each answer is one, too.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use softsense_base::{Error, Result};
+use serde_json::json;
+use softsense_base::Result;
 
 use crate::ServedDrive;
+use crate::listening::{Address, Connection, Listener};
+use crate::socket::Incoming;
 
 /// No request is longer.
-const LONGEST_REQUEST_BYTES: u64 = 1 << 16;
+const LONGEST_REQUEST_BYTES: usize = 1 << 16;
+/// What is read, and forgotten, of a longer one, so that its sender gets to know.
+const MOST_DISCARDED_BYTES: u64 = 1 << 20;
+/// Owners at a time, each of which has a thread.
+const CONNECTIONS: usize = 64;
 /// How long an owner may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an owner may take for an answer.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A socket at which a drive answers its owner.
-#[derive(Debug)]
+/// A socket at which a drive answers its owner, until it is dropped.
 pub struct Control {
     path: PathBuf,
-    ending: Arc<AtomicBool>,
-    listening: Option<JoinHandle<()>>,
+    _listener: Listener,
 }
 
 impl Control {
@@ -32,33 +36,9 @@ impl Control {
     /// # Errors
     /// A path where something else is, or where no socket can be made.
     pub fn start(path: &Path, drive: Arc<ServedDrive>) -> Result<Self> {
-        use std::os::unix::fs::FileTypeExt as _;
-        let taken = |message: &str| Error::new(softsense_base::ErrorKind::Io, path.display().to_string(), message);
-        match std::fs::symlink_metadata(path) {
-            Ok(found) if !found.file_type().is_socket() => return Err(taken("found a file, expected a new path")),
-            Ok(_) if UnixStream::connect(path).is_ok() => {
-                return Err(taken("found a socket that somebody listens at, expected a new path"));
-            }
-            Ok(_) => std::fs::remove_file(path).map_err(|error| Error::io(path, &error))?,
-            Err(_) => {}
-        }
-        let listener = UnixListener::bind(path).map_err(|error| Error::io(path, &error))?;
-        let owner_only = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(path, owner_only).map_err(|error| Error::io(path, &error))?;
-        let ending = Arc::new(AtomicBool::new(false));
-        let ended = ending.clone();
-        let listening = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if ended.load(Ordering::SeqCst) {
-                    return;
-                }
-                if let Ok(stream) = stream {
-                    let drive = drive.clone();
-                    std::thread::spawn(move || drop(answer(&stream, &drive)));
-                }
-            }
-        });
-        Ok(Self { path: path.to_owned(), ending, listening: Some(listening) })
+        let answer = Box::new(move |connection: &Connection<'_>| answer(connection, &drive));
+        let listener = Listener::start(&Address::Unix(path.to_owned()), CONNECTIONS, ANSWER_PATIENCE, answer)?;
+        Ok(Self { path: path.to_owned(), _listener: listener })
     }
 
     /// Where it listens.
@@ -67,28 +47,31 @@ impl Control {
     }
 }
 
-impl Drop for Control {
-    fn drop(&mut self) {
-        self.ending.store(true, Ordering::SeqCst);
-        // Wakes it.
-        drop(UnixStream::connect(&self.path));
-        if let Some(listening) = self.listening.take() {
-            drop(listening.join());
-        }
-        drop(std::fs::remove_file(&self.path));
-    }
-}
-
-fn answer(stream: &UnixStream, drive: &ServedDrive) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream);
+fn answer(connection: &Connection<'_>, drive: &ServedDrive) -> io::Result<()> {
+    let socket = &connection.socket;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(ANSWER_PATIENCE))?;
+    let mut reader = BufReader::new(Incoming::new(Arc::clone(socket)));
+    let mut request = Vec::new();
     loop {
-        let mut request = String::new();
-        if reader.by_ref().take(LONGEST_REQUEST_BYTES).read_line(&mut request)? == 0 {
+        request.clear();
+        let read = reader.by_ref().take(LONGEST_REQUEST_BYTES as u64 + 1).read_until(b'\n', &mut request)?;
+        if read == 0 || connection.stopping().load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut answer = drive.ask(&request);
+        connection.set_silent(false);
+        let long = request.len() > LONGEST_REQUEST_BYTES;
+        let mut answer = if long {
+            let message = format!("found more than {LONGEST_REQUEST_BYTES} bytes, expected one JSON object a line");
+            json!({ "error": format!("request: {message}") }).to_string()
+        } else {
+            drive.ask(&String::from_utf8_lossy(&request))
+        };
         answer.push('\n');
-        (&mut &*stream).write_all(answer.as_bytes())?;
+        socket.write_within(answer.as_bytes(), ANSWER_PATIENCE)?;
+        if long {
+            return reader.take(MOST_DISCARDED_BYTES).skip_until(b'\n').map(drop);
+        }
+        connection.set_silent(true);
     }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //!   clients --- nbd::Server ---+
 //!                              v
-//!   owner ---- Control --- ServedDrive: one lock
+//!   owner ---- Control --- ServedDrive: one lock           (both listen by `listening`)
 //!                              v
 //!            Drive: buffer, map, programs, collection, refresh, parity
 //!             |         |             |
@@ -27,11 +27,13 @@ mod control;
 mod describe;
 mod drive;
 mod image;
+mod listening;
 mod moving;
 pub mod nbd;
 mod reading;
 mod serving;
 mod shape;
+mod socket;
 mod state;
 mod stations;
 mod status;

@@ -592,3 +592,66 @@ fn does_a_client_that_sends_all_at_once_get_all_its_answers() {
     let options = 18 + 20 + (20 + 12) + 20;
     assert_eq!(found.len(), options + 50 * (28 + 512));
 }
+
+/// Clients that ask for much and take nothing: what all of them hold is bounded, and who waits for it is served when they are left.
+#[test]
+fn do_clients_that_take_no_replies_hold_little_and_not_for_long() {
+    let most = MAXIMUM_PAYLOAD_BYTES as usize;
+    let limits =
+        Limits { bytes_in_hand: most, bytes_of_all: 2 * most, reply: Duration::from_millis(300), ..Limits::default() };
+    let served = serve_within(Memory::new(u64::from(MAXIMUM_PAYLOAD_BYTES)), limits);
+    let begun = Instant::now();
+    let mut hoarders: Vec<_> = (0..6).map(|_| Client::open(&served.path, true)).collect();
+    for hoarder in &mut hoarders {
+        (0..2).for_each(|cookie| hoarder.send(&request(0, READ, cookie, 0, MAXIMUM_PAYLOAD_BYTES)));
+    }
+    // One that announces data, and sends none.
+    let mut announcing = Client::open(&served.path, false);
+    announcing.send(&request(0, WRITE, 1, 0, MAXIMUM_PAYLOAD_BYTES));
+    let mut honest = Client::open(&served.path, false);
+    assert_eq!(honest.read_simply(0, MAXIMUM_PAYLOAD_BYTES).len(), most);
+    assert!(announcing.is_closed());
+    until(|| served.server.connections() == 1);
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(served.memory.most_reading.load(Ordering::SeqCst) <= 2, "more at a time than there is memory for");
+}
+
+/// Connections that say nothing do not shut others out, whoever they are; those that have chosen stay.
+#[test]
+fn do_silent_connections_make_place_for_others() {
+    let served = serve_within(Memory::new(SIZE), Limits { connections: 4, ..Limits::default() });
+    let mut first = Client::open(&served.path, false);
+    let mut silent: Vec<_> = (0..40).map(|_| UnixStream::connect(&served.path).unwrap()).collect();
+    let begun = Instant::now();
+    let mut second = Client::open(&served.path, false);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(first.read_simply(0, 512), second.read_simply(0, 512));
+    until(|| served.server.connections() <= 4);
+    // The oldest are gone, the last are not.
+    assert!(Client { stream: silent.remove(0) }.is_closed());
+    let mut last = Client { stream: silent.pop().unwrap() };
+    last.take(18);
+    last.stream.set_nonblocking(true).unwrap();
+    assert_eq!(last.stream.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+/// Whatever a stranger puts beside it, and however long the path is that a socket may have.
+#[test]
+fn can_nobody_keep_a_socket_from_being_made() {
+    let folder = tempfile::tempdir().unwrap();
+    // Where a socket would be made if its place could be guessed.
+    fs::write(folder.path().join(format!(".nbd{}", std::process::id())), "in the way").unwrap();
+    let long = folder.path().join("x".repeat(107 - 8 - folder.path().as_os_str().len()));
+    fs::create_dir(&long).unwrap();
+    for path in [folder.path().join("socket"), long.join("socket")] {
+        let server = Server::start(&Address::Unix(path.clone()), Arc::new(Memory::new(SIZE)), Limits::default());
+        let server = server.unwrap();
+        assert_eq!(Client::open(&path, false).read_simply(0, 512).len(), 512);
+        assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        server.stop();
+        assert_eq!(
+            fs::read_dir(path.parent().unwrap()).unwrap().filter(|at| at.as_ref().unwrap().path() == path).count(),
+            0
+        );
+    }
+}

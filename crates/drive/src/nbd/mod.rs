@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   server ---> negotiation ---> transmission ---> an Export
-//!      \-- socket     \------ wire -----/
+//!      \              \------ wire -----/
+//!       listening, socket
 //! ```
 //!
 //! - [`Server`] listens on a Unix socket or a loopback port, and has a thread for each connection.
@@ -66,10 +67,10 @@
 mod export;
 mod negotiation;
 mod server;
-mod socket;
 mod transmission;
 mod wire;
 
+pub use crate::listening::Address;
 pub use export::{Export, Extent, Failure};
-pub use server::{Address, Limits, Server};
+pub use server::{Limits, Server};
 pub use wire::{MAXIMUM_PAYLOAD_BYTES, MINIMUM_BLOCK_BYTES};

@@ -3,8 +3,8 @@
 //! Source: `doc/proto.md`, "Fixed newstyle negotiation" and "Option types".
 
 use super::export::Export;
-use super::socket::Incoming;
 use super::wire::{self, Fields, info, option, reply, transmission};
+use crate::socket::Incoming;
 use std::io::{self, BufReader, Read};
 
 /// Option data that is looked at. `NBD_OPT_SET_META_CONTEXT` has the longest, and a client asks for a handful of contexts.

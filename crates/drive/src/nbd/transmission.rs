@@ -8,18 +8,19 @@
 use super::export::{Export, Extent, Failure};
 use super::negotiation::{Agreed, CONTEXT_ID, discard};
 use super::server::Limits;
-use super::socket::{Incoming, Socket};
 use super::wire::{self, Errno, Request, chunk, command, command_flag, state};
+use crate::socket::{Incoming, Socket};
 use std::io::{self, BufReader, Read};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
 
 /// Extents of one reply. Source: `doc/proto.md`, `NBD_REPLY_TYPE_BLOCK_STATUS`, allows 2^20; clients ask on where a reply ends.
 const MOST_EXTENTS: usize = 1 << 14;
 /// What a worker keeps of its buffer from one request to the next; large requests are rare, and an idle connection is to be small.
-const KEPT_BYTES: usize = HEADROOM + (2 << 20);
+const KEPT_BYTES: usize = HEADROOM + (256 << 10);
 /// Room before the data of a read for the longest header, so that a reply is written in one piece without being copied.
 const HEADROOM: usize = 28;
 
@@ -30,14 +31,17 @@ pub fn transmit(
     agreed: Agreed,
     limits: &Limits,
     stopping: &AtomicBool,
+    of_all: &Budget,
 ) {
     let connection = Connection {
         socket: Arc::clone(&stream.get_ref().socket),
         requests: Mutex::new(Requests { stream, workers: 1, over: false }),
         waiting: AtomicUsize::new(0),
         replies: Mutex::new(()),
-        budget: Budget { free: Mutex::new(limits.bytes_in_hand), returned: Condvar::new() },
+        budget: Budget::new(limits.bytes_in_hand),
+        of_all,
         most_workers: limits.requests_in_hand,
+        patience: limits.reply,
         export,
         agreed,
         stopping,
@@ -53,7 +57,10 @@ struct Connection<'a> {
     replies: Mutex<()>,
     socket: Arc<Socket>,
     budget: Budget,
+    of_all: &'a Budget,
     most_workers: usize,
+    /// For a reply, or the data of a write.
+    patience: Duration,
     export: &'a dyn Export,
     agreed: Agreed,
     stopping: &'a AtomicBool,
@@ -68,8 +75,8 @@ struct Requests {
 
 /// What to do for a request, with the memory that is set aside for it.
 enum Task<'a> {
-    Read(Request, Reserved<'a>),
-    Write(Request, Reserved<'a>),
+    Read(Request, [Reserved<'a>; 2]),
+    Write(Request, [Reserved<'a>; 2]),
     Other(Request),
     Refuse(Request, Refusal),
 }
@@ -117,6 +124,8 @@ impl<'a> Connection<'a> {
             }
             drop(requests);
             if self.answer(task, &mut buffer).is_err() {
+                // The worker that waits for the next request is to end, too.
+                self.socket.shutdown(Shutdown::Both);
                 lock(&self.requests).over = true;
                 return;
             }
@@ -144,14 +153,16 @@ impl<'a> Connection<'a> {
         }
         Ok(Some(match request.command {
             command::READ => {
-                let reserved = self.budget.take(length as usize);
+                let reserved = self.reserve(length as usize);
                 room(buffer, HEADROOM + length as usize);
                 Task::Read(request, reserved)
             }
             command::WRITE => {
-                let reserved = self.budget.take(length as usize);
+                let reserved = self.reserve(length as usize);
                 room(buffer, length as usize);
+                stream.get_mut().set_deadline(Some(Instant::now() + self.patience))?;
                 stream.read_exact(&mut buffer[..length as usize])?;
+                stream.get_mut().set_deadline(None)?;
                 Task::Write(request, reserved)
             }
             _ => Task::Other(request),
@@ -277,8 +288,8 @@ impl<'a> Connection<'a> {
             Some(refused) => {
                 let error = error_chunk(request.cookie, refused);
                 let _whole = lock(&self.replies);
-                self.socket.write_all(data)?;
-                self.socket.write_all(&error)
+                self.socket.write_within(data, self.patience)?;
+                self.socket.write_within(&error, self.patience)
             }
         }
     }
@@ -320,7 +331,12 @@ impl<'a> Connection<'a> {
 
     fn send(&self, bytes: &[u8]) -> io::Result<()> {
         let _whole = lock(&self.replies);
-        self.socket.write_all(bytes)
+        self.socket.write_within(bytes, self.patience)
+    }
+
+    /// Sets memory aside for a request: first of what the connection may have, then of what all may.
+    fn reserve(&self, bytes: usize) -> [Reserved<'_>; 2] {
+        [&self.budget, self.of_all].map(|budget| budget.take(bytes))
     }
 }
 
@@ -394,13 +410,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes that requests of a connection may hold.
-struct Budget {
+/// Bytes that requests may hold.
+pub struct Budget {
     free: Mutex<usize>,
     returned: Condvar,
 }
 
 impl Budget {
+    pub fn new(bytes: usize) -> Self {
+        Self { free: Mutex::new(bytes), returned: Condvar::new() }
+    }
+
     /// Sets bytes aside, as soon as there are as many.
     fn take(&self, bytes: usize) -> Reserved<'_> {
         let free = lock(&self.free);
@@ -418,7 +438,8 @@ struct Reserved<'a> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         *lock(&self.budget.free) += self.bytes;
-        self.budget.returned.notify_one();
+        // Those that wait want more or less than this.
+        self.budget.returned.notify_all();
     }
 }
 

@@ -6,6 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// What is written at a time. Linux waits for each 32 KiB of it as long as the timeout of writes says.
+const PIECE_BYTES: usize = 256 << 10;
+
 pub enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
@@ -41,6 +44,30 @@ impl Socket {
             Socket::Tcp(stream) => (&*stream).write_all(bytes),
         }
     }
+
+    /// Writes all within a time, however slowly the other side takes it; the timeout of writes must be shorter. The time is looked at
+    /// after each piece.
+    pub fn write_within(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+        let begun = Instant::now();
+        while !bytes.is_empty() {
+            let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
+            let written = match self {
+                Socket::Unix(stream) => (&*stream).write(piece),
+                Socket::Tcp(stream) => (&*stream).write(piece),
+            };
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                Err(error) => return Err(error),
+            }
+            if !bytes.is_empty() && begun.elapsed() > patience {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The reading side of a socket. A deadline is of all that is read, however small its pieces.
@@ -50,15 +77,15 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    pub fn until(socket: Arc<Socket>, deadline: Instant) -> Self {
-        Self { socket, deadline: Some(deadline) }
+    /// Without a deadline.
+    pub fn new(socket: Arc<Socket>) -> Self {
+        Self { socket, deadline: None }
     }
 
-    /// Waits as long as it takes from now on.
-    pub fn lift_deadline(&mut self) -> io::Result<()> {
-        self.deadline = None;
-        self.socket.set_read_timeout(None)?;
-        self.socket.set_write_timeout(None)
+    /// What is read from now on has to be there then; without a deadline it may take as long as it takes.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        self.deadline = deadline;
+        if deadline.is_none() { self.socket.set_read_timeout(None) } else { Ok(()) }
     }
 }
 
