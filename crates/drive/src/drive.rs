@@ -1,6 +1,6 @@
 //! The drive: it serves requests of hosts, one after another.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use softsense_base::{Error, Ns, Purpose, Result, Stream};
@@ -11,10 +11,10 @@ use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::config::{AllocationPool, BusyUnit, GcPacing, PartialWrite, ReadReclaimSpec};
 
 use crate::Shape;
-use crate::image::{Identity, Image};
-use crate::state::{NOWHERE, Record, State};
+use crate::image::{Identity, Image, Unwritten};
+use crate::state::{MOST_CLOCK_NS, NOWHERE, Record, State};
 use crate::stations::Stations;
-use crate::status::Session;
+use crate::status::{Counters, Session};
 
 /// Requests between two looks at whether anything has to be moved.
 const REQUESTS_BETWEEN_MAINTENANCE: u64 = 1024;
@@ -51,8 +51,19 @@ pub(crate) enum Refused {
     Unreadable { unit: u32 },
     /// There is no room to write.
     NoRoom,
+    /// There is no room on the disk that holds the image.
+    HostFull(Error),
     /// The image cannot be read or written.
     Image(Error),
+}
+
+impl From<Unwritten> for Refused {
+    fn from(unwritten: Unwritten) -> Self {
+        match unwritten {
+            Unwritten::Full(error) => Self::HostFull(error),
+            Unwritten::Failed(error) => Self::Image(error),
+        }
+    }
 }
 
 impl From<Error> for Refused {
@@ -86,10 +97,15 @@ pub(crate) struct Drive {
     pub(crate) reclaim_reads: Option<u64>,
     pub(crate) wear_levelling_spread: Option<u32>,
     requests: u64,
-    /// Why it takes no more writes.
+    /// Whether no flash is left to write to.
     pub(crate) read_only: bool,
     /// What was wrong with the image, if anything was.
     pub(crate) failed: Option<Error>,
+    /// The clock and the counters that the journal has, and superblocks that were read since.
+    counted: (u64, Counters),
+    pub(crate) read_since: BTreeSet<u32>,
+    /// Units that cannot be read, by superblock, with what the superblock was when they were counted.
+    pub(crate) unreadable: Vec<(crate::describe::Content, u32)>,
     pub(crate) buffers: Buffers,
 }
 
@@ -197,6 +213,12 @@ impl Drive {
                     );
                     return Err(Error::config("--size", message));
                 }
+                let over = of.ftl.over_provisioning;
+                let own = Shape::new(shape.size_bytes(), &of.geometry, over, pages, codeword_bytes, shape.parity)?;
+                if own != shape {
+                    let message = "the image is damaged: found a shape that no drive of its config and size has";
+                    return Err(Error::new(softsense_base::ErrorKind::Io, spec.image.display().to_string(), message));
+                }
                 let (image, state) = Image::open(&spec.image, &identity)?;
                 (image, state, shape)
             }
@@ -230,6 +252,9 @@ impl Drive {
             faults: Stream::new(seed, Purpose::Faults),
             stations: Stations::new(of, &shape, reader.code()),
             remembered: vec![None; (shape.superblocks * shape.dies) as usize],
+            counted: (state.clock_ns, state.counters.clone()),
+            read_since: BTreeSet::new(),
+            unreadable: vec![Default::default(); shape.superblocks as usize],
             temperature_c,
             buffer_units: buffer_units.min(shape.units as usize / BUFFER_PART).max(2 * in_wordline),
             programs: VecDeque::new(),
@@ -252,30 +277,32 @@ impl Drive {
     }
 
     /// Changes the state, and takes note of it.
-    pub(crate) fn commit(&mut self, record: &Record) -> Result<()> {
+    pub(crate) fn commit(&mut self, record: &Record) {
         self.state.apply(&self.shape, record).expect("a record of the drive's own");
-        self.image.append(record)
+        self.image.append(record);
     }
 
     pub(crate) fn now(&self) -> Ns {
         Ns(self.state.clock_ns)
     }
 
-    fn advance_to(&mut self, time: Ns) {
+    pub(crate) fn advance_to(&mut self, time: Ns) {
         let before = self.state.clock_ns;
-        self.state.clock_ns = before.max(time.0);
+        self.state.clock_ns = before.max(time.0.min(MOST_CLOCK_NS));
         self.state.rested_hours += (self.state.clock_ns - before) as f64 / 3.6e12;
     }
 
     /// A request begins, at a time of the drive's clock.
-    fn begin(&mut self, at: Ns) -> std::result::Result<(), Refused> {
+    fn begin(&mut self, at: Ns) {
         self.advance_to(at);
         self.stations.begin();
         self.requests += 1;
-        if self.requests.is_multiple_of(REQUESTS_BETWEEN_MAINTENANCE) {
-            self.maintain()?;
+        // What is wrong with the image is no fault of this request, which may be a read.
+        if self.requests.is_multiple_of(REQUESTS_BETWEEN_MAINTENANCE)
+            && let Err(Refused::Image(error)) = self.maintain()
+        {
+            self.failed = Some(error);
         }
-        Ok(())
     }
 
     fn units(&self, offset: u64, bytes: u64) -> impl Iterator<Item = (u32, usize, usize)> + use<> {
@@ -290,7 +317,7 @@ impl Drive {
     /// Reads bytes at a time; units that cannot be read come back as the first of them, after all before it are in `buffer`. Returns
     /// when the drive has them all.
     pub(crate) fn read(&mut self, at: Ns, offset: u64, buffer: &mut [u8]) -> std::result::Result<Ns, Refused> {
-        self.begin(at)?;
+        self.begin(at);
         let mut done = at;
         let mut unit_data = vec![0; self.shape.unit_bytes as usize];
         let mut rest = &mut *buffer;
@@ -328,7 +355,7 @@ impl Drive {
 
     /// Writes bytes at a time. Returns when the write buffer has them.
     pub(crate) fn write(&mut self, at: Ns, offset: u64, data: &[u8]) -> std::result::Result<Ns, Refused> {
-        self.begin(at)?;
+        self.begin(at);
         let mut done = at;
         let mut rest = data;
         let mut unit_data = vec![0; self.shape.unit_bytes as usize];
@@ -337,6 +364,11 @@ impl Drive {
             rest = after;
             if self.read_only {
                 return Err(Refused::NoRoom);
+            }
+            self.image.ready()?;
+            if self.state.buffer.len() > self.buffer_units {
+                // The last write has found no room for what it put there.
+                done = self.make_room(done)?;
             }
             if part.len() == unit_data.len() {
                 self.state.buffer(unit, part, false);
@@ -366,42 +398,70 @@ impl Drive {
 
     /// Makes sure that what was written outlives everything. Returns when it does.
     pub(crate) fn flush(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
-        self.begin(at)?;
+        self.begin(at);
         self.state.counters.host.flushes += 1;
-        let mut done = at;
         if !self.spec.protected_cache {
-            while !self.state.buffer.is_empty() {
-                done = done.max(self.program_waiting(done)?);
+            self.settle()?;
+            if !self.state.buffer.is_empty() {
+                return Err(Refused::NoRoom);
             }
         }
-        self.advance_to(done);
         self.put_on_disk()?;
-        Ok(done)
+        Ok(self.now())
     }
 
     /// Everything that is known goes to the disk.
-    pub(crate) fn put_on_disk(&mut self) -> Result<()> {
+    pub(crate) fn put_on_disk(&mut self) -> std::result::Result<(), Refused> {
+        self.image.ready()?;
         for unit in self.state.not_journaled() {
             let data = self.state.buffer[&unit].data.clone();
-            self.commit(&Record::Buffered { unit, data })?;
+            self.commit(&Record::Buffered { unit, data });
         }
-        let reads =
-            self.state.superblocks.iter().enumerate().filter(|(_, superblock)| superblock.reads.iter().any(|&r| r > 0));
-        let reads = reads.map(|(index, superblock)| (index as u32, superblock.reads.clone())).collect();
-        let (clock_ns, rested_hours) = (self.state.clock_ns, self.state.rested_hours);
-        let counters = Box::new(self.state.counters.clone());
-        self.image.append(&Record::Counted { clock_ns, rested_hours, counters, reads })?;
+        self.count();
         self.image.sync()?;
         self.keep_journal_short()
     }
 
-    fn keep_journal_short(&mut self) -> Result<()> {
-        if self.image.is_long() { self.image.checkpoint(&self.state) } else { Ok(()) }
+    /// Takes note of what is counted, where it has changed: what somebody has been told outlives this process.
+    pub(crate) fn count(&mut self) {
+        let state = &self.state;
+        if self.counted.0 == state.clock_ns && self.counted.1 == state.counters && self.read_since.is_empty() {
+            return;
+        }
+        let reads = std::mem::take(&mut self.read_since);
+        let reads = reads.into_iter().map(|index| (index, state.superblocks[index as usize].reads.clone())).collect();
+        self.counted = (state.clock_ns, state.counters.clone());
+        let (clock_ns, rested_hours, counters) = (state.clock_ns, state.rested_hours, Box::new(state.counters.clone()));
+        self.image.append(&Record::Counted { clock_ns, rested_hours, counters, reads });
+        self.image.hand_over();
+    }
+
+    fn keep_journal_short(&mut self) -> std::result::Result<(), Refused> {
+        if !self.image.is_long() {
+            return Ok(());
+        }
+        match self.image.checkpoint(&self.state) {
+            // The journal has it all.
+            Err(Unwritten::Full(_)) => Ok(()),
+            done => Ok(done?),
+        }
+    }
+
+    /// The drive ends: a drive without power has no write buffer.
+    pub(crate) fn close(&mut self) -> std::result::Result<(), Refused> {
+        let settled = self.settle();
+        self.put_on_disk()?;
+        settled?;
+        match self.image.checkpoint(&self.state) {
+            Err(Unwritten::Full(_)) => Ok(()),
+            done => Ok(done?),
+        }
     }
 
     /// Forgets whole units; of others nothing, as TRIM is a hint. With `zero`, their bytes are written as zeroes.
     pub(crate) fn trim(&mut self, at: Ns, offset: u64, bytes: u64, zero: bool) -> std::result::Result<Ns, Refused> {
-        self.begin(at)?;
+        self.begin(at);
+        self.image.ready()?;
         self.state.counters.host.trims += 1;
         let unit_bytes = self.shape.unit_bytes as usize;
         let (mut whole, mut done) = (None::<(u32, u32)>, at);
@@ -414,7 +474,7 @@ impl Drive {
             }
         }
         if let Some((first, end)) = whole {
-            self.commit(&Record::Trimmed { first, units: end - first })?;
+            self.commit(&Record::Trimmed { first, units: end - first });
             // There may be room again.
             self.read_only = false;
         }

@@ -10,11 +10,13 @@
 //! Codewords are written to `cells.bin` before the record that says so, and a superblock is erased only after the records that moved
 //! its data are on the disk. So wherever the journal is cut off, it gives a state that the drive was in.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{ErrorKind as Kind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, ErrorKind, Result};
@@ -31,6 +33,10 @@ const JOURNAL_BYTES: u64 = 64 << 20;
 const BATCH_BYTES: usize = 1 << 16;
 /// No record is longer.
 const LONGEST_RECORD: usize = 1 << 28;
+/// No config, and so no identity, is longer.
+const LONGEST_IDENTITY_BYTES: u64 = 64 << 20;
+/// The head of a journal.
+const JOURNAL_HEAD_BYTES: u64 = 16;
 
 /// What a drive is: never changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,19 +59,39 @@ impl Identity {
     }
 }
 
+/// Why something is not in the image.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// The disk that holds the image has no room: nothing is lost, and it is tried again.
+    Full(Error),
+    /// What of it is on the disk is not known, and nothing more is written.
+    Failed(Error),
+}
+
+type Written = std::result::Result<(), Unwritten>;
+
 /// An open image.
 #[derive(Debug)]
 pub(crate) struct Image {
-    folder: PathBuf,
+    folder: Folder,
     /// Held for its lock.
     _identity: File,
     journal: File,
-    journal_bytes: u64,
+    /// Where the next record goes. What a write that found no room has left behind it is written over.
+    journal_end: u64,
+    /// How long the journal is to be when it is replaced by a checkpoint.
+    checkpoint_at: u64,
+    /// Records that the operating system does not have yet. The drive's state has them: both stay one, whatever fails.
     batch: Vec<u8>,
     checkpoint: u64,
     cells: File,
     cells_to_sync: bool,
     codeword_bytes: u64,
+    /// What was said when there was no room last, until there is.
+    full: Option<Error>,
+    /// Where codewords found no room, and how many bytes.
+    wanted: Option<(u64, u64)>,
+    failed: Option<Error>,
 }
 
 fn io(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
@@ -84,19 +110,104 @@ fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect("plain data")
 }
 
-/// Writes a file whole or not at all.
-fn replace(path: &Path, parts: &[&[u8]]) -> Result<File> {
-    let new = path.with_extension("new");
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&new).map_err(io(&new))?;
-    for part in parts {
-        file.write_all(part).map_err(io(&new))?;
+fn has_no_room(error: &std::io::Error) -> bool {
+    matches!(error.kind(), Kind::StorageFull | Kind::QuotaExceeded)
+}
+
+/// A folder that is held: its files are found wherever it is moved to, and nobody puts others in their place by its path. They are for
+/// the user alone from when they are made.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    held: File,
+}
+
+impl Folder {
+    fn open(path: &Path) -> Result<Option<Self>> {
+        match rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(held) => Ok(Some(Self { path: path.to_owned(), held: held.into() })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(io(path)(error.into())),
+        }
     }
-    file.sync_all().map_err(io(&new))?;
-    std::fs::rename(&new, path).map_err(io(path))?;
-    let folder = path.parent().expect("a file in a folder");
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io(folder))?;
-    Ok(file)
+
+    /// Opens a file, if it is there. What is no plain file is not opened: a pipe would wait for ever, a device may do anything, and a
+    /// link leads out of the folder. One that others can read, as earlier versions made them, is closed to them where that is possible.
+    fn file(&self, name: &str, access: OFlags) -> Result<Option<File>> {
+        let path = self.path.join(name);
+        let failed = |error: Errno| io(&path)(error.into());
+        match rustix::fs::statat(&self.held, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => expect_plain(&path, &found)?,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        }
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.held, name, flags, Mode::empty()).map_err(failed)?;
+        let found = rustix::fs::fstat(&file).map_err(failed)?;
+        // It may have been put there just now.
+        expect_plain(&path, &found)?;
+        if Mode::from_raw_mode(found.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
+            let _ = rustix::fs::fchmod(&file, OWNER_ONLY);
+        }
+        Ok(Some(file.into()))
+    }
+
+    /// Opens a file that has to be there.
+    fn expect(&self, name: &str, access: OFlags) -> Result<File> {
+        self.file(name, access)?.ok_or_else(|| self.error(name)(Errno::NOENT.into()))
+    }
+
+    /// Makes a file, in place of what an earlier attempt has left.
+    fn create(&self, name: &str) -> std::io::Result<File> {
+        let _ = rustix::fs::unlinkat(&self.held, name, AtFlags::empty());
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.held, name, flags, OWNER_ONLY)?.into())
+    }
+
+    /// Makes a file that is on the disk, or none.
+    fn create_whole(&self, name: &str, parts: &[&[u8]]) -> std::io::Result<File> {
+        let written = self.create(name).and_then(|mut file| {
+            parts.iter().try_for_each(|part| file.write_all(part))?;
+            file.sync_all()?;
+            Ok(file)
+        });
+        if written.is_err() {
+            self.remove(name);
+        }
+        written
+    }
+
+    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
+        Ok(rustix::fs::renameat(&self.held, from, &self.held, to)?)
+    }
+
+    fn remove(&self, name: &str) {
+        let _ = rustix::fs::unlinkat(&self.held, name, AtFlags::empty());
+    }
+
+    fn sync(&self) -> std::io::Result<()> {
+        self.held.sync_all()
+    }
+
+    fn error(&self, name: &str) -> impl Fn(std::io::Error) -> Error + '_ {
+        let path = self.path.join(name);
+        move |error| Error::io(&path, &error)
+    }
+}
+
+const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
+
+fn expect_plain(path: &Path, found: &Stat) -> Result<()> {
+    let found = match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => "a folder",
+        FileType::Symlink => "a link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        _ => "a device",
+    };
+    let message = format!("found {found}, expected a plain file, as images of drives have");
+    Err(Error::new(ErrorKind::Io, path.display().to_string(), message))
 }
 
 impl Image {
@@ -104,114 +215,119 @@ impl Image {
     ///
     /// # Errors
     /// A folder that holds something else.
-    pub(crate) fn identity(folder: &Path) -> Result<Option<Identity>> {
-        let path = folder.join("drive.json");
-        match std::fs::read(&path) {
-            Ok(text) => {
-                let identity: Identity = serde_json::from_slice(&text).map_err(|error| damaged(&path, error))?;
-                if identity.format != FORMAT {
-                    return Err(damaged(&path, format!("found format `{}`, expected `{FORMAT}`", identity.format)));
-                }
-                Ok(Some(identity))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let mut entries = match std::fs::read_dir(folder) {
-                    Ok(entries) => entries,
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-                    Err(error) => return Err(io(folder)(error)),
-                };
-                match entries.next() {
-                    None => Ok(None),
-                    Some(_) => Err(Error::new(
-                        ErrorKind::Io,
-                        folder.display().to_string(),
-                        "found a folder with other things in it, expected an image of a drive, or a new or empty folder",
-                    )),
-                }
-            }
-            Err(error) => Err(io(&path)(error)),
+    pub(crate) fn identity(path: &Path) -> Result<Option<Identity>> {
+        let Some(folder) = Folder::open(path)? else { return Ok(None) };
+        let Some(file) = folder.file("drive.json", OFlags::RDONLY)? else {
+            let empty = std::fs::read_dir(path).map_err(io(path))?.next().is_none();
+            let message =
+                "found a folder with other things in it, expected an image of a drive, or a new or empty folder";
+            return if empty { Ok(None) } else { Err(Error::new(ErrorKind::Io, path.display().to_string(), message)) };
+        };
+        let path = path.join("drive.json");
+        let mut text = Vec::new();
+        file.take(LONGEST_IDENTITY_BYTES).read_to_end(&mut text).map_err(io(&path))?;
+        let identity: Identity = serde_json::from_slice(&text).map_err(|error| damaged(&path, error))?;
+        if identity.format != FORMAT {
+            return Err(damaged(&path, format!("found format `{}`, expected `{FORMAT}`", identity.format)));
         }
+        Ok(Some(identity))
     }
 
-    /// Makes an image, wholly or not at all.
-    pub(crate) fn create(folder: &Path, identity: &Identity, state: &State) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(io(folder))?;
+    /// Makes an image, wholly or not at all: in a new folder, which is for the user alone, or in one that is there, whose mode is its
+    /// owner's choice.
+    pub(crate) fn create(path: &Path, identity: &Identity, state: &State) -> Result<Self> {
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            std::fs::create_dir_all(parent).map_err(io(parent))?;
+        }
+        let made = match DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => true,
+            Err(error) if error.kind() == Kind::AlreadyExists => false,
+            Err(error) => return Err(io(path)(error)),
+        };
+        let folder = Folder::open(path)?.ok_or_else(|| io(path)(Errno::NOENT.into()))?;
+        let held = folder.held.try_clone().map_err(io(path))?;
         let created = Self::create_in(folder, identity, state);
         if created.is_err() {
+            let folder = Folder { path: path.to_owned(), held };
             for file in ["cells.bin", "state.bin", "state.new", "journal.bin", "journal.new", "drive.new"] {
-                let _ = std::fs::remove_file(folder.join(file));
+                folder.remove(file);
             }
-            let _ = std::fs::remove_dir(folder);
+            if made {
+                let _ = std::fs::remove_dir(path);
+            }
         }
         created
     }
 
-    fn create_in(folder: &Path, identity: &Identity, state: &State) -> Result<Self> {
-        let cells_path = folder.join("cells.bin");
-        let cells = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&cells_path)
-            .map_err(io(&cells_path))?;
+    fn create_in(folder: Folder, identity: &Identity, state: &State) -> Result<Self> {
         let codeword_bytes = u64::from(identity.shape.codeword_bytes);
-        cells.set_len(u64::from(identity.shape.slots()) * codeword_bytes).map_err(io(&cells_path))?;
-        let journal = Self::begin(folder, 0, state)?;
+        let cells = folder.create("cells.bin").map_err(folder.error("cells.bin"))?;
+        let length = u64::from(identity.shape.slots()) * codeword_bytes;
+        cells.set_len(length).map_err(folder.error("cells.bin"))?;
+        let journal = Self::begin(&folder, 0, state)?;
         // Last, so that what was begun and not ended is no image.
         let text = serde_json::to_vec_pretty(identity).expect("plain data");
-        let file = replace(&folder.join("drive.json"), &[&text])?;
-        Self::lock(folder, &file)?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            _identity: file,
+        let file = folder.create_whole("drive.new", &[&text]).map_err(folder.error("drive.json"))?;
+        folder.rename("drive.new", "drive.json").map_err(folder.error("drive.json"))?;
+        folder.sync().map_err(folder.error("drive.json"))?;
+        Self::lock(&folder.path, &file)?;
+        Ok(Self::new(folder, file, (journal, JOURNAL_HEAD_BYTES), 0, cells, codeword_bytes))
+    }
+
+    fn new(
+        folder: Folder,
+        identity: File,
+        (journal, journal_end): (File, u64),
+        checkpoint: u64,
+        cells: File,
+        codeword_bytes: u64,
+    ) -> Self {
+        Self {
+            folder,
+            _identity: identity,
             journal,
-            journal_bytes: 0,
+            journal_end,
+            checkpoint_at: JOURNAL_BYTES,
             batch: Vec::new(),
-            checkpoint: 0,
+            checkpoint,
             cells,
             cells_to_sync: true,
             codeword_bytes,
-        })
+            full: None,
+            wanted: None,
+            failed: None,
+        }
     }
 
     /// Opens an image, and the state that its records lead to.
     ///
     /// # Errors
     /// An image that is served already, or is damaged.
-    pub(crate) fn open(folder: &Path, identity: &Identity) -> Result<(Self, State)> {
-        let path = folder.join("drive.json");
-        let file = OpenOptions::new().read(true).write(true).open(&path).map_err(io(&path))?;
-        Self::lock(folder, &file)?;
-        let (checkpoint, mut state) = Self::read_state(&folder.join("state.bin"))?;
+    pub(crate) fn open(path: &Path, identity: &Identity) -> Result<(Self, State)> {
+        let folder = Folder::open(path)?.ok_or_else(|| io(path)(Errno::NOENT.into()))?;
+        let file = folder.expect("drive.json", OFlags::RDWR)?;
+        Self::lock(path, &file)?;
         let shape = &identity.shape;
-        let path = folder.join("journal.bin");
-        let (journal, journal_bytes) = Self::replay(&path, checkpoint, &mut state, shape)?;
-        state.check(shape).map_err(|message| damaged(&path, message))?;
-        let path = folder.join("cells.bin");
-        let cells = OpenOptions::new().read(true).write(true).open(&path).map_err(io(&path))?;
+        let (checkpoint, mut state) = Self::read_state(&folder)?;
+        state.check(shape).map_err(|message| damaged(&path.join("state.bin"), message))?;
+        let journal = match Self::replay(&folder, checkpoint, &mut state, shape)? {
+            Some(journal) => journal,
+            None => (Self::begin_journal(&folder, checkpoint)?, JOURNAL_HEAD_BYTES),
+        };
+        state.check(shape).map_err(|message| damaged(&path.join("journal.bin"), message))?;
+        let cells = folder.expect("cells.bin", OFlags::RDWR)?;
+        let path = path.join("cells.bin");
         let codeword_bytes = u64::from(shape.codeword_bytes);
         let (found, expected) = (cells.metadata().map_err(io(&path))?.len(), u64::from(shape.slots()) * codeword_bytes);
         if found != expected {
             return Err(damaged(&path, format!("found {found} bytes, expected {expected}")));
         }
-        let mut image = Self {
-            folder: folder.to_owned(),
-            _identity: file,
-            journal_bytes,
-            batch: Vec::new(),
-            checkpoint,
-            cells,
-            cells_to_sync: true,
-            codeword_bytes,
-            journal: match journal {
-                Some(journal) => journal,
-                None => Self::begin_journal(folder, checkpoint)?,
-            },
-        };
-        // What was cut off is gone, and reading the same journal again takes time.
-        image.checkpoint(&state)?;
-        Ok((image, state))
+        let mut image = Self::new(folder, file, journal, checkpoint, cells, codeword_bytes);
+        // Reading the same journal again takes time.
+        match image.checkpoint(&state) {
+            Ok(()) | Err(Unwritten::Full(_)) => Ok((image, state)),
+            Err(Unwritten::Failed(error)) => Err(error),
+        }
     }
 
     fn lock(folder: &Path, file: &File) -> Result<()> {
@@ -225,20 +341,45 @@ impl Image {
         })
     }
 
-    fn begin(folder: &Path, checkpoint: u64, state: &State) -> Result<File> {
+    /// Begins a checkpoint, and its journal.
+    fn begin(folder: &Folder, checkpoint: u64, state: &State) -> Result<File> {
+        let journal = Self::prepare(folder, checkpoint, state).map_err(folder.error("state.bin"))?;
+        Self::put_in_place(folder).map_err(folder.error("state.bin"))?;
+        Ok(journal)
+    }
+
+    /// Both files of a checkpoint, beside those that they replace: where there is no room for them, nothing has changed.
+    fn prepare(folder: &Folder, checkpoint: u64, state: &State) -> std::io::Result<File> {
         let body = encode(state);
-        let path = folder.join("state.bin");
         let crc = crc32fast::hash(&body).to_le_bytes();
-        replace(&path, &[STATE_MAGIC, &checkpoint.to_le_bytes(), &crc, &body])?;
-        Self::begin_journal(folder, checkpoint)
+        folder.create_whole("state.new", &[STATE_MAGIC, &checkpoint.to_le_bytes(), &crc, &body])?;
+        let journal = folder.create_whole("journal.new", &[JOURNAL_MAGIC, &checkpoint.to_le_bytes()]);
+        if journal.is_err() {
+            folder.remove("state.new");
+        }
+        journal
     }
 
-    fn begin_journal(folder: &Path, checkpoint: u64) -> Result<File> {
-        replace(&folder.join("journal.bin"), &[JOURNAL_MAGIC, &checkpoint.to_le_bytes()])
+    fn put_in_place(folder: &Folder) -> std::io::Result<()> {
+        folder.rename("state.new", "state.bin")?;
+        folder.rename("journal.new", "journal.bin")?;
+        folder.sync()
     }
 
-    fn read_state(path: &Path) -> Result<(u64, State)> {
-        let bytes = std::fs::read(path).map_err(io(path))?;
+    fn begin_journal(folder: &Folder, checkpoint: u64) -> Result<File> {
+        let made = folder.create_whole("journal.new", &[JOURNAL_MAGIC, &checkpoint.to_le_bytes()]);
+        let made = made.map_err(folder.error("journal.bin"))?;
+        folder
+            .rename("journal.new", "journal.bin")
+            .and_then(|()| folder.sync())
+            .map_err(folder.error("journal.bin"))?;
+        Ok(made)
+    }
+
+    fn read_state(folder: &Folder) -> Result<(u64, State)> {
+        let path = &folder.path.join("state.bin");
+        let mut bytes = Vec::new();
+        folder.expect("state.bin", OFlags::RDONLY)?.read_to_end(&mut bytes).map_err(io(path))?;
         let (Some(head), Some(body)) = (bytes.get(..20), bytes.get(20..)) else {
             return Err(damaged(path, "it ends in its head"));
         };
@@ -253,12 +394,9 @@ impl Image {
     }
 
     /// Applies the records of a journal. One that was cut off at the end is forgotten; none if the journal is an older one.
-    fn replay(path: &Path, checkpoint: u64, state: &mut State, shape: &Shape) -> Result<(Option<File>, u64)> {
-        let mut file = match OpenOptions::new().read(true).write(true).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((None, 0)),
-            Err(error) => return Err(io(path)(error)),
-        };
+    fn replay(folder: &Folder, checkpoint: u64, state: &mut State, shape: &Shape) -> Result<Option<(File, u64)>> {
+        let path = &folder.path.join("journal.bin");
+        let Some(mut file) = folder.file("journal.bin", OFlags::RDWR)? else { return Ok(None) };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io(path))?;
         if bytes.len() < 16 || &bytes[..8] != JOURNAL_MAGIC {
@@ -268,7 +406,7 @@ impl Image {
         if number != checkpoint {
             // Between a new state and its journal the drive was stopped: the state has all that this one has.
             return if number < checkpoint {
-                Ok((None, 0))
+                Ok(None)
             } else {
                 Err(damaged(path, format!("it belongs to checkpoint {number}, and the state is of {checkpoint}")))
             };
@@ -288,63 +426,151 @@ impl Image {
             state.apply(shape, &record).map_err(|what| damaged(path, format!("at byte {at}: {what}")))?;
             at += 8 + length;
         }
-        Ok((Some(file), at as u64))
+        // No record follows what was cut off.
+        file.set_len(at as u64).map_err(io(path))?;
+        Ok(Some((file, at as u64)))
     }
 
-    /// Takes note of a change.
-    pub(crate) fn append(&mut self, record: &Record) -> Result<()> {
+    /// Takes note of a change. Where it cannot be written now, it is with all that follows, or [`sync`](Self::sync) says why not.
+    pub(crate) fn append(&mut self, record: &Record) {
         let body = encode(record);
         self.batch.extend_from_slice(&(body.len() as u32).to_le_bytes());
         self.batch.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
         self.batch.extend_from_slice(&body);
-        if self.batch.len() >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
+        if self.batch.len() >= BATCH_BYTES {
+            self.hand_over();
+        }
     }
 
-    fn write_batch(&mut self) -> Result<()> {
-        if !self.batch.is_empty() {
-            let path = self.folder.join("journal.bin");
-            self.journal.write_all(&self.batch).map_err(io(&path))?;
-            self.journal_bytes += self.batch.len() as u64;
-            self.batch.clear();
+    /// Hands what was noted to the operating system, where that is possible: from then on it outlives this process.
+    pub(crate) fn hand_over(&mut self) {
+        if self.full.is_none() {
+            let _ = self.write_batch();
         }
+    }
+
+    fn write_batch(&mut self) -> Written {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let written = self.journal.write_all_at(&self.batch, self.journal_end);
+        if written.is_err() {
+            let _ = self.journal.set_len(self.journal_end);
+        }
+        self.wrote("journal.bin", written)?;
+        self.journal_end += self.batch.len() as u64;
+        self.batch.clear();
         Ok(())
     }
 
+    /// What became of a write that can be tried again if there was no room for it.
+    fn wrote(&mut self, name: &str, written: std::io::Result<()>) -> Written {
+        match written {
+            Ok(()) => {
+                self.full = None;
+                Ok(())
+            }
+            Err(error) if has_no_room(&error) => {
+                let path = self.folder.path.join(name).display().to_string();
+                let message = "found the disk full that holds the image, expected some room on it: what was written stays                                readable, and the drive takes writes again as soon as there is room";
+                let error = Error::new(ErrorKind::Io, path, message);
+                self.full = Some(error.clone());
+                Err(Unwritten::Full(error))
+            }
+            Err(error) => self.fail(name, &error),
+        }
+    }
+
+    fn fail(&mut self, name: &str, error: &std::io::Error) -> Written {
+        let error = self.failed.get_or_insert_with(|| Error::io(self.folder.path.join(name), error));
+        Err(Unwritten::Failed(error.clone()))
+    }
+
+    /// Whether there is room for more. Tries again what found none.
+    pub(crate) fn ready(&mut self) -> Written {
+        if let Some(error) = &self.failed {
+            return Err(Unwritten::Failed(error.clone()));
+        }
+        if self.full.is_none() {
+            return Ok(());
+        }
+        self.write_batch()?;
+        #[cfg(target_os = "linux")]
+        if let Some((at, length)) = self.wanted {
+            use rustix::fs::{FallocateFlags, fallocate};
+            let room = fallocate(&self.cells, FallocateFlags::KEEP_SIZE, at, length).map_err(std::io::Error::from);
+            // Where room cannot be asked for, the next write tells.
+            self.wrote("cells.bin", room.or_else(|error| if has_no_room(&error) { Err(error) } else { Ok(()) }))?;
+        }
+        (self.full, self.wanted) = (None, None);
+        Ok(())
+    }
+
+    /// Why no room was found last, and whether it is worse than that.
+    pub(crate) fn trouble(&self) -> Option<(&Error, bool)> {
+        self.failed.as_ref().map(|error| (error, true)).or(self.full.as_ref().map(|error| (error, false)))
+    }
+
     /// Puts everything that was noted on the disk.
-    pub(crate) fn sync(&mut self) -> Result<()> {
+    pub(crate) fn sync(&mut self) -> Written {
+        self.ready()?;
         if self.cells_to_sync {
-            self.cells.sync_data().map_err(io(&self.folder.join("cells.bin")))?;
+            self.sync_file("cells.bin", |image| &image.cells)?;
             self.cells_to_sync = false;
         }
         self.write_batch()?;
-        self.journal.sync_data().map_err(io(&self.folder.join("journal.bin")))
+        self.sync_file("journal.bin", |image| &image.journal)
+    }
+
+    /// After this has failed, what is on the disk is not known: it is not tried again.
+    fn sync_file(&mut self, name: &str, file: impl Fn(&Self) -> &File) -> Written {
+        let file = file(self);
+        let synced = file.sync_data().and_then(|()| file.metadata());
+        match synced {
+            Ok(found) if found.nlink() == 0 => {
+                let message = "found it removed, expected the image that is being served";
+                let error = Error::new(ErrorKind::Io, self.folder.path.join(name).display().to_string(), message);
+                Err(Unwritten::Failed(self.failed.insert(error).clone()))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => self.fail(name, &error),
+        }
     }
 
     /// Whether it is time for a checkpoint.
     pub(crate) fn is_long(&self) -> bool {
-        self.journal_bytes > JOURNAL_BYTES
+        self.journal_end > self.checkpoint_at
     }
 
-    /// Writes the whole state, and begins a new journal.
-    pub(crate) fn checkpoint(&mut self, state: &State) -> Result<()> {
+    /// Writes the whole state, and begins a new journal. Where there is no room for it the journal has everything, and grows.
+    pub(crate) fn checkpoint(&mut self, state: &State) -> Written {
         self.sync()?;
+        let prepared = Self::prepare(&self.folder, self.checkpoint + 1, state);
+        let (prepared, journal) = prepared.map_or_else(|error| (Err(error), None), |journal| (Ok(()), Some(journal)));
+        self.checkpoint_at = self.journal_end + JOURNAL_BYTES;
+        self.wrote("state.bin", prepared)?;
+        if let Err(error) = Self::put_in_place(&self.folder) {
+            return self.fail("state.bin", &error);
+        }
+        self.journal = journal.expect("it was made");
         self.checkpoint += 1;
-        self.journal = Self::begin(&self.folder, self.checkpoint, state)?;
-        self.journal_bytes = 0;
+        (self.journal_end, self.checkpoint_at) = (JOURNAL_HEAD_BYTES, JOURNAL_BYTES);
         Ok(())
     }
 
     /// Writes codewords from a slot on.
-    pub(crate) fn program(&mut self, slot: u32, codewords: &[u8]) -> Result<()> {
+    pub(crate) fn program(&mut self, slot: u32, codewords: &[u8]) -> Written {
         self.cells_to_sync = true;
         let at = u64::from(slot) * self.codeword_bytes;
-        self.cells.write_all_at(codewords, at).map_err(io(&self.folder.join("cells.bin")))
+        let written = self.cells.write_all_at(codewords, at);
+        self.wanted = written.is_err().then_some((at, codewords.len() as u64));
+        self.wrote("cells.bin", written)
     }
 
     /// Reads codewords from a slot on.
     pub(crate) fn sense(&self, slot: u32, codewords: &mut [u8]) -> Result<()> {
         let at = u64::from(slot) * self.codeword_bytes;
-        self.cells.read_exact_at(codewords, at).map_err(io(&self.folder.join("cells.bin")))
+        self.cells.read_exact_at(codewords, at).map_err(self.folder.error("cells.bin"))
     }
 
     /// Gives back the room of some slots, where the file system can.

@@ -6,7 +6,7 @@ use softsense_nand::retention_bake_minutes;
 
 use crate::drive::{Drive, Refused};
 use crate::reading::SlotRead;
-use crate::state::{Broken, Record, Use};
+use crate::state::{Broken, MOST_CLOCK_NS, Record, Use};
 use crate::stations::At;
 use crate::status::BackgroundCounters;
 
@@ -43,14 +43,14 @@ impl Drive {
     /// Collects until so many superblocks are free, or nothing is gained by more.
     pub(crate) fn collect_until_free(&mut self, at: Ns, free: usize) -> std::result::Result<(), Refused> {
         while self.free_superblocks() < free {
-            let Some((victim, superblock)) = self.state.closed().min_by_key(|(_, superblock)| superblock.valid) else {
+            // A wordline of padding at the end of what is moved must not eat what is gained.
+            let gains = |(index, superblock): &(u32, &crate::state::Superblock)| {
+                superblock.valid <= self.room_of_wordline(*index) * (self.shape.wordlines - 1)
+            };
+            let Some((victim, _)) = self.state.closed().filter(gains).min_by_key(|(_, superblock)| superblock.valid)
+            else {
                 return Ok(());
             };
-            // A wordline of padding at the end of what is moved must not eat what is gained.
-            let room = self.data_slots(victim).len() as u32 * (self.shape.wordlines - 1);
-            if superblock.valid > room {
-                return Ok(());
-            }
             self.empty(at, victim, Reason::Room)?;
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Drive {
     /// Moves all current data out of a superblock, and erases it. What cannot be read is lost.
     pub(crate) fn empty(&mut self, at: Ns, victim: u32, reason: Reason) -> std::result::Result<(), Refused> {
         if self.state.superblocks[victim as usize].used_for != Use::Closed {
-            self.commit(&Record::Closed { superblock: victim })?;
+            self.commit(&Record::Closed { superblock: victim });
         }
         let programmed = self.state.superblocks[victim as usize].wordlines.len() as u32;
         let first = self.shape.first_slot(victim, 0);
@@ -74,13 +74,16 @@ impl Drive {
             let unit = self.state.slots[slot as usize].owner;
             match self.read_slot(at, slot, &mut data)?.0 {
                 SlotRead::Data { .. } | SlotRead::Wrong => moved.push((unit, data.clone())),
-                _ => self.commit(&Record::Lost { unit })?,
+                _ => {
+                    self.commit(&Record::Lost { unit });
+                    continue;
+                }
             }
             let (superblock, room) = match target {
                 Some(target) => target,
                 None => {
                     let superblock = self.open_superblock(at, Use::OpenForMoved)?;
-                    *target.insert((superblock, self.data_slots(superblock).len()))
+                    *target.insert((superblock, self.room_of_wordline(superblock) as usize))
                 }
             };
             if moved.len() == room {
@@ -112,8 +115,8 @@ impl Drive {
         // Its data must be found elsewhere before it is gone here.
         self.image.sync()?;
         let working = self.working_dies(superblock);
-        let retired = working.len() < self.least_dies();
-        self.commit(&Record::Erased { superblock, retired })?;
+        let retired = self.room_of_wordline(superblock) == 0;
+        self.commit(&Record::Erased { superblock, retired });
         self.image.erase(self.shape.first_slot(superblock, 0), self.shape.slots_of_superblock());
         let dies = self.shape.dies;
         self.remembered[(superblock * dies) as usize..((superblock + 1) * dies) as usize].fill(None);
@@ -186,6 +189,8 @@ impl Drive {
     }
 
     /// Lets time, wear and reads pass over all blocks.
+    /// What the write buffer holds is programmed first: a shelf has no power, and with power it
+    /// does not stay there either. Returns how many units that were.
     ///
     /// # Arguments
     /// - `powered`: whether the drive looks after its data meanwhile.
@@ -196,7 +201,10 @@ impl Drive {
         pe_cycles: u32,
         reads: u64,
         powered: bool,
-    ) -> std::result::Result<(), Refused> {
+    ) -> std::result::Result<u64, Refused> {
+        let settled = self.settle()?;
+        // Whether there is room to take note of it is known before anything has aged.
+        self.put_on_disk()?;
         let (from, to) = (temperature_c, self.temperature_c);
         let rested_hours = if from == to {
             retention_hours
@@ -208,20 +216,33 @@ impl Drive {
             let share = |whole: u64| {
                 whole * u64::from(step + 1) / u64::from(steps) - whole * u64::from(step) / u64::from(steps)
             };
-            self.state.clock_ns =
-                self.state.clock_ns.saturating_add((retention_hours * 3.6e12 / f64::from(steps)) as u64);
+            let passed_ns = (retention_hours * 3.6e12 / f64::from(steps)) as u64;
+            self.state.clock_ns = self.state.clock_ns.saturating_add(passed_ns).min(MOST_CLOCK_NS);
+            if rested_hours > 0.0 {
+                self.close_open();
+            }
             self.commit(&Record::Aged {
                 rested_hours: rested_hours / f64::from(steps),
                 pe_cycles: share(pe_cycles.into()) as u32,
                 reads: share(reads),
-            })?;
+            });
             if powered {
                 self.maintain()?;
             }
         }
         self.programs.clear();
         self.put_on_disk()?;
-        Ok(())
+        Ok(settled)
+    }
+
+    /// Closes what is partly programmed: references that fit the old data of a block would not fit data that came later.
+    fn close_open(&mut self) {
+        for index in 0..self.shape.superblocks {
+            let superblock = &self.state.superblocks[index as usize];
+            if matches!(superblock.used_for, Use::OpenForHost | Use::OpenForMoved) && !superblock.wordlines.is_empty() {
+                self.commit(&Record::Closed { superblock: index });
+            }
+        }
     }
 
     /// How often a drive with power looks after its data in a time: at least four times before any of it is due.
@@ -250,7 +271,7 @@ impl Drive {
                     self.make_room(at)?;
                 }
                 SlotRead::Data { .. } | SlotRead::Wrong => {}
-                _ => self.commit(&Record::Lost { unit })?,
+                _ => self.commit(&Record::Lost { unit }),
             }
         }
         self.maintain()?;
@@ -258,20 +279,34 @@ impl Drive {
         Ok((read, rewritten, self.state.lost - lost_before))
     }
 
-    /// Breaks something, or mends everything that is broken.
-    pub(crate) fn break_down(&mut self, change: impl FnOnce(&mut Broken)) -> std::result::Result<(), Refused> {
-        let mut broken = self.state.broken.clone();
-        change(&mut broken);
-        self.commit(&Record::Broke(broken))?;
-        self.read_only = false;
-        self.put_on_disk()?;
-        Ok(())
+    /// Breaks something, after what the write buffer holds was programmed. Returns how many units that were.
+    pub(crate) fn break_down(&mut self, change: impl FnOnce(&mut Broken)) -> std::result::Result<u64, Refused> {
+        let settled = self.settle()?;
+        self.change_broken(change)?;
+        Ok(settled)
     }
 
-    /// Makes bits of a unit's codeword wrong as if its cells had been. Returns how many: none where the unit is not in flash.
+    /// Mends everything that is broken.
+    pub(crate) fn heal(&mut self) -> std::result::Result<(), Refused> {
+        self.change_broken(|broken| *broken = Broken::default())
+    }
+
+    fn change_broken(&mut self, change: impl FnOnce(&mut Broken)) -> std::result::Result<(), Refused> {
+        self.image.ready()?;
+        let mut broken = self.state.broken.clone();
+        change(&mut broken);
+        self.commit(&Record::Broke(broken));
+        self.read_only = false;
+        self.unreadable.fill(Default::default());
+        self.put_on_disk()
+    }
+
+    /// Makes bits of a unit's codeword wrong as if its cells had been, after what the write buffer holds was programmed. Returns how
+    /// many: none where the unit is not in flash.
     pub(crate) fn flip_bits(&mut self, unit: u32, bits: u32) -> std::result::Result<u32, Refused> {
+        self.settle()?;
         let slot = self.state.map[unit as usize];
-        if slot >= self.shape.slots() {
+        if slot >= self.shape.slots() || self.state.buffer.contains_key(&unit) {
             return Ok(0);
         }
         let codeword_bits = self.reader.code().codeword_bits() as u64;
@@ -288,7 +323,7 @@ impl Drive {
         }
         let bits: Vec<u32> = chosen.into_iter().collect();
         let count = bits.len() as u32;
-        self.commit(&Record::Flipped { slot, bits })?;
+        self.commit(&Record::Flipped { slot, bits });
         self.put_on_disk()?;
         Ok(count)
     }

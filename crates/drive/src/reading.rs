@@ -196,7 +196,9 @@ impl Drive {
         counters.steps += steps.len() as u64;
         counters.retried += u64::from(steps.len() > 1);
         let sensings = steps.iter().filter(|(step, _)| step.hard).count().max(1) as u64;
-        self.state.superblocks[place.superblock as usize].reads[place.die as usize] += sensings;
+        let reads = &mut self.state.superblocks[place.superblock as usize].reads[place.die as usize];
+        *reads = reads.saturating_add(sensings);
+        self.read_since.insert(place.superblock);
         let where_at = At { die: place.die, superblock: place.superblock, wordline: place.wordline, page: place.page };
         let done = self.stations.read(&self.shape, at, where_at, steps);
         if !decoded {

@@ -11,6 +11,7 @@ use softsense_ssd::checked::CheckedConfig;
 
 use crate::drive::{Drive, DriveSpec, Refused};
 use crate::nbd::{Export, Extent, Failure};
+use crate::state::Broken;
 
 /// A drive that is served.
 pub struct ServedDrive {
@@ -80,6 +81,15 @@ fn below(path: &str, found: u32, end: u32) -> Result<()> {
     Err(Error::config(path, format!("found {found}, expected a number from 0 to {}", end - 1)))
 }
 
+/// What the owner of a drive is told of what was not done.
+fn said<T>(acted: std::result::Result<T, Refused>) -> Result<T> {
+    acted.map_err(|refused| match refused {
+        Refused::Image(error) | Refused::HostFull(error) => error,
+        Refused::NoRoom => Error::config("drive", "found no free superblock, expected room to move data to"),
+        Refused::Unreadable { unit } => Error::config("drive", format!("unit {unit} cannot be read")),
+    })
+}
+
 impl ServedDrive {
     /// Opens the drive of an image, or makes one.
     ///
@@ -137,7 +147,7 @@ impl ServedDrive {
             Err(Refused::Unreadable { unit }) => {
                 Err(Failure::Io { offset: offset.max(u64::from(unit) * u64::from(self.unit_bytes)) })
             }
-            Err(Refused::NoRoom) => Err(Failure::NoSpace),
+            Err(Refused::NoRoom | Refused::HostFull(_)) => Err(Failure::NoSpace),
             Err(Refused::Image(error)) => {
                 drive.failed = Some(error);
                 Err(Failure::Io { offset })
@@ -150,16 +160,13 @@ impl ServedDrive {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Puts everything on the disk.
+    /// Programs what the write buffer holds, as a drive without power has none, and puts everything on the disk. Nothing is served any more.
     ///
     /// # Errors
     /// When the image cannot be written.
     pub fn close(&self) -> Result<()> {
         self.stopping.store(true, Ordering::Relaxed);
-        let mut drive = self.lock();
-        drive.put_on_disk()?;
-        let Drive { image, state, .. } = &mut *drive;
-        image.checkpoint(state)
+        said(self.lock().close())
     }
 
     /// Answers what the owner of the drive asks, a JSON object with one field, as a JSON object with the field `ok` or `error`.
@@ -178,16 +185,11 @@ impl ServedDrive {
 
     fn answer(&self, ask: Ask) -> Result<Value> {
         let mut drive = self.lock();
-        let done = |acted: std::result::Result<Value, Refused>, drive: &mut Drive| match acted {
-            Ok(value) => Ok(value),
-            Err(Refused::Image(error)) => {
+        let done = |acted: std::result::Result<Value, Refused>, drive: &mut Drive| {
+            if let Err(Refused::Image(error)) = &acted {
                 drive.failed = Some(error.clone());
-                Err(error)
             }
-            Err(Refused::NoRoom) => {
-                Err(Error::config("drive", "found no free superblock, expected room to move data to"))
-            }
-            Err(Refused::Unreadable { unit }) => Err(Error::config("drive", format!("unit {unit} cannot be read"))),
+            said(acted)
         };
         match ask {
             Ask::Status {} => Ok(serde_json::to_value(drive.status()).expect("plain data")),
@@ -201,9 +203,12 @@ impl ServedDrive {
                 if let Some(origin) = &self.origin {
                     *origin.lock().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), drive.now());
                 }
-                done(aged.map(|()| Value::Null), &mut drive)?;
+                let programmed = done(aged.map(Value::from), &mut drive)?;
                 let status = drive.status();
-                Ok(json!({ "clock_s": status.clock_s, "ages": status.ages }))
+                Ok(json!({
+                    "clock_s": status.clock_s, "ages": status.ages,
+                    "units_programmed": programmed, "buffered_bytes": status.buffered_bytes,
+                }))
             }
             Ask::Fault(fault) => {
                 let broken = self.fault(&mut drive, &fault)?;
@@ -229,16 +234,21 @@ impl ServedDrive {
 
     fn fault(&self, drive: &mut Drive, fault: &Fault) -> Result<std::result::Result<Value, Refused>> {
         let shape = drive.shape;
-        let nothing = |acted: std::result::Result<(), Refused>| Ok(acted.map(|()| json!({})));
+        let killed = |drive: &mut Drive, kill: &dyn Fn(&mut Broken)| {
+            let programmed = drive.break_down(kill);
+            Ok(programmed.map(
+                |programmed| json!({ "units_programmed": programmed, "units_unreadable": drive.unreadable_units() }),
+            ))
+        };
         match *fault {
             Fault::KillDie(die) => {
                 below("fault.kill_die", die, shape.dies)?;
-                nothing(drive.break_down(|broken| broken.dies.extend([die])))
+                killed(drive, &|broken| broken.dies.extend([die]))
             }
             Fault::KillPlane(plane) => {
                 below("fault.kill_plane", plane, shape.dies * shape.planes)?;
                 let which = (plane / shape.planes, plane % shape.planes);
-                nothing(drive.break_down(|broken| broken.planes.extend([which])))
+                killed(drive, &|broken| broken.planes.extend([which]))
             }
             Fault::KillBlock { die, plane, block } => {
                 below("fault.kill_block.die", die, shape.dies)?;
@@ -246,7 +256,7 @@ impl ServedDrive {
                 let of_plane = (shape.superblocks - plane).div_ceil(shape.planes);
                 below("fault.kill_block.block", block, of_plane)?;
                 let superblock = block * shape.planes + plane;
-                nothing(drive.break_down(|broken| broken.blocks.extend([(die, superblock)])))
+                killed(drive, &|broken| broken.blocks.extend([(die, superblock)]))
             }
             Fault::FlipBits { lba, bits } => {
                 let sectors = shape.size_bytes() / 512;
@@ -258,7 +268,7 @@ impl ServedDrive {
                 Ok(drive.flip_bits(unit, bits).map(|flipped| json!({ "bits": flipped })))
             }
             Fault::DropPower {} => Ok(drive.drop_power().map(|lost| json!({ "units_lost": lost }))),
-            Fault::Heal {} => nothing(drive.break_down(|broken| *broken = crate::state::Broken::default())),
+            Fault::Heal {} => Ok(drive.heal().map(|()| json!({}))),
         }
     }
 }

@@ -284,8 +284,9 @@ impl State {
                 if wordline >= shape.wordlines || slots.len() != shape.slots_of_wordline() as usize {
                     return Err("a wordline that is not there");
                 }
+                check_hours(programmed.at_hours)?;
                 self.superblocks[at].wordlines.push(*programmed);
-                self.next_write = self.next_write.max(programmed.write + 1);
+                self.next_write = self.next_write.max(programmed.write.saturating_add(1));
                 let first = shape.first_slot(*superblock, wordline);
                 for (slot, held) in (first..).zip(slots) {
                     self.slots[slot as usize] = *held;
@@ -305,7 +306,7 @@ impl State {
                     return Err("a superblock erased with data in it");
                 }
                 erased.used_for = if *retired { Use::Retired } else { Use::Free };
-                erased.pe_cycles += 1;
+                erased.pe_cycles = erased.pe_cycles.saturating_add(1);
                 erased.wordlines.clear();
                 erased.reads.fill(0);
                 let first = shape.first_slot(*superblock, 0);
@@ -323,6 +324,7 @@ impl State {
                 self.point(shape, *unit, LOST);
             }
             Record::Aged { rested_hours, pe_cycles, reads } => {
+                check_hours(*rested_hours)?;
                 self.rested_hours += rested_hours;
                 for superblock in &mut self.superblocks {
                     superblock.pe_cycles = superblock.pe_cycles.saturating_add(*pe_cycles);
@@ -342,9 +344,13 @@ impl State {
                 });
             }
             Record::Counted { clock_ns, rested_hours, counters, reads } => {
-                (self.clock_ns, self.rested_hours) = (*clock_ns, *rested_hours);
+                check_hours(*rested_hours)?;
+                (self.clock_ns, self.rested_hours) = ((*clock_ns).min(MOST_CLOCK_NS), *rested_hours);
                 self.counters = (**counters).clone();
                 for (superblock, of_dies) in reads {
+                    if of_dies.len() != shape.dies as usize {
+                        return Err("reads of dies that are not there");
+                    }
                     self.superblocks[superblock_of(*superblock)?].reads.clone_from(of_dies);
                 }
             }
@@ -364,19 +370,58 @@ impl State {
         same("slots", self.slots.len(), shape.slots() as usize)?;
         same("superblocks", self.superblocks.len(), shape.superblocks as usize)?;
         let mut valid = vec![0; self.superblocks.len()];
+        let mut lost = 0;
         for (unit, &slot) in self.map.iter().enumerate() {
+            lost += u64::from(slot == LOST);
             if slot == NOWHERE || slot == LOST {
                 continue;
             }
             if self.slots.get(slot as usize).map(|held| held.owner) != Some(unit as u32) {
                 return Err(format!("unit {unit} is said to be in slot {slot}, which holds something else"));
             }
-            valid[(slot / shape.slots_of_superblock()) as usize] += 1;
+            let place = shape.place(slot);
+            if place.wordline as usize >= self.superblocks[place.superblock as usize].wordlines.len() {
+                return Err(format!("unit {unit} is said to be in slot {slot}, which was not programmed"));
+            }
+            valid[place.superblock as usize] += 1;
         }
+        same("units in flash", self.mapped as usize, valid.iter().sum::<u32>() as usize)?;
+        same("lost units", self.lost as usize, lost as usize)?;
         for (index, (superblock, valid)) in self.superblocks.iter().zip(valid).enumerate() {
             same(&format!("valid slots in superblock {index}"), superblock.valid as usize, valid as usize)?;
             same(&format!("dies in superblock {index}"), superblock.reads.len(), shape.dies as usize)?;
+            if superblock.wordlines.len() > shape.wordlines as usize {
+                return Err(format!("found {} wordlines in superblock {index}", superblock.wordlines.len()));
+            }
+            superblock.wordlines.iter().try_for_each(|programmed| check_hours(programmed.at_hours))?;
+        }
+        check_hours(self.rested_hours)?;
+        if self.clock_ns > MOST_CLOCK_NS {
+            return Err(format!("found a clock at {} ns", self.clock_ns));
+        }
+        if self.waiting.iter().any(|(_, unit)| *unit >= shape.units) {
+            return Err("found a unit in the write buffer that is not there".into());
+        }
+        for (unit, held) in &self.buffer {
+            if *unit >= shape.units || held.data.len() != shape.unit_bytes as usize {
+                return Err(format!("found {} bytes of unit {unit} in the write buffer", held.data.len()));
+            }
+        }
+        for (slot, bits) in &self.flipped {
+            let most = 8 * shape.codeword_bytes;
+            if *slot >= shape.slots() || bits.len() > most as usize || bits.iter().any(|&bit| bit >= most) {
+                return Err(format!("found bits of slot {slot} flipped that are not there"));
+            }
         }
         Ok(())
     }
+}
+
+/// Where the clock of a drive stands still, some 146 years, however long it is aged: so that times of requests can be added to it. Its
+/// data ages on.
+pub(crate) const MOST_CLOCK_NS: u64 = 1 << 62;
+
+/// Hours that have passed, of an image: numbers that time can be added to.
+fn check_hours(hours: f64) -> Result<(), &'static str> {
+    if (0.0..1e100).contains(&hours) { Ok(()) } else { Err("hours that no time has") }
 }

@@ -184,8 +184,11 @@ pub struct Status {
     pub image: String,
     /// Bytes that hosts address.
     pub size_bytes: u64,
-    /// `ok`, `read_only` when it has no room to write, or `degraded` when units are lost or blocks broken.
+    /// `ok`; `degraded` when units are lost or blocks broken; `read_only` when no flash is left to write to; `host_full` when writes wait
+    /// for room on the disk that holds the image; or `failed` when the image could not be read or written.
     pub state: &'static str,
+    /// What was wrong with the image, if anything is.
+    pub why: Option<String>,
     /// The drive's own time.
     pub clock_s: f64,
     /// Hours that data has rested, at the temperature that cells are measured for.
@@ -204,7 +207,7 @@ pub struct Status {
     pub write_amplification: Option<f64>,
     /// Superblocks that could break before there is no room for the data of hosts.
     pub spare_superblocks: i64,
-    /// Superblocks that are erased.
+    /// Superblocks that are erased, and can be written.
     pub free_superblocks: u32,
     /// Blocks that are broken.
     pub bad_blocks: u64,
@@ -212,8 +215,12 @@ pub struct Status {
     pub mapped_units: u64,
     /// Units whose data is lost.
     pub lost_units: u64,
+    /// Units in flash that cannot be read, as their blocks are broken and no parity helps.
+    pub unreadable_units: u64,
     /// Units in the write buffer.
     pub buffered_units: u64,
+    /// Bytes of those: they do not age.
+    pub buffered_bytes: u64,
     /// How long read requests of this session took, on the drive's clock, us.
     pub read_latency_us: ResponseSummary,
     /// The last reads that went wrong in this session.

@@ -11,17 +11,23 @@ pub(crate) const FEW_FREE: usize = 3;
 
 impl Drive {
     pub(crate) fn free_superblocks(&self) -> usize {
-        self.state.superblocks.iter().filter(|superblock| superblock.used_for == Use::Free).count()
+        (0..self.shape.superblocks).filter(|&index| self.can_be_opened(index)).count()
+    }
+
+    /// Whether a superblock is erased, and enough of its blocks work.
+    fn can_be_opened(&self, superblock: u32) -> bool {
+        self.state.superblocks[superblock as usize].used_for == Use::Free && self.room_of_wordline(superblock) > 0
+    }
+
+    /// How many units the next wordline of a superblock takes: none where too few of its blocks work.
+    pub(crate) fn room_of_wordline(&self, superblock: u32) -> u32 {
+        let working = (0..self.shape.dies).filter(|&die| !self.state.broken.has(&self.shape, die, superblock)).count();
+        (working as u32).saturating_sub(u32::from(self.shape.parity)) * self.shape.codewords * self.shape.pages
     }
 
     /// Dies whose block in a superblock works.
     pub(crate) fn working_dies(&self, superblock: u32) -> Vec<u32> {
         (0..self.shape.dies).filter(|&die| !self.state.broken.has(&self.shape, die, superblock)).collect()
-    }
-
-    /// The fewest dies that a superblock is of use with.
-    pub(crate) fn least_dies(&self) -> usize {
-        1 + usize::from(self.shape.parity)
     }
 
     /// Programs what has waited longest while the write buffer is full. Returns when there is room.
@@ -46,7 +52,7 @@ impl Drive {
     /// Programs a wordline with what has waited longest in the write buffer. Returns when it is programmed.
     pub(crate) fn program_waiting(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
         let superblock = self.open_superblock(at, Use::OpenForHost)?;
-        let room = self.data_slots(superblock).len();
+        let room = self.room_of_wordline(superblock) as usize;
         let mut units = Vec::with_capacity(room);
         while units.len() < room {
             let Some(unit) = self.state.next_waiting() else { break };
@@ -62,22 +68,34 @@ impl Drive {
         Ok(end)
     }
 
+    /// Programs all that the write buffer holds, as far as there is room in flash. Returns how many units that were.
+    pub(crate) fn settle(&mut self) -> std::result::Result<u64, Refused> {
+        let before = self.state.buffer.len();
+        let mut done = self.now();
+        while !self.state.buffer.is_empty() {
+            match self.program_waiting(done) {
+                Ok(end) => done = done.max(end),
+                Err(Refused::NoRoom) => break,
+                Err(other) => return Err(other),
+            }
+        }
+        self.advance_to(done);
+        Ok((before - self.state.buffer.len()) as u64)
+    }
+
     /// The superblock that is written for a purpose, with room for a wordline.
     pub(crate) fn open_superblock(&mut self, at: Ns, used_for: Use) -> std::result::Result<u32, Refused> {
         if let Some(open) = self.state.superblocks.iter().position(|superblock| superblock.used_for == used_for) {
             let full = self.state.superblocks[open].wordlines.len() == self.shape.wordlines as usize;
-            if !full && self.working_dies(open as u32).len() >= self.least_dies() {
+            if !full && self.room_of_wordline(open as u32) > 0 {
                 return Ok(open as u32);
             }
-            self.commit(&Record::Closed { superblock: open as u32 })?;
+            self.commit(&Record::Closed { superblock: open as u32 });
         }
         if used_for == Use::OpenForHost {
             self.collect_until_free(at, FEW_FREE)?;
         }
-        let free = (0..self.shape.superblocks).filter(|&index| {
-            self.state.superblocks[index as usize].used_for == Use::Free
-                && self.working_dies(index).len() >= self.least_dies()
-        });
+        let free = (0..self.shape.superblocks).filter(|&index| self.can_be_opened(index));
         let least_worn = free.min_by_key(|&index| {
             (
                 self.shape.dies as usize - self.working_dies(index).len(),
@@ -88,14 +106,14 @@ impl Drive {
             self.read_only = true;
             return Err(Refused::NoRoom);
         };
-        self.commit(&Record::Opened { superblock, used_for })?;
+        self.commit(&Record::Opened { superblock, used_for });
         Ok(superblock)
     }
 
     /// The die that holds the parity of the next wordline, if any does.
     fn parity_die(&self, superblock: u32, working: &[u32]) -> Option<u32> {
         let wordline = self.state.superblocks[superblock as usize].wordlines.len();
-        self.shape.parity.then(|| working[wordline % working.len()])
+        (self.shape.parity && !working.is_empty()).then(|| working[wordline % working.len()])
     }
 
     /// Numbers, within the next wordline of a superblock, of the slots that take data, in the order of writing: pages one after
@@ -120,6 +138,7 @@ impl Drive {
         units: &[(u32, Vec<u8>)],
         of_buffer: bool,
     ) -> std::result::Result<Ns, Refused> {
+        self.image.ready()?;
         let (unit_bytes, codeword_bytes) = (self.shape.unit_bytes as usize, self.shape.codeword_bytes as usize);
         let wordline = self.state.superblocks[superblock as usize].wordlines.len() as u32;
         let first = self.shape.first_slot(superblock, wordline);
@@ -159,16 +178,16 @@ impl Drive {
             for (within, sum) in (first_within..).zip(parity.chunks_exact_mut(unit_bytes)) {
                 slots[within as usize] = self.encode(first + within, write, PARITY, sum, &mut codewords, within);
             }
-            self.state.counters.background.parity_written += stripes as u64;
         }
         let written = self.image.program(first, &codewords);
         self.buffers.wordline = codewords;
         written?;
         let counters = &mut self.state.counters.background;
         counters.wordlines_programmed += 1;
+        counters.parity_written += if parity_die.is_some() { stripes as u64 } else { 0 };
         counters.padding_written += (data_slots.len() - units.len()) as u64;
         let programmed = Programmed { write, at_hours: self.state.rested_hours };
-        self.commit(&Record::Programmed { superblock, programmed, slots, of_buffer })?;
+        self.commit(&Record::Programmed { superblock, programmed, slots, of_buffer });
         let mut end = at;
         for die in working {
             let place = At { die, superblock, wordline, page: 0 };

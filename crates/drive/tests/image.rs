@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use softsense_drive::DriveSpec;
@@ -219,4 +219,145 @@ fn a_drive_with_power_looks_after_its_data() {
     (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
     ask(&drive, r#"{"age": {"reads": 20000, "powered": true}}"#);
     assert!(number(&ask(&drive, r#"{"status": {}}"#), "background.reclaimed") > 10.0);
+}
+
+/// Is an image for its user alone, from the start, and one of an earlier version from when it is opened?
+#[test]
+fn an_image_is_for_its_user_alone() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(folder.path(), 1 << 20);
+    let files = |image: &Path| fs::read_dir(image).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    drop(open(&config(&[]), &spec).unwrap());
+    assert_eq!(mode(&spec.image), 0o700);
+    assert_eq!(files(&spec.image).len(), 4);
+    files(&spec.image).iter().for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
+    // As they were made before; the folder may have been its user's choice.
+    let open_to_all = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    open_to_all(&spec.image, 0o755);
+    files(&spec.image).iter().for_each(|file| open_to_all(file, 0o644));
+    drop(open(&config(&[]), &spec).unwrap());
+    files(&spec.image).iter().for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
+    assert_eq!(mode(&spec.image), 0o755);
+    // A folder that was there.
+    let own = DriveSpec { image: folder.path().join("own"), ..spec.clone() };
+    fs::create_dir(&own.image).unwrap();
+    open_to_all(&own.image, 0o755);
+    drop(open(&config(&[]), &own).unwrap());
+    files(&own.image).iter().for_each(|file| assert_eq!(mode(file), 0o600, "{}", file.display()));
+    assert_eq!(mode(&own.image), 0o755);
+}
+
+/// What is no plain file is refused at once, and not touched.
+#[test]
+fn an_image_is_of_plain_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = spec(folder.path(), 1 << 20);
+    drop(open(&config(&[]), &sound).unwrap());
+    let elsewhere = folder.path().join("elsewhere");
+    for file in ["drive.json", "state.bin", "journal.bin", "cells.bin"] {
+        for kind in ["a named pipe", "a folder", "a link", "a socket", "a device"] {
+            let image = folder.path().join("broken");
+            copy(&sound.image, &image);
+            let path = image.join(file);
+            fs::rename(&path, &elsewhere).unwrap();
+            match kind {
+                "a named pipe" => {
+                    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+                }
+                "a folder" => fs::create_dir(&path).unwrap(),
+                "a link" => std::os::unix::fs::symlink(&elsewhere, &path).unwrap(),
+                "a socket" => drop(std::os::unix::net::UnixListener::bind(&path).unwrap()),
+                _ => {
+                    let made = std::process::Command::new("mknod").arg(&path).args(["c", "1", "5"]).output();
+                    // Only root makes devices.
+                    if !made.is_ok_and(|made| made.status.success()) {
+                        fs::remove_dir_all(&image).unwrap();
+                        continue;
+                    }
+                }
+            }
+            let spec = DriveSpec { image: image.clone(), ..sound.clone() };
+            let error = open(&config(&[]), &spec).err().unwrap().to_string();
+            let expected = format!("{}: found {kind}, expected a plain file, as images of drives have", path.display());
+            assert_eq!(error, expected);
+            fs::remove_dir_all(&image).unwrap();
+        }
+    }
+}
+
+/// A folder that is moved while it is served stays the drive's own, and what comes to its place is left alone. One that is removed is
+/// missed at the next flush.
+#[test]
+fn an_image_that_is_moved_is_still_the_drives() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(folder.path(), 1 << 20);
+    let drive = open(&config(&[]), &spec).unwrap();
+    drive.write(0, &data(0, 1), true).unwrap();
+    let moved = folder.path().join("moved");
+    fs::rename(&spec.image, &moved).unwrap();
+    fs::create_dir(&spec.image).unwrap();
+    drive.write(UNIT as u64, &data(1, 1), false).unwrap();
+    drive.close().unwrap();
+    drop(drive);
+    assert_eq!(fs::read_dir(&spec.image).unwrap().count(), 0);
+    let drive = open(&config(&[]), &DriveSpec { image: moved.clone(), ..spec }).unwrap();
+    for unit in 0..2 {
+        let mut found = vec![0; UNIT];
+        drive.read(unit * UNIT as u64, &mut found).unwrap();
+        assert!(found == data(unit, 1), "unit {unit}");
+    }
+    fs::remove_dir_all(&moved).unwrap();
+    assert!(matches!(drive.flush(), Err(Failure::Io { .. })));
+    let status = ask(&drive, r#"{"status": {}}"#);
+    assert_eq!(status["state"], "failed");
+    assert!(status["why"].as_str().unwrap().contains("found it removed"), "{status}");
+    drive.read(0, &mut vec![0; UNIT]).unwrap();
+}
+
+/// An image that somebody has made up, with checksums that fit: is it refused, or a drive that can be used?
+/// `SOFTSENSE_IMAGE_FUZZ=10000` says how many.
+#[test]
+fn an_image_that_was_made_up_harms_nothing() {
+    let count = std::env::var("SOFTSENSE_IMAGE_FUZZ").map_or(60, |count| count.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let sound = spec(folder.path(), 1 << 20);
+    let drive = open(&config(&[]), &sound).unwrap();
+    (0..200).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 1), unit == 100).unwrap());
+    ask(&drive, r#"{"fault": {"flip_bits": {"lba": 8, "bits": 3}}}"#);
+    drop(drive);
+    let lot = softsense_base::Stream::new(3, softsense_base::Purpose::Workload);
+    let (mut refused, image) = (0, folder.path().join("made-up"));
+    for number in 0..count {
+        copy(&sound.image, &image);
+        let draw = |index: u64, below: usize| (lot.bits(number, index) % below as u64) as usize;
+        let path = image.join("state.bin");
+        let mut bytes = fs::read(&path).unwrap();
+        for change in 0..1 + draw(0, 3) as u64 {
+            let at = 20 + draw(3 * change + 1, bytes.len() - 20);
+            bytes[at] = [0, 1, 0x7f, 0x80, 0xff, bytes[at] ^ 1 << draw(3 * change + 2, 8)][draw(3 * change + 3, 6)];
+        }
+        let crc = crc32fast::hash(&bytes[20..]);
+        bytes[16..20].copy_from_slice(&crc.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+        let spec = DriveSpec { image: image.clone(), ..sound.clone() };
+        match open(&config(&[]), &spec) {
+            Err(error) => {
+                assert!(error.to_string().contains("the image is damaged"), "{number}: {error}");
+                refused += 1;
+            }
+            Ok(drive) => {
+                ask(&drive, r#"{"status": {}}"#);
+                for unit in 0..256 {
+                    let _ = drive.read(unit * UNIT as u64, &mut vec![0; UNIT]);
+                }
+                let _ = drive.write(0, &vec![7; 1 << 20], true);
+                ask(&drive, r#"{"scrub": {}}"#);
+                let _ = drive.close();
+            }
+        }
+        fs::remove_dir_all(&image).unwrap();
+    }
+    println!("{refused} of {count} were refused");
+    assert!(refused > count / 10 && refused < count);
 }
