@@ -296,6 +296,9 @@ STATUS = {
     "bad_blocks": None,
     "mapped_units": None,
     "lost_units": None,
+    "unreadable_units": None,
+    "buffered_bytes": None,
+    "why": None,
     "read_latency_us": None,
     "last_errors": None,
     "smart": None,
@@ -374,6 +377,26 @@ def test_a_signal_ends_it_and_the_image_goes_on(tmp_path: Path, number: signal.S
         assert after["size_bytes"] == SIZE_BYTES
         assert after["ages"]["pe_cycles_mean"] == before["ages"]["pe_cycles_mean"]
         assert after["clock_s"] >= before["clock_s"]
+
+
+@pytest.mark.parametrize("harm", ["socket", "control", "folder"])
+def test_it_ends_whatever_has_become_of_its_sockets(tmp_path: Path, harm: str) -> None:
+    run_in = tmp_path / "run"
+    run_in.mkdir()
+    one = served(run_in)
+    try:
+        if harm == "folder":
+            run_in.rename(tmp_path / "moved")
+        else:
+            (one.socket if harm == "socket" else one.control).unlink()
+        # The second signal comes while it ends, or after.
+        one.process.send_signal(signal.SIGTERM)
+        assert one.ended() == 0
+    finally:
+        one.process.kill()
+        one.process.wait()
+    with serving(tmp_path / "moved" if harm == "folder" else run_in, size=None) as again:
+        assert asked(again.socket, {"status": {}})["state"] == "ok"
 
 
 def test_whoever_asks_it_to_stop_ends_it(tmp_path: Path) -> None:
@@ -469,6 +492,16 @@ def test_what_is_lost_is_said_first() -> None:
     assert any("<uncorrectable>" in line for line in told)
     assert not text.told(a_status()).startswith("!")
     assert "undetected 2, uncorrectable 5, I/O errors 4" in text.line(a_status(**BROKEN))
+
+
+def test_what_does_not_age_is_said() -> None:
+    assert "12 KiB, which do not age" in text.told(a_status(buffered_bytes=12 << 10))
+    told = text.told(a_status(state="host_full", why="a.bin: found the disk full", unreadable_units=7)).splitlines()
+    assert told[0] == "! the drive is host full: a.bin: found the disk full"
+    assert told[1].startswith("! 7 units of data cannot be read")
+    aged = text.aged({"units_programmed": 96, "buffered_bytes": 4096, "ages": {}})
+    assert "units programmed first  96" in aged
+    assert "4 KiB, which do not age" in aged
 
 
 def test_a_status_of_which_little_is_known_is_shown() -> None:

@@ -321,6 +321,14 @@ def test_sqlite_on_a_mounted_file_system(tmp_path: Path) -> None:
         assert base.execute("select noise from numbers where number = 77").fetchone() == (noise(77, 5000),)
 
 
+def test_a_database_on_dying_flash(tmp_path: Path) -> None:
+    """The example that the tutorial offers to copy."""
+    needs("nbdcopy", "qemu-img")
+    example = Path(__file__).parents[1] / "examples" / "dying_flash.py"
+    options = ("-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "tests"), "-c", os.devnull)
+    assert "2 passed" in run(sys.executable, "-m", "pytest", *options, str(example)).stdout
+
+
 # Killed in the middle.
 
 WRITER = """

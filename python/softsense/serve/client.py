@@ -91,7 +91,10 @@ class Drive:
         reads: int = 0,
         powered: bool = False,
     ) -> dict[str, Any]:
-        """Let time go by, and wear and reads come: returns the drive's clock and the ages of its flash.
+        """Let time go by, and wear and reads come: returns the drive's clock, and the ages of its flash.
+
+        What the write buffer holds is programmed first, so that it ages, too: `units_programmed` says how much that
+        was, `buffered_bytes` what no flash was found for.
 
         Args:
             retention_hours: so long all data lies.
@@ -112,7 +115,7 @@ class Drive:
         return self.ask({"scrub": {}})
 
     def flush(self) -> dict[str, Any]:
-        """Write all buffered data to flash."""
+        """Put all data on the disk, as FLUSH does: into flash where the write cache is volatile."""
         return self.ask({"flush": {}})
 
     def stop(self) -> dict[str, Any]:
@@ -180,12 +183,13 @@ def link_control(image: Path, control: str) -> None:
     if Path(control).parent == image.absolute():
         return
     with contextlib.suppress(OSError):
-        unlink_control(image)
+        if (image / LINK).is_symlink():
+            (image / LINK).unlink()
         (image / LINK).symlink_to(control)
 
 
-def unlink_control(image: Path) -> None:
-    """Remove the link that `link_control` made."""
+def unlink_control(image: Path, control: str) -> None:
+    """Remove the link that `link_control` made; where another image has come to the place, its link stays."""
     with contextlib.suppress(OSError):
-        if (image / LINK).is_symlink():
+        if (image / LINK).readlink() == Path(os.path.abspath(control)):
             (image / LINK).unlink()

@@ -137,8 +137,9 @@ def serve(
     """
     client.link_control(folder, str(server.control))
     last: dict[str, Any] = {}
-    try:
-        with _asked_to_end() as asked:
+    # A second signal does not keep the drive from ending properly, either.
+    with _asked_to_end() as asked:
+        try:
             started = time.monotonic()
             events = list(script.events if script else ())
             showing = _Showing(server, page_file, say)
@@ -150,11 +151,11 @@ def serve(
                         _carry_out(server, events.pop(0), say)
                 asked.event.wait(_WAIT_S)
             last = _status(server) or last
-    finally:
-        client.unlink_control(folder)
-        server.stop()
-        if last and page_file:
-            write_page(page_file, last, address=server.address, live=False)
+        finally:
+            client.unlink_control(folder, str(server.control))
+            server.stop()
+            if last and page_file:
+                write_page(page_file, last, address=server.address, live=False)
     return asked.by_ctrl_c
 
 

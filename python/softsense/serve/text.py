@@ -17,7 +17,7 @@ def alarms(status: dict[str, Any]) -> list[str]:
     host, codewords = status.get("host", {}), status.get("codewords", {})
     found = []
     if state := _STATES.get(status.get("state", "")):
-        found.append(f"the drive is {status['state'].replace('_', ' ')}: {state}")
+        found.append(f"the drive is {status['state'].replace('_', ' ')}: {status.get('why') or state}")
     if undetected := codewords.get("undetected", 0) or host.get("undetected", 0):
         found.append(f"{undetected:,} undetected: decoded to wrong data that was taken for right")
     if uncorrectable := codewords.get("uncorrectable", 0):
@@ -29,6 +29,8 @@ def alarms(status: dict[str, Any]) -> list[str]:
         found.append(f"{errors:,} requests were answered with an I/O error")
     if lost := status.get("lost_units", 0):
         found.append(f"{lost:,} units of data are lost")
+    if unreadable := status.get("unreadable_units", 0):
+        found.append(f"{unreadable:,} units of data cannot be read: their blocks are broken")
     if damaged := codewords.get("damaged_in_image", 0):
         found.append(f"{damaged:,} codewords are not as they were programmed: the image is damaged, not the flash")
     return found
@@ -42,6 +44,7 @@ def sections(status: dict[str, Any]) -> list[tuple[str, Rows]]:
         ("state", str(status.get("state", NONE)).replace("_", " ")),
         ("device", f"{as_bytes(status.get('size_bytes', 0))}, {status.get('model', NONE)}"),
         ("its clock", f"{as_duration(status.get('clock_s', 0.0))} at {_number(status.get('temperature_c'))} C"),
+        ("write buffer", _buffered(status)),
         ("spare superblocks", as_count(status.get("spare_superblocks", status.get("spare_blocks")))),
         ("free superblocks", as_count(status.get("free_superblocks"))),
         ("broken blocks", as_count(status.get("bad_blocks"))),
@@ -154,6 +157,8 @@ def aged(answer: dict[str, Any]) -> str:
         ("P/E cycles, most", as_count(ages.get("pe_cycles_max"))),
         ("oldest data", as_duration(3600 * (ages.get("retention_hours_max") or 0.0))),
         ("most reads of a block", as_count(ages.get("reads_max"))),
+        ("units programmed first", as_count(answer.get("units_programmed"))),
+        ("write buffer", _buffered(answer)),
     ]
     return tables.describe(rows)
 
@@ -171,7 +176,8 @@ def answer(found: dict[str, Any]) -> str:
 _LATENCIES = {"mean_us": "mean", "p50_us": "p50", "p99_us": "p99", "p999_us": "p99.9", "max_us": "max"}
 _STATES = {
     "read_only": "writes are refused",
-    "failed": "nothing can be read or written",
+    "failed": "its image cannot be read or written",
+    "host_full": "writes wait for room on the disk that holds its image",
     "degraded": "data is lost, or blocks are broken",
 }
 
@@ -188,6 +194,12 @@ def _table(rows: list[list[str]]) -> str:
     return "\n".join(
         "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
     )
+
+
+def _buffered(told: dict[str, Any]) -> str:
+    """What is in no cell yet."""
+    held = told.get("buffered_bytes", 0)
+    return f"{as_bytes(held)}, which do not age" if held else "empty"
 
 
 def _share(part: float | None, whole: float | None) -> str:
