@@ -25,6 +25,9 @@ from pathlib import Path
 
 import click
 
+# Beside this file.
+import deep
+
 from softsense import cli, following
 
 SMALL = [
@@ -102,7 +105,7 @@ def mutated(draw: random.Random, content: bytes) -> bytes:
     content = bytearray(content)
     for _ in range(draw.choice([0, 1, 1, 2, 4])):
         at = draw.randrange(len(content) + 1)
-        match draw.randrange(7):
+        match draw.randrange(8):
             case 0 if content:
                 content[min(at, len(content) - 1)] ^= 1 << draw.randrange(8)
             case 1:
@@ -119,6 +122,8 @@ def mutated(draw: random.Random, content: bytes) -> bytes:
                 content[at : at + draw.randrange(4)] = draw.choice(NUMBERS).encode()
             case 6:
                 content = content[:at]
+            case 7:
+                content[at:at] = deep.text(draw).encode()
     return bytes(content)
 
 
@@ -146,6 +151,9 @@ def value(draw: random.Random, words: list[str], parameter: click.Parameter) -> 
             return draw.choice(RIGHT[key])
     if draw.random() < 0.1:
         return draw.choice([*WORDS, *NUMBERS, *FILES])
+    if draw.random() < 0.02:
+        # The system takes no longer words, and none with a zero.
+        return deep.text(draw)[:30_000].replace("\0", "")
     if parameter.name in RIGHT_OPTIONS and draw.random() < 0.7:
         return RIGHT_OPTIONS[parameter.name]
     if isinstance(kind, click.Choice):

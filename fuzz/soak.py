@@ -3,9 +3,9 @@
 Builds the targets of this folder with stable Rust and runs each on its seeds in processes that die of a panic, of 20 s
 for one input and of 2 GB. A soak has libFuzzer's coverage, and goes on from what earlier ones kept in `out/fuzz`; with
 `--quick` only the targets themselves have it, and what they test is built as for tests. Prints how many inputs each
-target had. `commands` are command lines instead (commands.py), and `pages` requests to servers of pages (pages.py),
-under the same limits. Ends with 1 if any failed; the input is then kept as `out/fuzz/TARGET/crash-...`, which
-`BINARY FILE` shows again, or the line or request is in its log.
+target had. `commands` are command lines instead (commands.py), `pages` requests to servers of pages (pages.py), and
+`deep` texts that are deep or long for the Python API (deep.py), under the same limits. Ends with 1 if any failed; the
+input is then kept as `out/fuzz/TARGET/crash-...`, which `BINARY FILE` shows again, or the line or request is in its log.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ COVERAGE = [
 ]
 MORE_SEEDS = {"config": ["configs"]}
 # Of the inputs asked for: what simulates takes longer than what reads.
-SHARE = {"run": 0.1, "commands": 0.01, "pages": 0.01}
-A_PROCESS = {"commands": 500, "pages": 20_000}
+SHARE = {"run": 0.1, "commands": 0.01, "pages": 0.01, "deep": 0.01}
+A_PROCESS = {"commands": 500, "pages": 20_000, "deep": 5000}
 """Inputs of programs in Python, which begin anew after so many."""
 LONGEST_S = 20
 MOST_MB = 2048
@@ -175,7 +175,8 @@ def main() -> int:
         parser.error(f"found {', '.join(sorted(unknown))}, expected some of {', '.join(known)}")
     # The longest first.
     targets = sorted(
-        arguments.targets or known, key=lambda target: (target not in ("commands", "pages", "run", "trace"), target)
+        arguments.targets or known,
+        key=lambda target: (target not in ("commands", "pages", "deep", "run", "trace"), target),
     )
     binaries = build(quick=arguments.quick) if set(targets) - set(A_PROCESS) else FUZZ
     failed = False

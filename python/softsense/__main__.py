@@ -9,6 +9,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 def main() -> int:
     """Run the command line and return its exit code."""
+    if sys.getfilesystemencoding() == "ascii":
+        # Told so by its environment, Python takes no name of a file for text; names and output are UTF-8 here.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
     try:
         from softsense import cli
 

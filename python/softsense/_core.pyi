@@ -14,6 +14,9 @@ MAX_LEVEL: int
 MAX_STEPS: int
 """Steps of a read at most that a policy of your own may ask for."""
 
+MOST_TOLD: int
+"""Faults of an input that are told; of the rest is said how many there are."""
+
 class SoftsenseError(Exception):
     """Bad input; the message is one line and names the place."""
 
@@ -64,6 +67,19 @@ def toml_lines(text: str) -> list[tuple[list[str], int]]:
     """The line of every key, and of every element of a list, in a text of TOML, with the path to it, indices as text.
 
     Nothing of what is no TOML.
+    """
+
+def read_toml(text: str, origin: str) -> dict[str, Any]:
+    """What a text of TOML says: dicts, lists, text, int, float and bool, at most 64 in one another.
+
+    `origin` names the file in errors. Raises `ConfigError`, at a line: what is no TOML, a number that 64 bits do not
+    hold (whole ones go from -2^63 to 2^64 - 1), a date or a time.
+    """
+
+def config_error(faults: list[str], untold: int = 0) -> ConfigError:
+    """The error that tells these faults, each with its place: the first `MOST_TOLD`, and how many more there are.
+
+    `untold` is how many are known besides.
     """
 
 def spelled_like(name: str, known: list[str]) -> str | None:
@@ -541,8 +557,8 @@ class Code:
     ) -> NDArray[np.uint8]:
         """Encode data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8) bytes.
 
-        Padding bits of the data are not looked at; those of codewords are 0. The codewords go into `out`, if given. The
-        GIL is released. Raises `CodeError`.
+        The bits behind the last are zero in both. The codewords go into `out`, if given. The GIL is released. Raises
+        `CodeError`.
         """
     def extract_data(
         self, codewords: NDArray[np.uint8], *, threads: int = 1, out: NDArray[np.uint8] | None = None

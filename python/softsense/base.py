@@ -1,10 +1,12 @@
-"""Names that every module may import; this module imports none of them."""
+"""Names that every module may import; this module imports none of them but the core."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from typing import Any
+
+from softsense._core import ConfigError
 
 NO_SOFT_SENSING = "no_soft_sensing"
 """Name of the baseline run, in which hard sensing always suffices and no read fails."""
@@ -24,8 +26,23 @@ class Interrupted(KeyboardInterrupt):
 
 
 def inline(value: Any) -> str:
-    """A value as inline TOML, the notation of overrides; fields that are None are left out."""
+    """A value as inline TOML, the notation of overrides; fields that are None are left out.
+
+    Raises `ConfigError` for a value that is deeper than TOML may be, as one is that holds itself.
+    """
+    return _inline(value, _MOST_DEPTH)
+
+
+_MOST_DEPTH = 64
+
+
+def _inline(value: Any, depth: int) -> str:
+    if isinstance(value, dict | list) and not depth:
+        raise ConfigError(f"found lists and tables in more than {_MOST_DEPTH} others, expected at most {_MOST_DEPTH}")
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {inline(each)}" for key, each in value.items() if each is not None) + " }"
+        fields = (f"{key} = {_inline(each, depth - 1)}" for key, each in value.items() if each is not None)
+        return "{ " + ", ".join(fields) + " }"
     # Numbers, strings and lists are written as in JSON.
-    return f"[{', '.join(map(inline, value))}]" if isinstance(value, list) else json.dumps(value)
+    return (
+        f"[{', '.join(_inline(each, depth - 1) for each in value)}]" if isinstance(value, list) else json.dumps(value)
+    )

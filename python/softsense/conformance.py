@@ -213,7 +213,9 @@ def _batches(code: Code) -> list[tuple[tuple[str, ...], NDArray[Any]]]:
 
 
 def _codewords(code: Code, rng: _Draws, count: int) -> NDArray[np.uint8]:
-    return code.encode(rng.bytes(count, -(-code.data_bits // 8)))
+    data = rng.bytes(count, -(-code.data_bits // 8)).copy()
+    data[:, -1] &= 0xFF << -code.data_bits % 8 & 0xFF
+    return code.encode(data)
 
 
 def _hard_frames(code: Code) -> Iterator[tuple[str, NDArray[np.uint8]]]:

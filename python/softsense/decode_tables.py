@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -337,7 +336,7 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     Besides the fields of the file, `thresholds` says the raw bit error rates at which each level fails with 1e-2, 1e-6,
     1e-10, 1e-15 and 1e-17; ends of their intervals are None where the table has none. Raises `TableError`.
     """
-    table = tomllib.loads(_core.decode_table_text(str(name)))
+    table = _core.read_toml(_core.decode_table_text(str(name)), str(name))
     result = as_result(table)
     if table["interpolation"] == "log":
         thresholds = result.thresholds

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import FileError
+from softsense import _core
+from softsense._core import ConfigError, FileError
 from softsense.files import LOCK, Lock, blaming, lock_of, read_json, replacing, sha256_of
 from softsense.manifests import MANIFEST, Manifest, Signed
 
@@ -235,15 +236,13 @@ class Results:
 
     def config(self) -> dict[str, Any]:
         """The fields of the resolved config, by dotted path; empty where no config was written."""
-        import tomllib
-
         if not (self.folder / "config.toml").is_file():
             return {}
         path = self._belonging("config.toml")
         try:
-            return dict(_fields(tomllib.loads(path.read_text(encoding="utf-8"))))
-        except ValueError as error:
-            raise FileError(f"{path}: {error}, expected TOML") from None
+            return dict(_fields(_core.read_toml(_core.read_text(path), str(path))))
+        except ConfigError as error:
+            raise FileError(str(error)) from None
 
     def _belonging(self, name: str) -> Path:
         """The path of a file, which is that of these results."""

@@ -42,7 +42,7 @@ def policy_names(policies: Sequence[str] | str) -> list[str]:
                 f"such as my_policies.py:Ladder{hint}"
             )
     if faults:
-        raise ConfigError("\n".join(faults))
+        raise _core.config_error(faults)
     if not names:
         raise ConfigError(f"policies: none named, expected all or some of {', '.join(known)}")
     return list(dict.fromkeys(names))

@@ -11,6 +11,7 @@ algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), 2002 (`nsga2`).
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -172,6 +173,9 @@ class Searching:
 
     def _begun(self, found: Any, start: int) -> optuna.Study:
         seed = self._search.seed
+        if seed >= 2**32:
+            # The optimiser takes 32 bits.
+            seed = int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big")
         with warnings.catch_warnings():
             # Features that Optuna calls experimental have not changed for years.
             warnings.simplefilter("ignore", found.exceptions.ExperimentalWarning)

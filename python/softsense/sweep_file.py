@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -155,16 +154,9 @@ class _Reader:
     """Reads a sweep file, and takes note of all that is wrong with it."""
 
     def __init__(self, text: str, origin: str) -> None:
-        import tomllib
-
         self._text, self._origin, self._folder = text, origin, Path(origin).parent
-        self._faults: list[str] = []
-        try:
-            self._table: dict[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", str(error))
-            what, line = (found[1], found[2] or text.count("\n") + 1) if found else (str(error), 1)
-            raise ConfigError(f"{origin}:{line}: {what}, expected TOML") from None
+        self._faults: dict[tuple[tuple[str, ...], str], None] = {}
+        self._table = _core.read_toml(text, origin)
 
     def sweep(self) -> Sweep:
         from softsense.sweep_models import MOST_POINTS, read
@@ -217,10 +209,15 @@ class _Reader:
         return sweep
 
     def _error(self) -> ConfigError:
-        return ConfigError("\n".join(dict.fromkeys(self._faults)))
+        told = [self._told(*fault) for fault in itertools.islice(self._faults, _core.MOST_TOLD)]
+        return _core.config_error(told, len(self._faults) - len(told))
 
     def _fault(self, place: tuple[str, ...], message: str) -> None:
         """Take note of a fault: at a key, an element of a list, or one of both in these."""
+        self._faults[place, message] = None
+
+    def _told(self, place: tuple[str, ...], message: str) -> str:
+        """A fault with the line that it is at."""
         told = ""
         for i, part in enumerate(place):
             if part.isdecimal():
@@ -231,7 +228,7 @@ class _Reader:
                 told += f".{part}" if told else part
         line = self._line(place)
         origin = f"{self._origin}:{line}" if line else self._origin
-        self._faults.append(f"{origin}: {told}: {message}" if told else f"{origin}: {message}")
+        return f"{origin}: {told}: {message}" if told else f"{origin}: {message}"
 
     def _fields(self, section: str) -> set[str]:
         """What of a section is no key of its own."""
@@ -245,12 +242,16 @@ class _Reader:
         """The line of each key and each element in the file."""
         return {tuple(place): line for place, line in _core.toml_lines(self._text)}
 
+    @cached_property
+    def _lines(self) -> dict[tuple[str, ...], int]:
+        """The same in steps."""
+        return {tuple(_split(place)): line for place, line in self._places.items()}
+
     def _line(self, place: tuple[str, ...]) -> int | None:
         """The line of a place, or of the nearest one around it that is in the file."""
-        by_parts = {tuple(_split(other)): line for other, line in self._places.items()}
         parts = _split(place)
         while parts:
-            if (line := by_parts.get(tuple(parts))) is not None:
+            if (line := self._lines.get(tuple(parts))) is not None:
                 return line
             parts = parts[:-1]
         return None

@@ -267,7 +267,7 @@ class SearchModel(_Space):
     """How many are tried, each with all traces and seeds."""
     batch: Annotated[int, Field(ge=1, le=1000), _expected(_up_to(1000))] = 4
     """Designs that are asked for at once, and may be simulated at a time."""
-    seed: Annotated[int, Field(ge=0, lt=2**32), _expected("a whole number from 0")] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**64), _expected("a whole number from 0")] = 1
     """Of the optimiser."""
     sampler: Annotated[Literal["tpe", "nsga2"], _expected(f"one of {', '.join(SAMPLERS)}"), _one_of(*SAMPLERS)] = "tpe"
     """The optimiser: tree-structured Parzen estimators, or a genetic algorithm."""
@@ -364,7 +364,7 @@ class SweepModel(_Model):
     policies: Annotated[list[str], BeforeValidator(_policies, json_schema_input_type=Literal["all"] | list[str])] = []
     """Read policies, such as `two_step` or `two_step:restart`, or `all`; default: that of the config."""
     seeds: Annotated[
-        list[Annotated[int, Field(ge=0, lt=2**63)]],
+        list[Annotated[int, Field(ge=0, lt=2**64)]],
         Field(min_length=1),
         AfterValidator(_each_once),
         _expected("a list of whole numbers from 0, each once"),
@@ -417,11 +417,18 @@ def read(table: Mapping[str, Any]) -> tuple[SweepModel | None, list[tuple[tuple[
     try:
         return SweepModel.model_validate(table, by_alias=True), []
     except ValidationError as error:
-        return None, [_fault(each) for each in error.errors(include_url=False)]
+        found = error.errors(include_url=False)
+        # What is wrong with those that are not told, nobody asks.
+        faults = [_fault(each) for each in found[: _core.MOST_TOLD]]
+        return None, faults + [(_place(each), "is wrong, too") for each in found[_core.MOST_TOLD :]]
+
+
+def _place(error: Any) -> tuple[str, ...]:
+    return tuple(map(str, error["loc"]))
 
 
 def _fault(error: Any) -> tuple[tuple[str, ...], str]:
-    place, kind = tuple(map(str, error["loc"])), error["type"]
+    place, kind = _place(error), error["type"]
     if kind == "extra_forbidden":
         known = _known(place[:-1])
         near = _core.nearest(place[-1], known)

@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 import threading
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -27,7 +26,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FileError, FrameTask, StopFlag
+from softsense._core import (
+    AbsorbingSets,
+    AbsorbingSetSearch,
+    Code,
+    CodeError,
+    ConfigError,
+    FileError,
+    FrameTask,
+    StopFlag,
+)
 from softsense.background import in_background
 from softsense.base import Interrupted, Progress
 from softsense.executing import chosen_workers
@@ -212,12 +220,9 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
     """
     place = str(source)
     try:
-        found = tomllib.loads(_core.read_text(Path(source)))
-    except FileError as error:
+        found = _core.read_toml(_core.read_text(Path(source)), place)
+    except (FileError, ConfigError) as error:
         raise CodeError(str(error)) from None
-    except (ValueError, RecursionError) as error:
-        # Not TOML, or with numbers or nesting that Python cannot read.
-        raise CodeError(f"{place}: {error}") from None
     if found.get("format") != FORMAT:
         raise CodeError(f"{place}: format: found {found.get('format')!r}, expected `{FORMAT}`")
     whole = {"most_bits", "most_violated", "longest_cycle", "impulses"}
@@ -449,7 +454,7 @@ def find_traps(
     _check("most_bits", most_bits, 0, 2**31)
     _check("most_violated", most_violated, 0, _ALL_VIOLATED)
     _check("impulses", impulses, 0, MOST_IMPULSES)
-    _check("seed", seed, 0, 2**63 - 1)
+    _check("seed", seed, 0, 2**64 - 1)
     if not most_bits and not impulses:
         raise CodeError("most_bits: found neither a search nor impulses, expected one of them")
     known: set[tuple[int, ...]] = set()

@@ -58,6 +58,8 @@ pub struct Error {
     message: String,
     source: Option<Said>,
     others: Vec<Error>,
+    /// Faults that were found besides, and are not told.
+    untold: usize,
 }
 
 /// What code of a user's own has said. Two are equal if they are one.
@@ -78,7 +80,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of `kind` at `place` (such as `ftl.over_provisioning` or `hm_0.csv:17`).
     pub fn new(kind: ErrorKind, place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { kind, place: place.into(), message: message.into(), source: None, others: Vec::new() }
+        Self { kind, place: place.into(), message: message.into(), source: None, others: Vec::new(), untold: 0 }
     }
 
     /// What code of a user's own, of a name, has said.
@@ -127,12 +129,24 @@ impl Error {
         &self.message
     }
 
+    /// The faults that are told, each by itself.
+    pub fn faults(&self) -> impl Iterator<Item = &Error> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// The same place, with what is wrong there.
+    #[must_use]
+    pub(crate) fn with_message(self, message: String) -> Self {
+        Self { message, ..self }
+    }
+
     /// The same faults, each as `change` makes it.
     #[must_use]
     pub fn each(self, mut change: impl FnMut(Error) -> Error) -> Self {
         let mut faults = Faults::default();
+        faults.add_untold(self.untold);
         self.apart().into_iter().for_each(|fault| faults.add(change(fault)));
-        faults.error.expect("there is at least one fault")
+        faults.end().expect_err("there is at least one fault")
     }
 
     /// Whether the first fault of both is the same.
@@ -142,40 +156,76 @@ impl Error {
 
     /// All faults, each by itself.
     fn apart(mut self) -> Vec<Error> {
+        self.untold = 0;
         let others = std::mem::take(&mut self.others);
         std::iter::once(self).chain(others).collect()
     }
 }
 
 impl fmt::Display for Error {
-    /// A line for each fault.
+    /// A line for each fault, and one that counts those that are not told. What is as long as no line should be has an end and a beginning.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.place.is_empty() {
-            write!(f, "{}: ", self.place)?;
+            write!(f, "{}: ", shortened(&self.place, LONGEST_PLACE))?;
         }
-        f.write_str(&self.message)?;
-        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
+        f.write_str(&shortened(&self.message, LONGEST_MESSAGE))?;
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))?;
+        match self.untold {
+            0 => Ok(()),
+            untold => write!(f, "\nand {untold} more"),
+        }
     }
 }
 
-/// All that is wrong with an input, so that whoever mends it hears everything at once.
+/// How many faults of an input are told. A file that has more is no config with mistakes; of the rest is said how many there are.
+pub const MOST_TOLD: usize = 20;
+
+/// Characters of a place, and of what is wrong there: a message may list some hundred names.
+const LONGEST_PLACE: usize = 300;
+const LONGEST_MESSAGE: usize = 5000;
+
+/// A text without its middle, if it is longer than `most` characters.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || text.chars().nth(most).is_none() {
+        return text.into();
+    }
+    let head = text.char_indices().nth(most / 2).map_or(0, |(at, _)| at);
+    let tail = text.char_indices().nth_back(most / 2).map_or(0, |(at, _)| at);
+    format!("{}...{}", &text[..head], &text[tail..]).into()
+}
+
+/// All that is wrong with an input, so that whoever mends it hears everything at once: the first [`MOST_TOLD`] faults, and how many there are
+/// besides.
 ///
 /// Each part is checked by itself; a check that only makes sense where others have passed asks [`Faults::none`] before.
 #[derive(Debug, Default)]
 pub struct Faults {
     error: Option<Error>,
+    untold: usize,
 }
 
 impl Faults {
     /// Takes note of a fault, or of several that were found together; one that is known is not told twice.
     pub fn add(&mut self, error: Error) {
+        self.add_untold(error.untold);
         for fault in error.apart() {
             match &mut self.error {
                 None => self.error = Some(fault),
                 Some(first) if first.is(&fault) || first.others.iter().any(|other| other.is(&fault)) => {}
-                Some(first) => first.others.push(fault),
+                Some(first) if first.others.len() + 1 < MOST_TOLD => first.others.push(fault),
+                Some(_) => self.untold += 1,
             }
         }
+    }
+
+    /// Takes note of so many faults that are not told: they are of a kind that others are told of.
+    pub fn add_untold(&mut self, count: usize) {
+        self.untold += count;
+    }
+
+    /// How many more will be told.
+    pub fn room(&self) -> usize {
+        MOST_TOLD - self.error.as_ref().map_or(0, |first| first.others.len() + 1)
     }
 
     /// Takes note of what is wrong, and gives what is right.
@@ -193,7 +243,8 @@ impl Faults {
     /// # Errors
     /// When anything was.
     pub fn end(self) -> Result<()> {
-        self.error.map_or(Ok(()), Err)
+        let untold = self.untold;
+        self.error.map_or(Ok(()), |error| Err(Error { untold, ..error }))
     }
 
     /// What came of it where nothing was found.
@@ -267,5 +318,24 @@ mod tests {
         more.add(elsewhere);
         assert_eq!(more.end().unwrap_err().to_string().lines().count(), 3);
         assert_eq!(Faults::default().end(), Ok(()));
+    }
+
+    /// Are the first twenty told, the rest counted, and none lost on the way from one list to another?
+    #[test]
+    fn what_is_too_much_is_counted() {
+        let mut faults = Faults::default();
+        (0..1000).for_each(|i| faults.add(Error::config(format!("f{i}"), "is wrong")));
+        faults.add(Error::config("f3", "is wrong"));
+        faults.add_untold(7);
+        let mut outer = Faults::default();
+        outer.add(Error::config("first", "is wrong"));
+        outer.see(Err::<(), _>(faults.end().unwrap_err().each(|fault| fault)));
+        let told = outer.end().unwrap_err().to_string();
+        assert_eq!(told.lines().count(), MOST_TOLD + 1);
+        assert!(told.starts_with("first: is wrong\nf0: is wrong\n"), "{told}");
+        assert!(told.ends_with("f18: is wrong\nand 988 more"), "{told}");
+        let long = Error::config("ä".repeat(100_000), "ö".repeat(1_000_000)).to_string();
+        assert!(long.starts_with("ää") && long.ends_with("öö") && long.contains("ä...ä"), "{}", long.len());
+        assert!(long.chars().count() < LONGEST_PLACE + LONGEST_MESSAGE + 20);
     }
 }

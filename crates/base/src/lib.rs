@@ -14,6 +14,7 @@
 //! - [`Ns`]: integer nanoseconds, the only unit of time in the engine; [`TotalNs`], a sum of many.
 //! - [`Pj`]: integer picojoules.
 //! - [`Error`]: bad input, with the place it was found at, what was found and what was expected.
+//! - [`from_toml`]: what a text of TOML says, of bounded depth.
 //! - [`Stream`]: random numbers of one [`Purpose`].
 //! - [`Histogram`]: durations, with a bounded relative error.
 //! - [`UnfinishedFile`]: a file that appears complete or not at all.
@@ -58,10 +59,11 @@ mod histogram;
 mod own;
 mod statistics;
 mod stream;
+mod toml;
 mod units;
 mod wording;
 
-pub use error::{Error, ErrorKind, Faults, Result, expect_number, expect_whole, line_of, shipped_or_file};
+pub use error::{Error, ErrorKind, Faults, MOST_TOLD, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, ResponseSummary, Slowest, SumsByDuration};
 pub use own::{OwnName, or_own};
@@ -70,5 +72,6 @@ pub use statistics::{
     normal_quantile, poisson_quantile,
 };
 pub use stream::{Purpose, Stream};
+pub use toml::{MOST_DEPTH, check_numbers, from_toml, parse_toml, toml_table, whole};
 pub use units::{Ns, Pj, TotalNs, format_bytes, format_count, format_duration};
 pub use wording::{canonical, distance, nearest, plain, spelled_like, unknown_name};

@@ -37,6 +37,9 @@ pub fn canonical<'w, 's: 'w>(
     }
 }
 
+/// Characters of a name that may have been meant for another.
+const LONGEST_NAME: usize = 200;
+
 /// How many letters must be put in, taken out or changed to make `a` of `b`, whatever their case.
 ///
 /// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
@@ -57,6 +60,10 @@ fn edits(a: &str, b: &str) -> usize {
 /// How far a known name is from what somebody wrote: the least is what was probably meant. What a name begins with may be all
 /// that somebody typed.
 pub fn distance(written: &str, known: &str) -> (bool, usize) {
+    // No name is so long, and to compare texts takes the product of their lengths.
+    if written.len() > LONGEST_NAME {
+        return (true, written.len());
+    }
     (!(written.len() >= 3 && known.starts_with(written)), edits(written, known))
 }
 

@@ -13,7 +13,7 @@ use crate::ldpc::{
 
 /// What stands before the name of a code of the literature. They are for comparison, no device would use them: so they
 /// stand apart from those that ship.
-const LITERATURE: &str = "literature:";
+pub const LITERATURE: &str = "literature:";
 
 /// A code of either family. A clone is the same code.
 #[derive(Debug, Clone)]
@@ -184,7 +184,8 @@ impl Code {
         Self::parse(name, &text, redundant)
     }
 
-    /// The LDPC code in the text of a file called `name`; see [`Self::open`].
+    /// The LDPC code in the text of a file called `name`; see [`Self::open`]. An alist file that is made of circulants is the same code
+    /// as its base matrix, with the same decoders and encoder.
     ///
     /// # Errors
     /// A malformed text (at its line), or redundant checks, if they are refused.
@@ -196,13 +197,15 @@ impl Code {
             Some("alist") => false,
             _ => {
                 let is_numbers = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-                text.lines().find(is_numbers).is_some_and(|line| line.split_whitespace().count() == 3)
+                let numbers = |line: &str| line.split('#').next().unwrap_or(line).split_whitespace().count();
+                text.lines().find(is_numbers).is_some_and(|line| numbers(line) == 3)
             }
         };
         let matrix: Matrix = if is_base_matrix {
             QuasiCyclic::parse(name, text)?.into()
         } else {
-            ParityCheck::parse_alist(name, text)?.into()
+            let matrix = ParityCheck::parse_alist(name, text)?;
+            QuasiCyclic::found_in(&matrix).map_or_else(|| matrix.into(), Into::into)
         };
         let code = LdpcCode::new(matrix, redundant).map_err(|error| Error::code(name, error.message()))?;
         Ok(Self::Ldpc(Arc::new(code)))

@@ -8,7 +8,9 @@ use softsense_base::{Purpose, Stream, binomial_interval};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output, best_thresholds, capacity};
-use softsense_ecc::ldpc::{Block, DenseEncoder, LdpcCode, ParityCheck, QuasiCyclic, RedundantChecks};
+use softsense_ecc::ldpc::{
+    Block, Correction, DenseEncoder, LdpcCode, MinSum, ParityCheck, QuasiCyclic, RedundantChecks,
+};
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameDecoder, Measurement, Stop, Verdict};
 use softsense_ecc::{InstructionSet, ldpc};
 
@@ -281,11 +283,9 @@ fn files_open() {
         Code::open(path.to_str().unwrap(), RedundantChecks::Refuse)
     };
     let (qc, alist) = (format!("# a comment\n\n{}", base.to_text()), base.expand().to_alist());
-    for (file, text, is_base) in
-        [("a.qc", &qc, true), ("a.alist", &alist, false), ("b", &qc, true), ("c.txt", &alist, false)]
-    {
+    for (file, text) in [("a.qc", &qc), ("a.alist", &alist), ("b", &qc), ("c.txt", &alist)] {
         let Code::Ldpc(code) = open(file, text).unwrap() else { panic!("an LDPC code") };
-        assert_eq!((code.quasi_cyclic().is_some(), code.data_bits()), (is_base, 45), "{file}");
+        assert_eq!((code.quasi_cyclic(), code.data_bits()), (Some(&base), 45), "{file}");
         assert_eq!(**code.parity_check(), base.expand());
     }
     let error = open("d.qc", &qc.replacen("-1", "nine", 1)).unwrap_err().to_string();
@@ -296,6 +296,69 @@ fn files_open() {
     let error = open("f.qc", singular).unwrap_err().to_string();
     assert!(error.contains("f.qc: found rank 5, expected 10"), "{error}");
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Is a code that was written as an alist the same one as before: with the same circulants, or larger ones that are made of these, and with
+/// the same encoder and decoder, bit for bit? With comments, too?
+#[test]
+fn circulants_are_found_again() {
+    for entry in Code::entries() {
+        let Code::Ldpc(of_base) = entry.compile() else { continue };
+        let base = of_base.quasi_cyclic().unwrap();
+        let text = of_base.parity_check().to_alist();
+        let (head, rest) = text.split_once('\n').unwrap();
+        let text = format!("# {}\n  # of {head}\n{head} # columns, rows\n#\n{rest}# the end\n", entry.name());
+        let Ok(Code::Ldpc(of_alist)) = Code::parse("c.alist", &text, RedundantChecks::Refuse) else {
+            panic!("{}: an LDPC code", entry.name())
+        };
+        assert_eq!(of_alist.parity_check(), of_base.parity_check(), "{}", entry.name());
+        let found = of_alist.quasi_cyclic().unwrap();
+        assert!(found.circulant_size().is_multiple_of(base.circulant_size()), "{}", entry.name());
+        let (n, k) = (of_base.codeword_bits(), of_base.data_bits());
+        let noise = Stream::new(7, Purpose::Noise);
+        let data = random_bits(7, 1, k);
+        let word = |code: &LdpcCode| {
+            let mut word = vec![0; bits::bytes_for(n)];
+            code.encoder().encode(&data, &mut word);
+            word
+        };
+        assert!(word(&of_base) == word(&of_alist), "{}", entry.name());
+        if !MinSum::decodes(base) {
+            continue;
+        }
+        let correction = Correction::for_rate(of_base.rate());
+        let [mut one, mut other] = [base, found].map(|base| MinSum::new(base, &correction).unwrap());
+        for (trial, rate) in [0.004, 0.008, 0.012].into_iter().enumerate() {
+            let mut received = word(&of_base);
+            let is_wrong = |&bit: &usize| noise.uniform(2 + trial as u64, bit as u64) < rate;
+            (0..n).filter(is_wrong).for_each(|bit| bits::flip(&mut received, bit));
+            let mut same = received.clone();
+            let (verdict, expected) = (other.decode_hard(&mut same, 20), one.decode_hard(&mut received, 20));
+            assert_eq!(format!("{verdict:?}"), format!("{expected:?}"), "{}", entry.name());
+            assert!(same == received, "{}", entry.name());
+        }
+    }
+}
+
+/// Is a matrix that is not made of circulants taken for none, whichever of its ones is elsewhere, and is one that has two at a place made of
+/// the smaller ones that it has?
+#[test]
+fn no_circulants_are_made_up() {
+    let base = base_matrix(5, 8, 3, 6, dual_diagonal(3));
+    let matrix = base.expand();
+    assert_eq!(QuasiCyclic::found_in(&matrix), Some(base));
+    let rows: Vec<Vec<u32>> = (0..matrix.rows()).map(|row| matrix.row(row).to_vec()).collect();
+    for at in 0..rows.len() {
+        let mut rows = rows.clone();
+        let free = (0..matrix.columns() as u32).rev().find(|column| !rows[at].contains(column)).unwrap();
+        rows[at][0] = free;
+        let changed = ParityCheck::from_rows(matrix.columns(), &rows).unwrap();
+        assert_eq!(QuasiCyclic::found_in(&changed), None, "row {at}");
+    }
+    // The sum of two shifted identities of 4 bits is one circulant at no size but, here, 2.
+    let sum = [[0, 2, 4], [1, 3, 5], [2, 0, 6], [3, 1, 7]];
+    let found = QuasiCyclic::found_in(&ParityCheck::from_rows(8, &sum).unwrap()).unwrap();
+    assert_eq!((found.circulant_size(), found.blocks().len()), (2, 6));
 }
 
 /// Does a channel read back as it is written, and is what it cannot be refused?

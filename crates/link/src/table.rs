@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use softsense_base::{Error, ErrorKind, Result, binomial_tail, canonical, line_of, plain, shipped_or_file};
+use softsense_base::{Error, ErrorKind, Result, binomial_tail, canonical, from_toml, shipped_or_file};
 use softsense_ecc::bch::BchCode;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::LdpcShape;
@@ -200,10 +200,7 @@ impl DecodeTable {
 
     /// Reads a table from TOML text; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            Error::table(format!("{origin}:{line}"), plain(error.message()))
-        })?;
+        let file: File = from_toml(text, ErrorKind::Table, origin)?;
         let bad = |field: &str, message: String| Err(Error::table(format!("{origin}: {field}"), message));
         if file.format != FORMAT {
             return bad("format", format!("found `{}`, expected `{FORMAT}`", file.format));

@@ -51,6 +51,8 @@ struct Expected {
     name: &'static str,
     dtype: &'static str,
     length: usize,
+    /// Bits of a packed word; those behind them are zero.
+    bits: usize,
     what: String,
 }
 
@@ -64,7 +66,7 @@ impl fmt::Display for Expected {
 impl Expected {
     fn packed(name: &'static str, count: usize) -> Self {
         let what = format!("{count} bits a frame, packed as numpy.packbits does");
-        Self { name, dtype: "uint8", length: bits::bytes_for(count), what }
+        Self { name, dtype: "uint8", length: bits::bytes_for(count), bits: count, what }
     }
 
     fn array<'py>(&self, argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
@@ -103,7 +105,7 @@ impl Expected {
         let array = self.array(argument)?;
         let words = self.readable(self.typed(&array)?)?;
         let frames = self.frames(&array)?;
-        self.slice(&words)?;
+        check_padding(self.name, self.slice(&words)?, self.bits)?;
         Ok((words, frames))
     }
 
@@ -409,10 +411,12 @@ impl Code {
     }
 
     /// Pickles as a name, or as a matrix if that came from a file, which another machine may not have.
+    /// A code of the literature has no circulants, not even where its matrix is made of some.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let class = py.get_type::<Self>();
         let text = match &self.code {
             catalogue::Code::Ldpc(_) if catalogue::Code::names().any(|name| name == self.name) => None,
+            catalogue::Code::Ldpc(_) if self.name.starts_with(catalogue::LITERATURE) => None,
             catalogue::Code::Ldpc(code) => {
                 Some(code.quasi_cyclic().map_or_else(|| code.parity_check().to_alist(), QuasiCyclic::to_text))
             }
@@ -467,8 +471,8 @@ impl Code {
         shannon_limit(self.code.rate())
     }
 
-    /// Encodes data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8); padding bits of the
-    /// data are not looked at. Into `out`, if given. Raises CodeError.
+    /// Encodes data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8); the bits behind the last are zero in both.
+    /// Into `out`, if given. Raises CodeError.
     #[pyo3(signature = (data, *, threads = 1, out = None))]
     fn encode<'py>(
         &self,
@@ -614,14 +618,14 @@ impl Code {
         Ok(self.ldpc()?.punctured_bits())
     }
 
-    /// The size of the circulants of an LDPC code; None if it was made from an alist. Raises CodeError.
+    /// The size of the circulants of an LDPC code; None if it is not made of any. Raises CodeError.
     #[getter]
     fn circulant_size(&self) -> PyResult<Option<usize>> {
         Ok(self.ldpc()?.quasi_cyclic().map(QuasiCyclic::circulant_size))
     }
 
     /// The shifts of an LDPC code's circulants (int32, block rows x block columns, -1 for zero blocks): check c of a
-    /// block meets its bit (c + shift) % circulant_size. None if the code was made from an alist. Raises CodeError.
+    /// block meets its bit (c + shift) % circulant_size. None if the code is not made of circulants. Raises CodeError.
     fn base_matrix<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<i32>>>> {
         let Some(base) = self.ldpc()?.quasi_cyclic() else { return Ok(None) };
         let mut shifts = vec![-1; base.rows() * base.columns()];
@@ -699,11 +703,11 @@ impl Code {
         Ok(self.ldpc_all_sent("alist")?.parity_check().to_alist())
     }
 
-    /// The base matrix as the text of a file. Raises CodeError, also for a code that was made from an alist.
+    /// The base matrix as the text of a file. Raises CodeError, also for a code that is not made of circulants.
     fn to_qc(&self) -> PyResult<String> {
         let base = self.ldpc()?.quasi_cyclic();
         base.map(QuasiCyclic::to_text)
-            .ok_or_else(|| complain(&self.name, "a parity-check matrix alone", "a code made from a base matrix"))
+            .ok_or_else(|| complain(&self.name, "a matrix that is not made of circulants", "a quasi-cyclic code"))
     }
 
     /// m of a BCH code over GF(2^m). Raises CodeError.
@@ -908,7 +912,7 @@ impl Decoder {
         check_positive("scale", scale)?;
         let count = self.code.codeword_bits();
         let what = "a log-likelihood ratio for each bit".to_owned();
-        let llrs = Expected { name: "received", dtype: "int8, float32 or float64", length: count, what };
+        let llrs = Expected { name: "received", dtype: "int8, float32 or float64", length: count, bits: count, what };
         let array = llrs.array(received)?;
         if array.cast::<PyArrayDyn<i8>>().is_ok() {
             return self.decode_soft::<i8>(py, &array, &llrs, threads, scale, out);
@@ -925,7 +929,6 @@ impl Decoder {
         }
         let (words, frames) = expected.words(received)?;
         let words = expected.slice(&words)?;
-        check_padding("received", words, count)?;
         self.batch(py, (words, expected.length), frames, threads, out, |worker, received, word| {
             word.copy_from_slice(received);
             let verdict = worker.decoder.decode_hard(word);

@@ -12,6 +12,7 @@ mod memory;
 mod own;
 mod recording;
 mod timeline;
+mod toml;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use softsense_base::{Error, ErrorKind};
+use softsense_base::{Error, ErrorKind, Faults, MOST_TOLD};
 use softsense_ecc::InstructionSet;
 use softsense_link::{DecodeTable, MAX_LEVEL, MOST_STEPS, Policy};
 use softsense_nand::Wear;
@@ -401,7 +402,7 @@ impl Trace {
     #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
-        path: &str,
+        path: PathBuf,
         format: Option<&str>,
         columns: Option<&str>,
         delimiter: Option<&str>,
@@ -416,7 +417,11 @@ impl Trace {
         content: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let mut spec = TraceSpec::new(path);
+        let Some(name) = path.to_str() else {
+            let message = "found a name that is not UTF-8, expected UTF-8";
+            return Err(raise(Error::new(ErrorKind::Io, path.display().to_string(), message)));
+        };
+        let mut spec = TraceSpec::new(name);
         (spec.format, spec.columns) =
             trace::Columns::asked(format, columns, delimiter, skip_header, op).map_err(raise)?;
         spec.time_unit = time_unit.map(|name| option("time-unit", name)).transpose()?;
@@ -668,6 +673,21 @@ fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
     softsense_ssd::checked::toml_lines(text)
 }
 
+/// The ConfigError that tells these faults, each a line with its place: the first `MOST_TOLD`, and how many more there are. `untold` is how
+/// many are known besides.
+///
+/// >>> from softsense._core import config_error
+/// >>> str(config_error(["a: is wrong", "b: is wrong"], 40))
+/// 'a: is wrong\nb: is wrong\nand 40 more'
+#[pyfunction]
+#[pyo3(signature = (faults, untold = 0))]
+fn config_error(faults: Vec<String>, untold: usize) -> PyErr {
+    let mut all = Faults::default();
+    all.add_untold(untold);
+    faults.into_iter().for_each(|fault| all.add(Error::config("", fault)));
+    raise(all.end().err().unwrap_or_else(|| Error::config("", "found no fault, expected some")))
+}
+
 /// The one of `known` that `name` means, however it is spelled: with another of `/`, `-` and `_`, or other capitals. None if there is
 /// no such name, or several.
 #[pyfunction]
@@ -764,6 +784,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MAX_LEVEL", MAX_LEVEL)?;
     module.add("MAX_STEPS", MOST_STEPS)?;
+    module.add("MOST_TOLD", MOST_TOLD)?;
     module.add("SoftsenseError", py.get_type::<SoftsenseError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
@@ -827,6 +848,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(last_panic, module)?)?;
     module.add_function(wrap_pyfunction!(own_path, module)?)?;
     module.add_function(wrap_pyfunction!(toml_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(toml::read_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(config_error, module)?)?;
     module.add_function(wrap_pyfunction!(spelled_like, module)?)?;
     module.add_function(wrap_pyfunction!(nearest, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)

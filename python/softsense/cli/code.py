@@ -248,6 +248,9 @@ def code_bench(
     except Interrupted as interruption:
         interrupted, result = True, interruption.result
     click.echo(json.dumps(result, indent=2, allow_nan=False) if as_json else tables.describe(tables.bench(result)))
+    if decoder == "min-sum" and result["decoder"].startswith("layered-"):
+        slow = "is not made of circulants of a multiple of 16 bits, which the fast decoders need"
+        click.echo(f"note: {code.name} {slow}: {result['decoder']} is some hundred times slower", err=True)
     if interrupted:
         click.echo("interrupted: what is shown covers what had been decoded", err=True)
     return INTERRUPTED if interrupted else 0
@@ -299,7 +302,7 @@ def code_bench(
     help="Frames for each set and decoder, for --decoders; default: 1000.",
 )
 @click.option("--iterations", default=20, type=Whole(1, 10**6), help="Most iterations of a decoder; default: 20.")
-@click.option("--seed", default=1, type=Whole(0, 2**63 - 1), help="Seed of impulses, data and noise; default: 1.")
+@click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of impulses, data and noise; default: 1.")
 @worker_options
 @click.option(
     "--out",
@@ -409,7 +412,7 @@ def code_traps(
 @click.option(
     "--frames", default=20_000, type=Whole(1, 2**40), help="Most frames for each measured point; default: 20,000."
 )
-@click.option("--seed", default=1, type=Whole(0, 2**32), help="Seed of matrices, data and noise; default: 1.")
+@click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of matrices, data and noise; default: 1.")
 @worker_options
 @click.option(
     "--out", "to", type=click.Path(path_type=Path), metavar="FILE", help="Write the best matrix to this .qc file."

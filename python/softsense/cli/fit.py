@@ -65,7 +65,7 @@ from softsense.manifests import Manifest
     type=Whole(1_000, 10**8),
     help="Reads to simulate for the comparison; default: 200,000.",
 )
-@click.option("--seed", default=1, type=Whole(0, 2**63 - 1), help="Seed of the samplers; default: 1.")
+@click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of the samplers; default: 1.")
 @click.option("--workers", type=Whole(1, 1024), help="Threads; default: one per CPU.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/fit-<log>.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document; draw nothing.")

@@ -189,7 +189,7 @@ def design_code(
         "measured": (measured, 0, 100),
         "most_bits": (most_bits, 3, 10),
         "frames": (frames, 1, 2**40),
-        "seed": (seed, 0, 2**32),
+        "seed": (seed, 0, 2**64 - seeds),
         "level": (level, 1, _core.MAX_LEVEL),
     }
     for name, (value, least, most) in within.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,7 +67,8 @@ def rate_of_hard_failure(
     if not isinstance(reliability, dict) or reliability.get("table", {}).get("file") not in _core.decode_tables():
         return None
     # What it is of stands before the numbers.
-    table = tomllib.loads(_core.decode_table_text(reliability["table"]["file"]).partition("[[level]]")[0])
+    name = reliability["table"]["file"]
+    table = _core.read_toml(_core.decode_table_text(name).partition("[[level]]")[0], name)
     of_decoder = code.kind == "bch" or table["decoder"] == f"{decoder}, {iterations} iterations"
     if not (table["code"].startswith(f"{code.name}:") and of_decoder):
         return None

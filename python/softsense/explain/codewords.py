@@ -81,6 +81,7 @@ def programmed(cells: Cells, page: int, code: Code, seed: int) -> Codeword:
     """A codeword of random data in a page of cells whose other pages hold random data, too."""
     data_bytes = -(-code.data_bits // 8)
     data = _draws(seed, DATA, -(-data_bytes // 8)).astype("<u8").view(np.uint8)[:data_bytes]
+    data[-1] &= 0xFF << -code.data_bits % 8 & 0xFF
     word = code.encode(data)
     n = code.codeword_bits
     bits = np.unpackbits(word, count=n).astype(bool)

@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -257,7 +256,7 @@ class Planned:
         if str(options.get("format", "")).endswith(".toml"):
             # What a file of columns says makes numbers, not where it lies.
             del options["format"]
-            options |= tomllib.loads(opened.columns_toml() or "")
+            options |= _core.read_toml(opened.columns_toml() or "", trace.name)
         self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
         told = ("file", "warning", "format", "columns", "units", "requests", "span", "footprint")
         rows = dict(opened.describe())

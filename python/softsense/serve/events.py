@@ -17,12 +17,11 @@ before the drive starts.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from softsense._core import ConfigError, read_text
+from softsense._core import ConfigError, config_error, read_text, read_toml
 from softsense.serve import faults, units
 
 CLOCKS = ("wall", "drive")
@@ -76,16 +75,9 @@ def parse(text: str, origin: str) -> Script:
     >>> parse('[[event]]\nat = "10s"\nkill_die = 3', "script.toml").events[0].request
     {'fault': {'kill_die': 3}}
     """
-    import tomllib
-
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", str(error))
-        what, line = (found[1], found[2] or text.count("\n") + 1) if found else (str(error), 1)
-        raise ConfigError(f"{origin}:{line}: {what}, expected TOML") from None
+    document = read_toml(text, origin)
     if unknown := set(document) - {"clock", "event"}:
-        raise ConfigError(f"{origin}: found unknown field `{min(unknown)}`, expected clock and [[event]]")
+        raise config_error([f"{origin}: found unknown field `{min(unknown)}`, expected clock and [[event]]"])
     clock = document.get("clock", "wall")
     if clock not in CLOCKS:
         raise ConfigError(f"{origin}: clock: found {clock}, expected {' or '.join(CLOCKS)}")

@@ -8,16 +8,19 @@ use softsense_base::{Error, Result};
 
 use super::ParityCheck;
 
-/// Reads the lines of a file that are not blank, and knows where it is.
+/// Reads the lines of a file that are not blank, without comments, and knows where it is.
 struct Reader<'a> {
     place: &'a str,
-    lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
+    lines: std::iter::Peekable<std::vec::IntoIter<(usize, &'a str)>>,
     line: usize,
 }
 
 impl<'a> Reader<'a> {
     fn new(place: &'a str, text: &'a str) -> Self {
-        Self { place, lines: text.lines().enumerate().peekable(), line: 0 }
+        // A line that is a comment alone is none, not even a blank one, which may be the list of an empty column.
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
+        let lines = lines.map(|(index, line)| (index, line.split('#').next().unwrap_or(line)));
+        Self { place, lines: lines.collect::<Vec<_>>().into_iter().peekable(), line: 0 }
     }
 
     fn error<T>(&self, message: String) -> Result<T> {
@@ -101,7 +104,7 @@ impl<'a> Reader<'a> {
 }
 
 impl ParityCheck {
-    /// The matrix that the alist file `text` describes, its lists padded with zeros or not.
+    /// The matrix that the alist file `text` describes, its lists padded with zeros or not. What follows `#` on a line is a comment.
     ///
     /// `place` names the file in errors.
     ///

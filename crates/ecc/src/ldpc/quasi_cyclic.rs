@@ -81,6 +81,41 @@ impl QuasiCyclic {
         Self { circulant_size: 1, rows: matrix.rows(), columns: matrix.columns(), punctured: 0, blocks }
     }
 
+    /// The largest circulants of more than one bit that a matrix is made of, one or none at each place; none if it is not made of any.
+    ///
+    /// It expands to the same matrix. Where several sizes will do, what is decoded does not depend on which one is taken: within a block row
+    /// no two checks meet in a bit.
+    pub fn found_in(matrix: &ParityCheck) -> Option<Self> {
+        let (mut divisor, mut rest) = (matrix.rows(), matrix.columns());
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let mut sizes = (2..=divisor).rev().filter(|&size| divisor.is_multiple_of(size));
+        sizes.find_map(|size| Self::of_size(matrix, size))
+    }
+
+    /// The matrix as circulants of a size that divides it, if it is made of these.
+    fn of_size(matrix: &ParityCheck, size: usize) -> Option<Self> {
+        let long = size as u32;
+        let mut blocks = Vec::new();
+        for row in 0..matrix.rows() / size {
+            let first = matrix.row(row * size);
+            if first.windows(2).any(|pair| pair[0] / long == pair[1] / long) {
+                return None;
+            }
+            for offset in 1..long {
+                // Each one stays in its block, so they stay in order.
+                let moved = first.iter().map(|column| column - column % long + (column % long + offset) % long);
+                if !moved.eq(matrix.row(row * size + offset as usize).iter().copied()) {
+                    return None;
+                }
+            }
+            let block = |column: &u32| Block { row: row as u32, column: column / long, shift: column % long };
+            blocks.extend(first.iter().map(block));
+        }
+        Self::new(size, matrix.rows() / size, matrix.columns() / size, blocks).ok()
+    }
+
     /// The size of each circulant.
     pub fn circulant_size(&self) -> usize {
         self.circulant_size

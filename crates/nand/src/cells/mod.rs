@@ -19,7 +19,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use softsense_base::{
-    Error, ErrorKind, Result, expect_number, expect_whole, line_of, plain, poisson_quantile, shipped_or_file,
+    Error, ErrorKind, Result, expect_number, expect_whole, from_toml, poisson_quantile, shipped_or_file,
 };
 
 use crate::distribution::{Distribution, Tail, bisect};
@@ -315,18 +315,15 @@ impl CellSpec {
     /// # Errors
     /// A file that cannot be read, is not TOML of this shape, or has a field out of range.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        if let Some(of) = name_or_path.strip_prefix(ONE_BIT) {
-            return Self::open(of, directory).map(Self::with_one_bit);
-        }
-        let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, directory, ErrorKind::Config, "a file of cells")?;
-        Self::parse(&text, &origin)
+        // Cells with one bit are the same with one bit again.
+        let of = name_or_path.trim_start_matches(ONE_BIT);
+        let (text, origin) = shipped_or_file(&SHIPPED, of, directory, ErrorKind::Config, "a file of cells")?;
+        let cells = Self::parse(&text, &origin)?;
+        Ok(if of.len() < name_or_path.len() { cells.with_one_bit() } else { cells })
     }
 
     fn parse(text: &str, origin: &str) -> Result<Self> {
-        let spec: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            Error::config(format!("{origin}:{line}"), plain(error.message()))
-        })?;
+        let spec: Self = from_toml(text, ErrorKind::Config, origin)?;
         // In a file fields stand at the top, below no path.
         spec.check("").map_err(|error| {
             Error::config(format!("{origin}: {}", error.place().trim_start_matches('.')), error.message())

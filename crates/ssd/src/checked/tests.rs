@@ -222,10 +222,137 @@ fn names_may_be_spelled_in_other_ways() {
     assert_eq!(set(&format!("{cells}=tlc_2_3_2")), set(&format!("{cells}=tlc-2-3-2")));
 }
 
+/// Is a whole number of 64 bits what it says, in the file, an override and what is written again? And does none of the others overflow?
+#[test]
+fn numbers_have_64_bits() {
+    for seed in [1 << 63, u64::MAX - 1, u64::MAX] {
+        let of_file = CheckedConfig::from_toml(&format!("seed = {seed}"), "t.toml", &[]).unwrap();
+        let of_override = CheckedConfig::from_toml("", "t.toml", &[format!("seed={seed}")]).unwrap();
+        assert_eq!((of_file.config().seed, of_override.config().seed), (seed, seed));
+        let again = CheckedConfig::from_toml(&of_file.to_toml(), "t.toml", &[]).unwrap();
+        assert_eq!((again.config().seed, again.sha256()), (seed, of_file.sha256()));
+        assert_eq!(again.with_overrides(&["ftl.over_provisioning=0.2".into()]).unwrap().config().seed, seed);
+    }
+    let schema: serde_json::Value = serde_json::from_str(&crate::config::schema()).unwrap();
+    let of_64_bits = schema["$defs"].as_object().unwrap().values().filter_map(|each| each["properties"].as_object());
+    let is_wide = |field: &&serde_json::Value| field["format"] == "uint64";
+    assert!(of_64_bits.flatten().map(|(_, field)| field).filter(is_wide).count() > 8);
+    for field in [
+        "host.write_buffer_bytes",
+        "host.link.largest_request_bytes",
+        "host.read_buffer.bytes",
+        "ftl.mapping.demand.cache_bytes",
+        "scheduling.deadlines.read_bytes",
+        "workload.requests",
+        "workload.footprint_bytes",
+        "workload.written_bytes",
+        "workload.align_bytes",
+        "workload.sizes[0].bytes",
+    ] {
+        for value in [1 << 63, u64::MAX - 4095, u64::MAX] {
+            let Ok(config) = CheckedConfig::open("mlc-25nm", &[format!("{field}={value}")]) else { continue };
+            config.describe();
+            let _ = config.describe_workload();
+            let again = CheckedConfig::from_toml(&config.to_toml(), "t.toml", &[]).unwrap();
+            assert_eq!(again.sha256(), config.sha256(), "{field} = {value}");
+        }
+    }
+}
+
+/// Is a path that somebody may write, or nobody, taken or refused, and never the end of the process? `SOFTSENSE_PATHS` is how many are tried.
+#[test]
+fn odd_paths_are_refused() {
+    let count: u64 = std::env::var("SOFTSENSE_PATHS").map_or(3000, |count| count.parse().unwrap());
+    let parts = [
+        "a",
+        "ftl",
+        "flash",
+        "page_types",
+        "host",
+        "tenants",
+        "workload",
+        "reliability",
+        "table",
+        "rber",
+        "precondition",
+        "ssds",
+        "threshold_voltage",
+        "seed",
+        "over_provisioning",
+        "decoder",
+        "time",
+        "placement",
+        "",
+        "-",
+        "é",
+        "𝔸",
+        "\u{202e}",
+        "\"",
+        "'",
+        "\"a.b\"",
+        "[0]",
+        "[",
+        "]",
+        "[-1]",
+        "[9999999999999999999999]",
+        "[0][0]",
+        "[[",
+        "{",
+        " ",
+        "\t",
+        "\n",
+        "=",
+        "none",
+        "FTL",
+        "over-provisioning",
+        "0",
+        "\0",
+    ];
+    let values = [
+        "1",
+        "none",
+        "",
+        "[[[[",
+        "{a=",
+        "[1, 2]",
+        "{ a.b = 1 }",
+        "perfect",
+        "\"x",
+        "1e999",
+        "-1",
+        "18446744073709551615",
+    ];
+    let stream = Stream::new(9, Purpose::Data);
+    let (mut read, mut longest) = (0, 0);
+    for number in 0..count {
+        let draw = |index: u64, below: usize| (stream.bits(number, index) >> 16) as usize % below;
+        // One of a hundred is a long one.
+        let steps = if draw(0, 100) == 0 { 1 << draw(1, 17) } else { draw(1, 12) };
+        let mut text = String::new();
+        for step in 0..steps as u64 {
+            text += parts[draw(3 + 2 * step, parts.len())];
+            text += if draw(4 + 2 * step, 5) == 0 { "" } else { "." };
+        }
+        let text = format!("{}={}", text.trim_end_matches('.'), values[draw(2, values.len())]);
+        longest = longest.max(text.len());
+        let name = ["t.toml", "mlc-25nm"][draw(1, 2)];
+        let config = match name {
+            "t.toml" => CheckedConfig::from_toml("host.tenants = [{ name = 'a' }]", name, &[text.clone()]),
+            shipped => CheckedConfig::open(shipped, &[text.clone()]),
+        };
+        match config {
+            Ok(_) => read += 1,
+            Err(error) => assert!(error.to_string().len() < 200_000, "{}", error.to_string().len()),
+        }
+        crate::config::set::own_path(&text);
+    }
+    println!("{count} paths, of which {read} were right; the longest has {longest} bytes");
+}
+
 /// Errors name the line, or the path, what was found and what was expected.
 #[test]
 fn errors_name_the_place() {
-    let cases: [(&str, &[&str], &str); 19] = [
+    let cases: [(&str, &[&str], &str); 24] = [
         ("seed = 1\n[ftl]\nover = 0.1\n", &[], "t.toml:3: ftl.over: unknown field `over`, expected one of"),
         ("seed = \"x\"\n", &[], "t.toml:1: seed: found string \"x\", expected a whole number from 0"),
         ("[read]\npolicy = \"psychic\"\n", &[], "t.toml:2: read.policy: unknown variant `psychic`"),
@@ -237,10 +364,31 @@ fn errors_name_the_place() {
         ("\nbus.transfer_us = -1.0", &["seed=2"], "t.toml:2: bus.transfer_us: found -1, expected a number from 0"),
         ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
         ("", &["flash.page_types=[]"], "--set flash.page_types: found 0 page types"),
-        // More than TOML, or 32 bits, can hold.
-        ("\nseed = 9223372036854775808\n", &[], "t.toml:2: "),
-        ("seed = 9223372036854775808\n", &["ftl.over_provisioning=0.2"], "t.toml:1: "),
-        ("seed = 1", &["seed=9223372036854775808"], "--set seed: "),
+        // More than 64 bits, or a field, can hold.
+        ("\nseed = 18446744073709551616\n", &[], "t.toml:2: found 18446744073709551616, expected a whole number from"),
+        (
+            "seed = 18446744073709551616\n",
+            &["ftl.over_provisioning=0.2"],
+            "t.toml:1: found 18446744073709551616, expected a whole number from -9223372036854775808 to 1844674407370955161",
+        ),
+        (
+            "seed = 1",
+            &["seed=18446744073709551616"],
+            "--set seed=18446744073709551616: found 18446744073709551616, expected a whole",
+        ),
+        ("seed = -1", &[], "t.toml:1: seed: found -1, expected a whole number from 0"),
+        (
+            "\nprecondition.pe_cycles = 1e6",
+            &[],
+            "t.toml:2: precondition.pe_cycles: found 1000000.0, expected a whole number from 0 to 10000000",
+        ),
+        (
+            "precondition.ssds = [{ pe_cycles = 4294967296, retention_days = 1.0 }]",
+            &[],
+            "t.toml:1: precondition.ssds[0].pe_cycles: found 4294967296, expected a whole number from 0 to 10000000",
+        ),
+        ("", &["read.max_level=300"], "--set read.max_level: found 300, expected a whole number from 0 to 255"),
+        ("", &[&"a.b[0]".repeat(12_000)], "--set a.b[0]"),
         // What a table holds together is told as a whole; so is what nobody has set.
         ("[geometry]\nchannels = 1024", &["geometry.blocks_per_plane=16777216"], "t.toml: geometry: found 703"),
         ("", &["ftl.victims=lru"], "--set ftl.victims: unknown variant `lru`, expected one of `greedy`, `fifo`"),

@@ -2,21 +2,21 @@
 
 use std::ops::Range;
 
-use softsense_base::{Error, Faults, Result, line_of, plain, spelled_like, unknown_name};
+use softsense_base::{Error, ErrorKind, Faults, Result, line_of, plain, spelled_like, toml_table, unknown_name};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Deserializer};
+use toml::de::{DeValue, Deserializer};
 
 use super::Config;
-use super::set::{Override, Value, at, remove, rename};
+use super::set::{Override, Value, at, remove, rename, set_beyond, take_others};
 
 /// The line of every key, and of every element of a list, in a text of TOML: from 1, with the path to it, indices as text. Nothing of
 /// what is no TOML.
 pub fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
-    fn walk(text: &str, path: &[String], value: &DeValue<'_>, found: &mut Vec<(Vec<String>, usize)>) {
+    fn walk(ends: &[usize], path: &[String], value: &DeValue<'_>, found: &mut Vec<(Vec<String>, usize)>) {
         let mut take = |step: String, at: usize, value: &DeValue<'_>| {
             let path = [path, &[step]].concat();
-            found.push((path.clone(), line_of(text, at)));
-            walk(text, &path, value, found);
+            found.push((path.clone(), ends.partition_point(|&end| end < at) + 1));
+            walk(ends, &path, value, found);
         };
         match value {
             DeValue::Table(table) => {
@@ -32,14 +32,15 @@ pub fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
         }
     }
     let mut found = Vec::new();
-    if let Ok(table) = DeTable::parse(text) {
-        walk(text, &[], &DeValue::Table(table.into_inner()), &mut found);
+    if let Ok(table) = toml_table(text, ErrorKind::Config, "") {
+        let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        walk(&ends, &[], &DeValue::Table(table.into_inner()), &mut found);
     }
     found
 }
 
-/// Faults of a text that are told at once.
-const MOST_FAULTS: usize = 100;
+/// How often a text is looked at again without what was wrong. Each time takes as long as the text.
+const MOST_LOOKS: usize = 100;
 
 /// The text of a config, with overrides in it.
 pub(crate) struct Source<'a> {
@@ -56,16 +57,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// Names the line that is no TOML.
     pub(crate) fn new(text: &'a str, origin: Option<&'a str>) -> Result<Self> {
-        match DeTable::parse(text) {
-            Ok(table) => {
-                Ok(Self { text, origin, table: Spanned::new(table.span(), DeValue::Table(table.into_inner())) })
-            }
-            Err(error) => {
-                let line = line_of(text, error.span().map_or(0, |span| span.start));
-                let place = format!("{}:{line}", origin.unwrap_or("--set"));
-                Err(Error::config(place, error.message().replace('\n', " ")))
-            }
-        }
+        let table = toml_table(text, ErrorKind::Config, origin.unwrap_or("--set"))?;
+        Ok(Self { text, origin, table: Spanned::new(table.span(), DeValue::Table(table.into_inner())) })
     }
 
     /// Replaces a value.
@@ -85,23 +78,55 @@ impl<'a> Source<'a> {
     pub(crate) fn config(&mut self) -> Result<Config> {
         let mut faults = Faults::default();
         let mut dropped: Vec<String> = Vec::new();
-        while dropped.len() < MOST_FAULTS {
+        // Whole numbers that are wrong for their type; what stands for them is beyond the range of almost every field.
+        let mut beyond: Vec<(String, Error)> = Vec::new();
+        while dropped.len() < MOST_LOOKS {
             let (path, message, span) = match self.deserialized() {
-                Ok(config) => return faults.end_with(Some(config)),
+                Ok(config) if beyond.is_empty() => return faults.end_with(Some(config)),
+                Ok(config) => {
+                    let checked = config.check();
+                    beyond.into_iter().for_each(|(path, fault)| faults.add(in_range_of(&path, fault, &checked)));
+                    return faults.end_with(None);
+                }
                 Err(error) => {
                     let path = error.path().to_string();
                     let inner = error.into_inner();
                     (path, inner.message().to_owned(), inner.span())
                 }
             };
-            let meant = unknown_name(&message).and_then(|(name, known)| Some((name, spelled_like(name, known)?)));
+            let unknown = unknown_name(&message).map(|(name, known)| (name, known.collect::<Vec<_>>()));
+            let meant =
+                unknown.as_ref().and_then(|(name, known)| Some((*name, spelled_like(name, known.iter().copied())?)));
             if meant.is_some_and(|(name, meant)| rename(&mut self.table, &path, name, meant)) {
                 continue;
             }
+            // All that a table does not know is wrong in one way, however much it is.
+            if let Some((name, known)) = unknown.filter(|_| message.starts_with("unknown field") && !path.contains('['))
+                && let Some(parent) = path.strip_suffix(name)
+            {
+                let strangers = take_others(&mut self.table, parent.trim_end_matches('.'), &known);
+                faults.add_untold(strangers.len().saturating_sub(faults.room()));
+                for (stranger, span) in strangers.iter().take(faults.room()) {
+                    let place = self.place(&format!("{parent}{stranger}"), Some(span.clone()));
+                    faults.add(Error::config(place, plain(&message.replacen(name, stranger, 1))));
+                }
+                if !strangers.is_empty() {
+                    dropped.push(path);
+                    continue;
+                }
+            }
+            let told = plain(&message);
             // What a table lacks, or a choice of one thing, is what was dropped of it before: all else that is wrong with it comes first.
             let of_it = |other: &String| other.strip_prefix(&path).is_some_and(|rest| rest.starts_with(['.', '[']));
-            if !dropped.iter().any(of_it) {
-                faults.add(Error::config(self.place(&path, Some(span.unwrap_or(0..0))), plain(&message)));
+            if !dropped.iter().any(of_it) && !beyond.iter().any(|(other, _)| *other == path) {
+                let fault = Error::config(self.place(&path, Some(span.unwrap_or(0..0))), told);
+                if fault.message().contains(", expected a whole number from 0 to ")
+                    && set_beyond(&mut self.table, &path)
+                {
+                    beyond.push((path, fault));
+                    continue;
+                }
+                faults.add(fault);
             }
             // Without it the rest can be looked at.
             if !remove(&mut self.table, &path) {
@@ -109,17 +134,13 @@ impl<'a> Source<'a> {
             }
             dropped.push(path);
         }
+        beyond.into_iter().for_each(|(_, fault)| faults.add(fault));
         Err(faults.end().expect_err("nothing is dropped but for a fault"))
     }
 
     fn deserialized(&self) -> std::result::Result<Config, serde_path_to_error::Error<toml::de::Error>> {
-        let deserializer = || {
-            let DeValue::Table(table) = self.table.get_ref().clone() else { unreachable!("a document is a table") };
-            Deserializer::from(Spanned::new(self.table.span(), table))
-        };
-        // First as any TOML: an integer that a field could hold may be beyond what TOML has.
-        serde_path_to_error::deserialize::<_, toml::Table>(deserializer())?;
-        serde_path_to_error::deserialize(deserializer())
+        let DeValue::Table(table) = self.table.get_ref().clone() else { unreachable!("a document is a table") };
+        serde_path_to_error::deserialize(Deserializer::from(Spanned::new(self.table.span(), table)))
     }
 
     /// The error of a check, which names a config path, with where that stands: in the file, in an override, or nowhere.
@@ -146,5 +167,15 @@ impl<'a> Source<'a> {
             (None, Some(origin)) => format!("{origin}: {path}"),
             (_, None) => format!("--set: {path}"),
         }
+    }
+}
+
+/// A whole number that is wrong for its type, with what a check expected in the place of what the type does.
+fn in_range_of(path: &str, fault: Error, checked: &Result<()>) -> Error {
+    let checks = checked.as_ref().err().and_then(|error| error.faults().find(|other| other.place() == path));
+    let expected = checks.and_then(|other| Some(other.message().rsplit_once(", expected ")?.1));
+    match (fault.message().rsplit_once(", expected "), expected) {
+        (Some((found, _)), Some(expected)) => Error::config(fault.place(), format!("{found}, expected {expected}")),
+        _ => fault,
     }
 }

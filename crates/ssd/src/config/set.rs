@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use softsense_base::{Error, Result, spelled_like};
+use softsense_base::{Error, MOST_DEPTH, Result, check_numbers, parse_toml, spelled_like};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -92,13 +92,22 @@ impl Override {
         let path = in_own_names(steps(path.trim()).map_err(bad)?);
         let value = value.trim();
         let document = format!("value = {value}");
-        let document = match DeTable::parse(&document) {
-            Ok(table) if table.get_ref().len() == 1 => document,
+        let here = |_| bad(String::new());
+        let document = match parse_toml(&document, here) {
+            Ok(table) if table.get_ref().len() == 1 => {
+                check_numbers(table.get_ref(), here)?;
+                document
+            }
             Ok(_) => return Err(bad("found several lines, expected one TOML value".into())),
             Err(_) if value.chars().all(|c| c.is_alphanumeric() || "_-./+:".contains(c)) && !value.is_empty() => {
                 format!("value = '{value}'")
             }
-            Err(error) => return Err(bad(format!("expected a TOML value: {}", error.message().replace('\n', " ")))),
+            Err(error) => {
+                return Err(bad(format!(
+                    "expected a TOML value: {}",
+                    error.message().trim_end_matches(", expected TOML")
+                )));
+            }
         };
         Ok(Self { text: text.to_owned(), path, document })
     }
@@ -133,6 +142,10 @@ impl Override {
 
 /// Takes a path such as `flash.page_types[2].program_us` apart.
 fn steps(path: &str) -> std::result::Result<Vec<Step>, String> {
+    let count = 1 + path.bytes().filter(|byte| b".[".contains(byte)).count();
+    if count > MOST_DEPTH {
+        return Err(format!("found a path of {count} steps, expected at most {MOST_DEPTH}"));
+    }
     let mut steps = Vec::new();
     for part in path.split('.') {
         let mut indices = part.split('[');
@@ -311,6 +324,26 @@ pub(super) fn remove(config: &mut Value<'_>, path: &str) -> bool {
     parent.and_then(table_of).is_some_and(|table| table.remove(*last).is_some())
 }
 
+/// Takes out of the table at a path what is none of the `known` fields, however they are spelled: names, and where they stand.
+pub(super) fn take_others(config: &mut Value<'_>, path: &str, known: &[&str]) -> Vec<(String, Range<usize>)> {
+    let steps = if path.is_empty() { Ok(Vec::new()) } else { steps(path) };
+    let Some(table) = steps.ok().and_then(|steps| value_mut(config, &steps)).and_then(table_of) else {
+        return Vec::new();
+    };
+    let is_other = |name: &str| !known.contains(&name) && spelled_like(name, known.iter().copied()).is_none();
+    let keys = table.keys().filter(|key| is_other(key.get_ref()));
+    let others: Vec<_> = keys.map(|key| (key.get_ref().to_string(), key.span())).collect();
+    others.iter().for_each(|(name, _)| _ = table.remove(name.as_str()));
+    others
+}
+
+/// Replaces the value at a path by a whole number that is too large for almost every field; whether there was one.
+pub(super) fn set_beyond(config: &mut Value<'_>, path: &str) -> bool {
+    let Some(value) = steps(path).ok().and_then(|steps| value_mut(config, &steps)) else { return false };
+    *value = Spanned::new(value.span(), only_value("value = 4294967295").into_inner());
+    true
+}
+
 /// Gives what is called `name` at a path its other name: the text there, the field there, or a field of the table there. Whether there
 /// was one, and none of that other name.
 pub(super) fn rename(config: &mut Value<'_>, path: &str, name: &str, other: &str) -> bool {
@@ -470,5 +503,25 @@ mod tests {
             let error = steps(path).unwrap_err();
             assert!(error.starts_with(expected), "{error}\nexpected: {expected}");
         }
+    }
+
+    /// Is a path of any length refused at once, whatever its steps are, and one of as many as may be not?
+    #[test]
+    fn paths_have_a_length() {
+        for (step, more) in [("a", ".a"), ("a", "[0]"), ("", "."), ("é", ".é"), ("a", ".a[0]"), ("a", "[")] {
+            let path = |times: usize| format!("{step}{}", more.repeat(times));
+            let error = steps(&path(1_000_000)).unwrap_err();
+            assert!(error.ends_with("steps, expected at most 64"), "{error}");
+            assert_eq!(own_path(&path(1_000_000)).len(), path(1_000_000).len());
+            let error = Override::new(&format!("{}=1", path(50_000))).map(drop).unwrap_err().to_string();
+            assert!(error.starts_with("--set ") && error.len() < 1000, "{error}");
+        }
+        let longest = vec!["a"; MOST_DEPTH].join(".");
+        assert_eq!(written(&steps(&longest).unwrap()), longest);
+        let (text, over) = (format!("{longest}.a = 1"), Override::new(&format!("{longest}={{ b = 1 }}")).unwrap());
+        assert!(parse_toml(&text, |_| Error::config("", "")).is_err());
+        let mut config = Spanned::new(0..0, DeValue::Table(DeTable::new()));
+        over.apply(&mut config, &(0..0)).unwrap();
+        assert!(at(&config, &longest).is_some());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, distance, plain, read_text};
+use softsense_base::{Error, ErrorKind, Result, distance, from_toml, read_text};
 
 use super::formats::preset;
 use super::options::{Format, TimeUnit, parse_size};
@@ -244,10 +244,7 @@ impl Columns {
     /// # Errors
     /// Names the file, and what [`Columns::new`] does.
     pub fn from_toml(text: &str, origin: &str) -> Result<Columns> {
-        let written: ColumnsFile = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            Error::config(format!("{origin}:{line}"), plain(error.message()))
-        })?;
+        let written: ColumnsFile = from_toml(text, ErrorKind::Config, origin)?;
         Self::of(written).map_err(|error| {
             let field = error.place().trim_start_matches('-').replace('-', "_");
             Error::config(origin, format!("{field}: {}", error.message()))
