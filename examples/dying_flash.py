@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -55,20 +56,22 @@ class Flash:
 
 
 @pytest.fixture
-def drive(tmp_path: Path) -> Iterator[Flash]:
-    """A new drive of 16 MiB for each test."""
+def drive() -> Iterator[Flash]:
+    """A new drive of 16 MiB for each test, in a folder whose name is short: paths of sockets may have 107 bytes."""
     if missing := [program for program in NEEDED if not shutil.which(program)]:
         pytest.skip(f"no {', '.join(missing)} (Debian: {' '.join(NEEDED[program] for program in missing)})")
-    command = [sys.executable, "-m", "softsense", "serve", "tlc-3d", "--size", "16MiB", "--json"]
-    command += ["--socket", str(tmp_path / "disk.sock")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    command = [sys.executable, "-m", "softsense", "serve", "tlc-3d", "--size", "16MiB", "--json", "--socket"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen([*command, f"{folder}/disk.sock"], stdout=subprocess.PIPE, text=True) as server,
+    ):
         try:
             told = ""
             while not told.endswith("}\n"):
                 line = server.stdout.readline() if server.stdout else ""
                 assert line, "it is not served"
                 told += line
-            with Drive(tmp_path / "disk.sock") as control:
+            with Drive(f"{folder}/disk.sock") as control:
                 yield Flash(json.loads(told)["address"], control, 16 << 20)
         finally:
             server.terminate()

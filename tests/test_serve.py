@@ -389,9 +389,9 @@ def test_it_ends_whatever_has_become_of_its_sockets(tmp_path: Path, harm: str) -
             run_in.rename(tmp_path / "moved")
         else:
             (one.socket if harm == "socket" else one.control).unlink()
-        # The second signal comes while it ends, or after.
         one.process.send_signal(signal.SIGTERM)
-        assert one.ended() == 0
+        # The second signal comes while the drive ends, or when it has, and only Python is left to end.
+        assert one.ended() in (0, -signal.SIGTERM)
     finally:
         one.process.kill()
         one.process.wait()
