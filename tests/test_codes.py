@@ -256,7 +256,7 @@ def test_qc_converts_to_alist_and_back(softsense_command: Softsense, tmp_path: P
     assert softsense_command("code", "import", "t.alist", "--out", "again.qc").returncode == 0
     assert (tmp_path / "again.qc").read_text() == (tmp_path / "t.qc").read_text()
     (tmp_path / "hamming.alist").write_text(HAMMING_ALIST)
-    assert_bad_input(softsense_command("code", "import", "hamming.alist", "--out", "h.qc"), "quasi-cyclic")
+    assert_bad_input(softsense_command("code", "export", "hamming.alist", "h.qc"), "quasi-cyclic")
     assert_bad_input(softsense_command("code", "export", "bch-2KB-t57", "b.alist"), "bch-2KB-t57", "LDPC")
     assert_bad_input(softsense_command("code", "export", "teaching-1/2", "t.txt"), ".txt", ".alist", ".qc")
 

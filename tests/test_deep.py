@@ -1,4 +1,4 @@
-"""Is what is far deeper or longer than anybody would write refused, by all that reads text, and never the end of a process?
+"""Is what is deeper or longer than anybody would write refused by all that reads text, and never the end of a process?
 
 `fuzz/deep.py` makes such texts; `python fuzz/soak.py deep` tries many.
 """
