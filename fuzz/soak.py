@@ -5,7 +5,7 @@ for one input and of 2 GB. A soak has libFuzzer's coverage, and goes on from wha
 `--quick` only the targets themselves have it, and what they test is built as for tests. Prints how many inputs each
 target had. `commands` are command lines instead (commands.py), `pages` requests to servers of pages (pages.py), and
 `deep` texts that are deep or long for the Python API (deep.py), under the same limits. Ends with 1 if any failed; the
-input is then kept as `out/fuzz/TARGET/crash-...`, which `BINARY FILE` shows again, or the line or request is in its log.
+input is then kept as `out/fuzz/TARGET/crash-...`, which `BINARY FILE` shows again, or it is in the log.
 """
 
 from __future__ import annotations
