@@ -319,7 +319,7 @@ fn circulants_are_found_again() {
         let data = random_bits(7, 1, k);
         let word = |code: &LdpcCode| {
             let mut word = vec![0; bits::bytes_for(n)];
-            code.encoder().encode(&data, &mut word);
+            code.encode(&data, &mut word);
             word
         };
         assert!(word(&of_base) == word(&of_alist), "{}", entry.name());

@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Issue;
+use softsense_base::{Purpose, Stream};
 use softsense_link::{FixedDraw, ReliabilitySpec};
 
 #[test]
@@ -337,8 +338,8 @@ fn odd_paths_are_refused() {
         longest = longest.max(text.len());
         let name = ["t.toml", "mlc-25nm"][draw(1, 2)];
         let config = match name {
-            "t.toml" => CheckedConfig::from_toml("host.tenants = [{ name = 'a' }]", name, &[text.clone()]),
-            shipped => CheckedConfig::open(shipped, &[text.clone()]),
+            "t.toml" => CheckedConfig::from_toml("host.tenants = [{ name = 'a' }]", name, std::slice::from_ref(&text)),
+            shipped => CheckedConfig::open(shipped, std::slice::from_ref(&text)),
         };
         match config {
             Ok(_) => read += 1,
