@@ -26,16 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import (
-    AbsorbingSets,
-    AbsorbingSetSearch,
-    Code,
-    CodeError,
-    ConfigError,
-    FileError,
-    FrameTask,
-    StopFlag,
-)
+from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, SoftsenseError, StopFlag
 from softsense.background import in_background
 from softsense.base import Interrupted, Progress
 from softsense.executing import chosen_workers
@@ -221,7 +212,7 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
     place = str(source)
     try:
         found = _core.read_toml(_core.read_text(Path(source)), place)
-    except (FileError, ConfigError) as error:
+    except SoftsenseError as error:
         raise CodeError(str(error)) from None
     if found.get("format") != FORMAT:
         raise CodeError(f"{place}: format: found {found.get('format')!r}, expected `{FORMAT}`")

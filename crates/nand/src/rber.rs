@@ -807,6 +807,8 @@ mod tests {
                         let tolerance = match expected {
                             ..1e-9 => continue,
                             ..1e-5 => 0.03,
+                            // Cells that are long dead, near one half.
+                            _ if least >= 1e6 => 0.01,
                             _ => 0.005,
                         };
                         let error = (found / expected - 1.0).abs();
