@@ -17,7 +17,7 @@ import pytest
 
 import softsense
 from conftest import ROOT, SMALL, Softsense, dask_client
-from softsense import Config, ConfigError, cli, own, points
+from softsense import Config, ConfigError, cli, explain, own, points
 from softsense.cli.completing import complete_config
 from softsense.own import load
 from softsense.read_policies import policy_names, split_policy
@@ -868,13 +868,11 @@ def test_a_sweep_of_somebody_else_is_one_error(opened: Callable[..., str], tmp_p
 
 @pytest.mark.parametrize("allowed", [False, True])
 def test_pages_cannot_ask_for_code(allowed: bool, here: Callable[[str], Path], tmp_path: Path) -> None:
-    from softsense.live import explaining
-
     here(f"open('RAN', 'w').close()\n{TWO_STEP}")
     with own.commanded(["explain", "--serve"], lambda _: None):
         if allowed:
             own.allow()
         for name in ("own.py:Asked", f"{tmp_path}/own.py:Asked", "this:Asked", "own:Asked", "two_step,own.py:Asked"):
             with pytest.raises(ConfigError):
-                explaining.answered("/api/explain", {"policies": name}, config="mlc-25nm")
+                explain.explain("mlc-25nm", policies=name)
     assert not (tmp_path / "RAN").exists()

@@ -200,11 +200,12 @@ def test_no_manifest_steers(ran: Ran, tmp_path: Path) -> None:
 
 
 def test_no_progress_file_steers(ran: Ran, tmp_path: Path) -> None:
-    told = {"what": HOSTILE, "name": HOSTILE, "state": HOSTILE, "fraction": 0.5, "started_s": 1.0, "told_s": 2.0}
-    told |= {"history": [], "pid": 1, "host": HOSTILE}
+    told = {"what": HOSTILE, "name": HOSTILE, "state": "finished", "fraction": 0.5, "started_s": 1.0, "told_s": 2.0}
+    told |= {"history": [], "process": 1, "doing": HOSTILE, "count": 1}
     (tmp_path / "study").mkdir()
-    (tmp_path / "study/.progress.json").write_text(json.dumps(told))
-    assert MARK.search(ran("serve-results", ".", "--once", code=0))
+    for changed in ({}, {"state": HOSTILE}, {HOSTILE: 1}):
+        (tmp_path / "study/.progress.json").write_text(json.dumps(told | changed))
+        assert MARK.search(ran("serve-results", ".", "--once", code=0))
 
 
 def test_no_code_steers(ran: Ran, tmp_path: Path) -> None:
@@ -343,5 +344,5 @@ def test_nothing_is_printed_past_it() -> None:
     for file in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         code = file.read_text(encoding="utf-8").partition("mod tests")[0]
         printed = re.findall(r"\be?print(?:ln)?!|\bstd(?:out|err)\(\)", code)
-        # Where memory has run out nothing can be escaped, and nothing but a fixed line is printed.
-        assert not printed or file.name == "memory.rs", file
+        # Where memory has run out nothing can be escaped, and nothing but a fixed line is printed. Tests are no part of a command.
+        assert not printed or file.name in ("memory.rs", "tests.rs"), file

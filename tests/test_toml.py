@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import softsense
-from softsense import _core, folders, traps
+from softsense import _core, folders, manifests, traps
 from softsense.base import inline
 from softsense.serve import events
 from softsense.sweep_file import Sweep
@@ -116,9 +116,10 @@ HOSTILE = {
 
 
 def _folder(tmp_path: Path, text: str) -> object:
-    (tmp_path / "results.json").write_text("{}")
-    (tmp_path / "config.toml").write_text(text)
-    return folders.Results(tmp_path, {}).config()
+    with folders.Folder(tmp_path) as folder:
+        folder.write("config.toml", text)
+        folder.sign(manifests.Manifest("run"))
+    return folders.Results.open(tmp_path).config()
 
 
 def _traps(tmp_path: Path, text: str) -> object:

@@ -125,7 +125,7 @@ class Lock:
                 ) from None
             try:
                 os.ftruncate(self._file, 0)
-                os.write(self._file, json.dumps({"softsense": "lock", "process": who, **marks}).encode())
+                os.pwrite(self._file, json.dumps({"softsense": "lock", "process": who, **marks}).encode(), 0)
             except BaseException:
                 self.release()
                 raise
