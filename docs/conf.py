@@ -100,11 +100,11 @@ NAVIGATION = {
         "model/served-drive",
     ],
     "Reference": ["reference/cli", "reference/drive", "reference/config", "reference/python", "glossary"],
-    "About": ["design", "other-tools", "citing", "changelog"],
+    "About": ["design", "other-tools", "citing", "changelog", "security"],
 }
 
 # Pages that stand in the root of the repository; the site shows them under About.
-FROM_ROOT = {"design": "DESIGN.md", "changelog": "CHANGELOG.md"}
+FROM_ROOT = {"design": "DESIGN.md", "changelog": "CHANGELOG.md", "security": "SECURITY.md"}
 
 project = "softsense"
 author = "The softsense authors"
