@@ -143,10 +143,19 @@ class View:
     def until(self, expression: str, seconds: float = 20.0) -> Any:
         """The value of an expression, once it is one; fails if it never is."""
         end = time.monotonic() + seconds
-        while not (value := self.js(expression)):
+        while not (value := self._js_of_now(expression)):
             assert time.monotonic() < end, f"{expression}: still {value!r} after {seconds} s"
             time.sleep(0.02)
         return value
+
+    def _js_of_now(self, expression: str) -> Any:
+        """The value of an expression; none while one page takes the place of another."""
+        try:
+            return self.js(expression)
+        except AssertionError as error:
+            if "navigated or closed" not in str(error) and "context was destroyed" not in str(error):
+                raise
+            return None
 
     def picture(self, *, whole: bool = False) -> bytes:
         """What is seen, or the whole page, as PNG."""
