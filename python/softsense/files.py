@@ -7,7 +7,6 @@ import errno
 import hashlib
 import json
 import os
-import platform
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +109,8 @@ class Lock:
     """
 
     def __init__(self, folder: Path, **marks: str) -> None:
+        import platform
+
         self._path = folder / LOCK
         who = f"process {os.getpid()} on {platform.node() or 'this computer'}"
         with blaming(self._path):

@@ -23,7 +23,6 @@ import contextlib
 import contextvars
 import functools
 import hashlib
-import importlib.util
 import inspect
 import linecache
 import os
@@ -321,6 +320,8 @@ def _executed(file: str, text: str) -> types.ModuleType:
 
 
 def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
+    import importlib.util
+
     try:
         # To find a module in a package runs the package; one of softsense is nobody's own.
         above = place.partition(".")[0]

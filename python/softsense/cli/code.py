@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Code, CodeError, ConfigError, Interrupted, following
+from softsense import Code, CodeError, ConfigError, Interrupted
 from softsense.background import in_background
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor, measuring
@@ -444,7 +444,7 @@ def code_design_command(
     Column weights are ranked by density evolution of the decoder, the best are made into matrices with several seeds,
     small absorbing sets are searched for in them, and the best few are measured. --out writes the best one.
     """
-    from softsense import tables
+    from softsense import following, tables
     from softsense.code_design import parity_of_rate, parse_shares
 
     if to:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import softsense
-from softsense import Interrupted, following
+from softsense import Interrupted
 from softsense.cli.completing import complete_cells, named_cells
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import asked, measuring
@@ -24,8 +24,6 @@ from softsense.cli.options import (
 )
 from softsense.cli.output import check_picture, command_line, save_picture
 from softsense.cli.ranges import Whole
-from softsense.folders import Folder
-from softsense.manifests import Manifest
 
 
 @click.command("fer", epilog=example("softsense fer flash-8/9 --relative-error 0.3 --store flash.fer"))
@@ -90,7 +88,9 @@ def fer(
     counted directly are computed from frames with given numbers of errors. Nothing is extrapolated: failures that were
     not observed are bounded, and the bound is shown separately.
     """
-    from softsense import tables
+    from softsense import following, tables
+    from softsense.folders import Folder
+    from softsense.manifests import Manifest
 
     if picture:
         check_picture(picture)

@@ -15,8 +15,6 @@ from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
-from softsense.folders import Folder, default_folder, stem
-from softsense.manifests import Manifest
 
 
 @click.command("fit", epilog=example("softsense fit lat_0.log lat_1.log lat_2.log"))
@@ -93,6 +91,8 @@ def fit_command(
     fit.png and fit.store.
     """
     from softsense import fit
+    from softsense.folders import Folder, default_folder, stem
+    from softsense.manifests import Manifest
 
     log = fit.open_log(logs, **options)
     held = fit.held_out(log, hold_out)

@@ -24,8 +24,6 @@ from softsense.cli.options import (
 )
 from softsense.cli.output import check_picture, command_line, progress_bars, save_picture
 from softsense.files import replacing
-from softsense.folders import Folder
-from softsense.manifests import Manifest, of_config
 
 if TYPE_CHECKING:
     from softsense.design import Law
@@ -80,6 +78,8 @@ def lifetime_command(
     """
     from softsense import lifetime
     from softsense import tables as texts
+    from softsense.folders import Folder
+    from softsense.manifests import Manifest, of_config
 
     if picture:
         check_picture(picture)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from softsense import Code, Config, ConfigError, Trace, following
+from softsense import Code, Config, ConfigError, Trace
 from softsense.cli.output import progress_bars
 
 _CONNECT_S = 5
@@ -16,6 +16,8 @@ _CONNECT_S = 5
 @contextlib.contextmanager
 def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator[tuple[Code, dict[str, Any]]]:
     """Open the code, and turn command-line options into arguments of the Python function, with workers and progress."""
+    from softsense import following
+
     given = dict(options)
     code = Code.open(name, given.pop("redundant_checks"))
     address, workers = given.pop("dask"), given.pop("workers")

@@ -17,8 +17,6 @@ from softsense.cli.measuring import dask_executor
 from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
-from softsense.folders import Folder, default_folder
-from softsense.manifests import Manifest
 
 
 def _paper(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
@@ -73,6 +71,8 @@ def reproduce_command(
     for a browser. With `all` each paper has a folder of its own within it, beside a page of all claims.
     """
     from softsense import following, papers, tables
+    from softsense.folders import Folder, default_folder
+    from softsense.manifests import Manifest
 
     if (listing or name is None) and as_json:
         listed = [

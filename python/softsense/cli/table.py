@@ -24,12 +24,12 @@ from softsense.cli.options import (
 )
 from softsense.cli.output import check_picture, check_suffix, check_writable, command_line, save_picture
 from softsense.files import replacing
-from softsense.folders import Folder
 from softsense.formats import as_share
-from softsense.manifests import Manifest
 
 if TYPE_CHECKING:
     from softsense.decode_tables import BuiltTable
+    from softsense.folders import Folder
+    from softsense.manifests import Manifest
 
 
 @click.group("table")
@@ -57,6 +57,9 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
     A decode table has the failure probability and the iterations of a decoder for each read level and raw bit error
     rate. Levels go from 1 to at most 7 (default). With --store the measurement can be stopped and resumed.
     """
+    from softsense.folders import Folder
+    from softsense.manifests import Manifest
+
     is_folder = not to.suffix
     file = to / f"{to.name}.toml" if is_folder else to
     check_suffix(file, ".toml")
