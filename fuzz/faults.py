@@ -216,7 +216,7 @@ class Faults:
         work.begin(inputs)
         shell = (
             f"mount -t tmpfs -o {room} none disk && cp {inputs}/* disk/ 2>/dev/null; cd disk || exit 99\n"
-            '"$@" >../said 2>../complained; echo $? >../code; tar cf ../left . --exclude=.lock\n'
+            '"$@" >../said 2>../complained; echo $? >../code; tar cf ../left --exclude=.lock .\n'
             "mount -o remount,size=64m,nr_inodes=1000 . || exit 99\n"
             '"$@" >../said2 2>../complained2; echo $? >../code2; tar cf ../left2 .\n'
         )

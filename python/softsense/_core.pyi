@@ -14,6 +14,9 @@ MAX_LEVEL: int
 MAX_STEPS: int
 """Steps of a read at most that a policy of your own may ask for."""
 
+MOST_DEPTH: int
+"""Tables and lists of TOML that a value may stand in, and names that a path may have."""
+
 MOST_TOLD: int
 """Faults of an input that are told; of the rest is said how many there are."""
 

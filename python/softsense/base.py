@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from softsense._core import ConfigError
+from softsense._core import MOST_DEPTH, ConfigError
 
 NO_SOFT_SENSING = "no_soft_sensing"
 """Name of the baseline run, in which hard sensing always suffices and no read fails."""
@@ -30,15 +30,12 @@ def inline(value: Any) -> str:
 
     Raises `ConfigError` for a value that is deeper than TOML may be, as one is that holds itself.
     """
-    return _inline(value, _MOST_DEPTH)
-
-
-_MOST_DEPTH = 64
+    return _inline(value, MOST_DEPTH)
 
 
 def _inline(value: Any, depth: int) -> str:
     if isinstance(value, dict | list) and not depth:
-        raise ConfigError(f"found lists and tables in more than {_MOST_DEPTH} others, expected at most {_MOST_DEPTH}")
+        raise ConfigError(f"found lists and tables in more than {MOST_DEPTH} others, expected at most {MOST_DEPTH}")
     if isinstance(value, dict):
         fields = (f"{key} = {_inline(each, depth - 1)}" for key, each in value.items() if each is not None)
         return "{ " + ", ".join(fields) + " }"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from softsense.formats import as_share
 from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
 from softsense.problems import ALLOWED_WITH, LOSES_DATA, OVERLOADED, Problem, found_in
-from softsense.read_policies import is_bound
+from softsense.read_policies import knows_level
 
 if TYPE_CHECKING:
     import polars as pl
@@ -215,8 +215,7 @@ class Judged:
             setting = {name: first[name] for name in columns}
             open_loop = result.planned.points[first["point"] - 1].open_loop
             problems = tuple(_problems(rows, result.sweep.constraints, open_loop))
-            references = {key: first.get(f"references.{key}") for key in ("hard", "own_cells", "follow_age")}
-            buildable = not (first["policy"] and is_bound({"policy": first["policy"], "references": references}))
+            buildable = not (first["policy"] and knows_level(first["policy"]))
             self.groups.append(Group(setting, first["policy"], first["trace"], rows, problems, buildable))
 
     def frame(self, columns: Iterable[str]) -> pl.DataFrame:

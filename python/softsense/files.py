@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from softsense._core import FileError, UnfinishedFile
 
@@ -59,6 +59,11 @@ def sha256_of(file: Path) -> str:
         raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
 
 
+def opened(file: Path) -> BinaryIO:
+    """A file, to be read; a pipe is opened at once, too, where it would wait for a writer otherwise."""
+    return open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb")
+
+
 def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
     """The JSON document in a file that anybody may have written.
 
@@ -66,11 +71,10 @@ def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
     and Python's stack can hold.
     """
     try:
-        # Whoever opens a pipe waits for a writer otherwise.
-        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+        with opened(file) as document:
+            if not stat.S_ISREG(os.fstat(document.fileno()).st_mode):
                 raise FileError(f"{file}: found a folder, a pipe or a device, expected a file")
-            content = opened.read(most_bytes + 1)
+            content = document.read(most_bytes + 1)
     except OSError as error:
         raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
     if len(content) > most_bytes:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import FileError
-from softsense.files import replacing
+from softsense.files import opened, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -310,8 +310,7 @@ class Store:
     def _check_header(self) -> None:
         """Refuse a foreign file before SQLite touches it."""
         assert self.path is not None
-        # Whoever opens a pipe waits for a writer otherwise.
-        with open(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        with opened(self.path) as file:
             header = file.read(100) or b""
         if len(header) < 100 or not header.startswith(_MAGIC):
             self._refuse("found a file that is no SQLite database, expected a store of softsense")

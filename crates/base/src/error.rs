@@ -134,7 +134,7 @@ impl Error {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// The same place, with what is wrong there.
+    /// This error with another message.
     #[must_use]
     pub(crate) fn with_message(self, message: String) -> Self {
         Self { message, ..self }

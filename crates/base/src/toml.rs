@@ -17,10 +17,10 @@ use crate::{Error, ErrorKind, Result, line_of, plain};
 /// In how many tables and lists a value may stand. The deepest field that a config has is at a quarter of it.
 pub const MOST_DEPTH: usize = 64;
 
-/// What a text of TOML says, and where in it; `place` makes the place of an error of the byte that it is at.
+/// Parses a text of TOML, with the place of each value in it. `place` turns the byte at which an error is into an error with its place.
 ///
 /// # Errors
-/// What is no TOML, or stands in more than [`MOST_DEPTH`] tables and lists.
+/// The text is no TOML, or a value stands in more than [`MOST_DEPTH`] tables and lists.
 pub fn parse_toml(text: &str, place: impl Fn(usize) -> Error) -> Result<Spanned<DeTable<'_>>> {
     let source = Source::new(text);
     let mut depth = Depth::default();
@@ -76,7 +76,7 @@ pub fn whole(integer: &DeInteger<'_>) -> Option<i128> {
 /// The tables of a file of TOML that is called `origin`.
 ///
 /// # Errors
-/// Of `kind`, at a line: those of [`parse_toml`] and [`check_numbers`].
+/// Those of [`parse_toml`] and [`check_numbers`], of `kind` and with their line.
 pub fn toml_table<'a>(text: &'a str, kind: ErrorKind, origin: &str) -> Result<Spanned<DeTable<'a>>> {
     let place = |at| Error::new(kind, format!("{origin}:{}", line_of(text, at)), "");
     let table = parse_toml(text, place)?;
@@ -84,10 +84,10 @@ pub fn toml_table<'a>(text: &'a str, kind: ErrorKind, origin: &str) -> Result<Sp
     Ok(table)
 }
 
-/// What a file of TOML that is called `origin` holds.
+/// Reads a value from a file of TOML that is called `origin`.
 ///
 /// # Errors
-/// Of `kind`, at a line: those of [`toml_table`], a field that is unknown, absent, or of another type.
+/// Those of [`toml_table`], and a field that is unknown, absent, or of another type; of `kind` and with their line.
 pub fn from_toml<T: DeserializeOwned>(text: &str, kind: ErrorKind, origin: &str) -> Result<T> {
     T::deserialize(Deserializer::from(toml_table(text, kind, origin)?)).map_err(|error| {
         let line = line_of(text, start(error.span()));

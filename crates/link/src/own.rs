@@ -190,28 +190,6 @@ impl StepsThere {
             }
         }
     }
-
-    /// The operations of a step after the last one.
-    fn step(&self, asked: OwnStep, spec: &ReadSpec, history: &History, last: Option<Step>) -> Step {
-        let OwnStep { level, references, retry } = asked;
-        let retry = retry.unwrap_or(spec.retry);
-        let Some(references) = references else {
-            return match last {
-                _ if level == 1 => spec.first(history, 1, || 1),
-                Some(last) => spec.soft_level(history, last, level, retry),
-                None => Step::fresh(level),
-            };
-        };
-        let whole = Step::fresh_at(references, level);
-        let searches = references == ReferencesAt::Valleys && last.is_none_or(|last| last.references != references);
-        let whole = Step { search_sensings: if searches { self.search_sensings } else { 0 }, ..whole };
-        match last {
-            Some(last) if retry == Retry::Incremental && last.references == references && level > last.level => {
-                Step { hard: false, extra_levels: level - last.level, ..whole }
-            }
-            _ => whole,
-        }
-    }
 }
 
 /// What a read is seen by when it begins.
@@ -327,7 +305,24 @@ impl AskedPolicy {
     /// - `history`: what is known of the read.
     /// - `last`: the step before, which has failed or is expected to.
     pub fn step(&self, asked: OwnStep, spec: &ReadSpec, history: &History, last: Option<Step>) -> Step {
-        self.steps.step(asked, spec, history, last)
+        let OwnStep { level, references, retry } = asked;
+        let retry = retry.unwrap_or(spec.retry);
+        let Some(references) = references else {
+            return match last {
+                _ if level == 1 => spec.first(history, 1, || 1),
+                Some(last) => spec.soft_level(history, last, level, retry),
+                None => Step::fresh(level),
+            };
+        };
+        let whole = Step::fresh_at(references, level);
+        let searches = references == ReferencesAt::Valleys && last.is_none_or(|last| last.references != references);
+        let whole = Step { search_sensings: if searches { self.steps.search_sensings } else { 0 }, ..whole };
+        match last {
+            Some(last) if retry == Retry::Incremental && last.references == references && level > last.level => {
+                Step { hard: false, extra_levels: level - last.level, ..whole }
+            }
+            _ => whole,
+        }
     }
 
     /// Whether the config says how the step is read that was asked for last.

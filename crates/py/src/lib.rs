@@ -26,7 +26,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use softsense_base::{Error, ErrorKind, Faults, MOST_TOLD};
+use softsense_base::{Error, ErrorKind, Faults, MOST_DEPTH, MOST_TOLD};
 use softsense_ecc::InstructionSet;
 use softsense_link::{DecodeTable, MAX_LEVEL, MOST_STEPS, Policy};
 use softsense_nand::Wear;
@@ -784,6 +784,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MAX_LEVEL", MAX_LEVEL)?;
     module.add("MAX_STEPS", MOST_STEPS)?;
+    module.add("MOST_DEPTH", MOST_DEPTH)?;
     module.add("MOST_TOLD", MOST_TOLD)?;
     module.add("SoftsenseError", py.get_type::<SoftsenseError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;

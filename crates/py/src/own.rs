@@ -373,16 +373,16 @@ impl ReadStep {
             );
             PyValueError::new_err(message)
         };
-        let references = references.map(|references| match references {
-            "cells" => Ok::<_, PyErr>(ReferencesAt::Cells),
-            "default" => Ok(ReferencesAt::Default),
-            "valleys" => Ok(ReferencesAt::Valleys),
-            entry => {
+        let references = match references {
+            None => None,
+            Some("cells") => Some(ReferencesAt::Cells),
+            Some("default") => Some(ReferencesAt::Default),
+            Some("valleys") => Some(ReferencesAt::Valleys),
+            Some(entry) => {
                 let entry = entry.strip_prefix("retry_entry:").and_then(|entry| entry.parse().ok());
-                Ok(ReferencesAt::RetryEntry(entry.ok_or_else(wrong)?))
+                Some(ReferencesAt::RetryEntry(entry.ok_or_else(wrong)?))
             }
-        });
-        let references = references.transpose()?;
+        };
         let retry = match retry {
             None => None,
             Some("incremental") => Some(Retry::Incremental),

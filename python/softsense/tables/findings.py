@@ -106,7 +106,9 @@ def warnings(comparison: Comparison) -> str:
 
 
 def _unwritten(run: RunResult) -> float:
-    return unwritten({f"codeword_reads.{name}": value for name, value in run.summary["codeword_reads"].items()})
+    from softsense.folders import numbers
+
+    return unwritten(dict(numbers(run.summary)))
 
 
 def _read_of_nothing(run: RunResult, share: float, *, alone: bool) -> str:

@@ -191,14 +191,16 @@ fn blkparse_queued_requests_and_nothing_else() {
     assert_eq!((stats.requests, stats.skipped.other_devices), (1, 3));
 }
 
+/// An event of blkparse after so many nanoseconds.
+fn blkparse_line(time: u32, event: char, kind: &str, data: &str) -> String {
+    format!("8,0 0 1 0.00000000{time} 7 {event} {kind} {data}[x]\n")
+}
+
 /// Are appends to zones writes and resets trims, and is what moves no data skipped: operations of zones, packet commands with their bytes,
 /// a completed flush with its time, a sector that is none?
 #[test]
 fn zones_and_odd_lines_of_blkparse() {
-    let line = |time: u32, event: char, kind: &str, data: &str| {
-        format!("259,0 0 1 0.00000000{time} 7 {event} {kind} {data}[x]\n")
-    };
-    let queued = |time, kind, data| line(time, 'Q', kind, data);
+    let (line, queued) = (blkparse_line, |time, kind, data| blkparse_line(time, 'Q', kind, data));
     let text = queued(0, "WS", "0 + 8 ")
         + &queued(1, "ZR", "524288 + 524288 ")
         + &queued(2, "ZA", "8 + 8 ")
@@ -231,7 +233,7 @@ fn zones_and_odd_lines_of_blkparse() {
 #[test]
 fn flushes_and_fua_are_read() {
     // A flush alone, a flush before a write, a write with FUA, both, and what the device is told of a flush.
-    let line = |time: u32, kind: &str, data: &str| format!("8,0 0 1 0.00000000{time} 7 Q {kind} {data}[x]\n");
+    let line = |time, kind, data| blkparse_line(time, 'Q', kind, data);
     let text = line(0, "W", "8 + 8 ")
         + &line(1, "FWS", "")
         + &line(2, "FWS", "16 + 8 ")

@@ -218,21 +218,14 @@ impl BackEnd {
     #[inline]
     pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: u32) {
         let ReadOrder { owner, group, remembered_level, hurried, .. } = self.reads.reads[read].order;
-        let reliability = &*self.reliability;
         kernel.statistics.by_cause[owner.cause() as usize].page_reads += u64::from(group.pages());
-        let least_levels = || self.reads.fates_of(read).map(|fate| reliability.least_level(fate));
-        let least_level = || least_levels().max().unwrap_or(1);
         let history = History::new(self.remembered.of(&self.geometry, group));
-        let mut step = match &self.own {
-            None => {
-                let step = self.spec.first(&history, remembered_level, least_level);
-                self.reads.reads[read].history = history;
-                step
-            }
-            Some(_) => {
-                self.reads.reads[read].history = history;
-                self.own_first_step(kernel, read)
-            }
+        self.reads.reads[read].history = history;
+        let mut step = if self.own.is_some() {
+            self.own_first_step(kernel, read)
+        } else {
+            let least_levels = self.reads.fates_of(read).map(|fate| self.reliability.least_level(fate));
+            self.spec.first(&history, remembered_level, || least_levels.max().unwrap_or(1))
         };
         if step.predictions > 0 {
             step = self.predicted_in_die(kernel, read, step);
