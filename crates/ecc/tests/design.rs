@@ -306,12 +306,20 @@ fn random_designs_fail_where_they_are_predicted_to() {
     assert!(off.len() == 30 && rms < 0.01 && far <= 1 && off.iter().all(|off| off.abs() < 0.025), "{off:?}");
 }
 
-/// Do chains that the constants have not seen fail about where they are predicted to?
 #[test]
-fn chains_fail_about_where_they_are_predicted_to() {
-    for (size, rows, weight, columns, memory, levels, iterations) in
-        [(64, 32, 5, 256, 4, 1, 30), (32, 48, 4, 192, 4, 3, 20), (64, 40, 3, 80, 2, 1, 40)]
-    {
+fn a_chain_fails_about_where_it_is_predicted_to() {
+    chains_fail_about_where_they_are_predicted_to(&[(64, 40, 3, 80, 2, 1, 40)]);
+}
+
+#[test]
+#[ignore = "a minute: `make laws`"]
+fn law_chains_fail_about_where_they_are_predicted_to() {
+    chains_fail_about_where_they_are_predicted_to(&[(64, 32, 5, 256, 4, 1, 30), (32, 48, 4, 192, 4, 3, 20)]);
+}
+
+/// Do chains that the constants have not seen fail about where they are predicted to?
+fn chains_fail_about_where_they_are_predicted_to(chains: &[(usize, usize, u32, usize, usize, u8, u16)]) {
+    for &(size, rows, weight, columns, memory, levels, iterations) in chains {
         let shape = CodeShape { circulant_size: size, rows, columns };
         let profile = Profile { runs: vec![(weight, columns)], memory: Some(memory), punctured: 0 };
         let predicted = Waterfall::of_profile(shape, &profile, levels, iterations).unwrap();
