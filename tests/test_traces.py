@@ -321,6 +321,35 @@ def test_standard_input_is_a_trace(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_doubtful_units_are_told_wherever_a_trace_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes in pages of 4 KiB, which the format takes for sectors: told first, until somebody says what they are."""
+    file, sweep = tmp_path / "t.txt", tmp_path / "s.toml"
+    file.write_text("".join(f"{i}.5 0 {(i * 7 // 5) * 8} 1 {i % 3 and 1}\n" for i in range(600)))
+    sweep.write_text(
+        f'config = "mlc-25nm"\n[[traces]]\nfile = "{file}"\n[grid]\n"ftl.over_provisioning" = [0.1, 0.2]\n'
+    )
+    doubt = "% of requests begin where the one before ends if sizes count units of 4096 B"
+    out = ["--out", str(tmp_path / "out")]
+    commands = [
+        ["trace", "stats", str(file)],
+        ["run", "mlc-25nm", "--trace", str(file)],
+        ["compare", "mlc-25nm", "--trace", str(file), "--policies", "two_step,progressive"],
+        ["sweep", str(sweep), "--workers", "1"],
+    ]
+    for command in commands:
+        wanted = command if command[0] == "trace" else [*command, *out]
+        assert cli.main(wanted) == 0
+        assert doubt in " ".join(capsys.readouterr().out.split()), command
+        if command[0] != "sweep":
+            assert cli.main([*wanted, "--size-unit", "4KiB"]) == 0
+            assert doubt not in " ".join(capsys.readouterr().out.split())
+    document = json.loads(softsense.Trace(file).stats_json())
+    assert doubt in document["unit_doubts"][0]
+    file.write_text(file.read_text().replace(".5 0", ".500000001 0").replace(" 1 ", " 8 "))
+    assert cli.main(["trace", "stats", str(file)]) == 0
+    assert "digits below 1 ns" in capsys.readouterr().out
+
+
 def test_columns_are_saved_and_taken_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, mine = tmp_path / "t.txt", tmp_path / "mine.toml"
     file.write_text("".join(f"{i * 1000};{'2a' if i % 3 else '28'};4096;{i * 8}\n" for i in range(200)))

@@ -259,7 +259,9 @@ class Planned:
             options |= _core.read_toml(opened.columns_toml() or "", trace.name)
         self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
         told = ("file", "warning", "format", "columns", "units", "requests", "span", "footprint")
-        rows = dict(opened.describe())
+        rows: dict[str, str] = {}
+        for key, value in opened.describe():
+            rows[key] = f"{rows[key]}; {value}" if key in rows else value
         self._described.append(("trace", ", ".join(f"{key} {rows[key]}" for key in told if key in rows)))
 
     def _add(self, setting: Mapping[str, Any], policies: Sequence[str | None]) -> None:

@@ -79,7 +79,8 @@ impl Role {
 
     /// With the unit that was written after it.
     fn with_unit(self, unit: &str) -> std::result::Result<Role, String> {
-        let size = || match parse_size(unit) {
+        let one = format!("1{unit}");
+        let size = || match parse_size(if unit.starts_with(|c: char| c.is_ascii_digit()) { unit } else { &one }) {
             Ok(size) if (1..=MAX_UNIT).contains(&size) => Ok(size),
             _ => Err(format!("found unit `{unit}` of `{}`, expected 1 B to 1 GiB, such as 512B or 4KiB", self.name())),
         };

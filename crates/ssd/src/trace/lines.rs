@@ -253,6 +253,9 @@ impl Lines {
     /// Whether the first block is text at all.
     fn check_text(&self) -> Result<()> {
         let text = &self.buffer[..self.end];
+        if let Some((found, wanted)) = foreign(text) {
+            return Err(Error::trace(self.path.clone(), format!("found {found}, expected {wanted}")));
+        }
         let strange = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t');
         let Some(at) = text.iter().position(|&byte| strange(byte)) else { return Ok(()) };
         let line = text[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -286,4 +289,25 @@ impl Lines {
         );
         Err(Error::trace(self.path.clone(), message))
     }
+}
+
+/// What a file is by its first bytes, where that is neither text nor what is unpacked here, and what to make of it.
+fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const UNPACKED: &str = "text, or text packed with gzip or zstd: unpack it, or pipe what unpacks it into `-`";
+    const ENCODED: &str = "UTF-8: convert it, such as by `iconv -f UTF-16 -t UTF-8`";
+    let begins: [(&[u8], &str, &str); 8] = [
+        (b"\xfd7zXZ\0", "a file packed with xz", UNPACKED),
+        (b"BZh", "a file packed with bzip2", UNPACKED),
+        (b"PK\x03\x04", "a zip archive", UNPACKED),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACKED),
+        (b"\x04\x22\x4d\x18", "a file packed with lz4", UNPACKED),
+        (b"\xff\xfe", "text in UTF-16", ENCODED),
+        (b"\xfe\xff", "text in UTF-16", ENCODED),
+        (b"PAR1", "a Parquet file", "text; a name that ends in .parquet has it read as Parquet"),
+    ];
+    let is_tar = bytes.get(257..262) == Some(b"ustar");
+    if is_tar {
+        return Some(("a tar archive", "the text of one trace: unpack it, or `tar xOf FILE NAME |` into `-`"));
+    }
+    begins.into_iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|(_, found, wanted)| (found, wanted))
 }

@@ -21,6 +21,7 @@ mod reader;
 mod scan;
 mod spool;
 mod stats;
+mod units;
 mod volumes;
 
 use std::fs::File;

@@ -11,6 +11,7 @@ use super::outliers::Extremes;
 use super::reader::{LeftOut, pump};
 use super::spool::spool;
 use super::stats::{DeviceStats, Skipped, TraceStats};
+use super::units::{Evidence, Found};
 use super::{Devices, Format, TimeUnit, Trace, TraceSpec};
 use crate::request::RequestKind;
 
@@ -77,6 +78,8 @@ struct Tally {
     footprint: Footprint,
     candidate: Option<Candidate>,
     extremes: Extremes,
+    evidence: Evidence,
+    size_unit: u64,
 }
 
 impl Tally {
@@ -106,6 +109,7 @@ impl Tally {
             self.first_ns = self.first_ns.min(row.arrival_ns);
         }
         self.extremes.add(row.arrival_ns, line);
+        self.evidence.add(row, self.size_unit);
         self.rows += 1;
         match row.kind {
             RequestKind::Read => {
@@ -202,6 +206,7 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
         None => choose(&path, recognise(sample), spec.time_unit)?,
     };
     let mut reading = Reading::new(format, spec.columns.clone(), spec.time_unit, spec.size_unit);
+    reading.see(sample);
     match spec.event {
         Some(event) if format == Format::Blkparse => reading.event = event,
         Some(_) => {
@@ -237,7 +242,8 @@ impl Scan {
         let mut parser = Parser::new(reading);
         let mut devices = DeviceTable::new(&spec.devices);
         let mut skipped = Skipped::default();
-        let mut tally = Tally { merge: spec.devices == Devices::Merge, ..Tally::default() };
+        let mut tally =
+            Tally { merge: spec.devices == Devices::Merge, size_unit: reading.size_unit, ..Tally::default() };
         let mut reported = Instant::now();
         // A block has at most this many lines, so each call takes one block.
         let block = usize::MAX;
@@ -307,6 +313,15 @@ impl Scan {
         let end_mark = tally.candidate.filter(|candidate| five_columns && candidate.row + 1 == tally.rows);
         skipped.end_marks = u64::from(end_mark.is_some());
         let replayed_latest = end_mark.map_or(tally.latest_ns, |mark| mark.previous_latest_ns);
+        let data = tally.reads + tally.writes;
+        let judged = Found {
+            path: path.clone(),
+            rows: tally.rows - skipped.end_marks,
+            first_ns: tally.first_ns,
+            span_ns: replayed_latest - tally.first_ns,
+            mean_bytes: (data > 0).then(|| (tally.bytes_read as f64 + tally.bytes_written as f64) / data as f64),
+            has_outliers: tally.extremes.outliers(tally.rows).is_some(),
+        };
         let bytes = tally.bytes_read as f64 + tally.bytes_written as f64 + tally.bytes_trimmed as f64;
         let stats = TraceStats {
             path,
@@ -347,6 +362,7 @@ impl Scan {
             max_backward_ns: tally.max_backward_ns,
             outlier_lines: Vec::new(),
             span_without_outliers_s: None,
+            unit_doubts: tally.evidence.judge(&reading, spec.size_unit.is_some(), &judged)?,
             skipped,
         };
         let layout = Layout {

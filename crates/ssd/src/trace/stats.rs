@@ -101,6 +101,8 @@ pub struct TraceStats {
     pub outlier_lines: Vec<u64>,
     /// The span without these, in seconds.
     pub span_without_outliers_s: Option<f64>,
+    /// What is doubtful about units that nobody has given: by them the trace is an unusual one.
+    pub unit_doubts: Vec<String>,
     /// Lines that are not replayed.
     pub skipped: Skipped,
 }
@@ -125,6 +127,9 @@ impl TraceStats {
                     span(self.span_s)
                 ),
             );
+        }
+        for doubt in &self.unit_doubts {
+            row("warning", doubt.clone());
         }
         let how = if self.format_recognised { "recognised" } else { "as asked for" };
         let packed = if self.compression == "none" { String::new() } else { format!(", {}", self.compression) };
@@ -151,7 +156,14 @@ impl TraceStats {
         if self.fua_writes > 0 {
             row("writes with FUA", format_count(self.fua_writes));
         }
-        row("span", format_duration(Ns((self.span_s * 1e9) as u64)));
+        let rate = self.replayed_requests as f64 / (self.replayed_span_ns as f64 / 1e9);
+        let rate = match rate {
+            rate if !rate.is_finite() => String::new(),
+            rate if rate >= 10.0 => format!(", {} requests a second", format_count(rate.round() as u64)),
+            rate if rate >= 0.1 => format!(", {rate:.2} requests a second"),
+            rate => format!(", {rate:.1e} requests a second"),
+        };
+        row("span", format!("{}{rate}", format_duration(Ns((self.span_s * 1e9) as u64))));
         row("mean size", format_bytes(self.mean_request_bytes.round() as u64));
         row("read", format_bytes(self.bytes_read));
         row("written", format_bytes(self.bytes_written));

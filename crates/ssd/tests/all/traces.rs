@@ -229,6 +229,134 @@ fn zones_and_odd_lines_of_blkparse() {
     assert!(read_with(&line(0, 'C', "W", "18446744073709551615 + 8 "), |_| ()).is_err());
 }
 
+/// Nanoseconds as a file has them.
+type Time = Box<dyn Fn(u64) -> String>;
+
+/// A load of which every format can tell: 500 reads and writes of 4 KiB and more, some of them one behind the other.
+struct Load {
+    /// Arrival (ns), address, size, and whether it is a read.
+    rows: Vec<(u64, u64, u64, bool)>,
+}
+
+impl Load {
+    fn new(number: u64) -> Self {
+        let mut state = number;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (gap_ns, most_pages) = (1_100_000 + number * 350_000, if number < 5 { 1 } else { 4 });
+        let (mut at, mut end) = (0, 0);
+        let rows = (0..500).map(|_| {
+            at += 1 + draw(2 * gap_ns);
+            let offset = if draw(4) == 0 { end } else { draw(1 << 20) << 12 };
+            let bytes = (1 + draw(most_pages)) << 12;
+            end = offset + bytes;
+            (at, offset, bytes, draw(3) > 0)
+        });
+        Self { rows: rows.collect() }
+    }
+
+    /// As a file of a format has it.
+    ///
+    /// # Arguments
+    /// - `time`: ns as text.
+    /// - `units`: of addresses and of sizes, in bytes.
+    fn text(&self, format: Format, time: &dyn Fn(u64) -> String, units: [u64; 2]) -> String {
+        let header = if format == Format::CloudPhysics { "version,time,op,size,lbn\n" } else { "" };
+        let lines = self.rows.iter().map(|&(at, offset, bytes, is_read)| {
+            let (at, offset, bytes) = (time(at), offset / units[0], bytes / units[1]);
+            let (word, letter) = if is_read { ("Read", 'R') } else { ("Write", 'W') };
+            match format {
+                Format::Msr => format!("{at},host,0,{word},{offset},{bytes},100\n"),
+                Format::Spc => format!("0,{offset},{bytes},{letter},{at}\n"),
+                Format::Disksim | Format::Mqsim => format!("{at} 0 {offset} {bytes} {}\n", u8::from(is_read)),
+                Format::Alibaba2020 => format!("3,{letter},{offset},{bytes},{at}\n"),
+                Format::Fiu => format!("{at} 1 x {offset} {bytes} {letter} 6 0 0123\n"),
+                _ => format!("1,{at},{},{bytes},{offset}\n", if is_read { "28" } else { "2a" }),
+            }
+        });
+        header.to_owned() + &lines.collect::<String>()
+    }
+}
+
+/// Ten loads in seven formats, each with the units of the format and with all others: is a right reading taken without a word, and no
+/// wrong one?
+#[test]
+fn no_wrong_unit_is_read_in_silence() {
+    const EPOCH_NS: u64 = 1_577_836_800_000_000_000;
+    let whole = |unit: u64, start: u64| move |ns: u64| ((ns + start) / unit).to_string();
+    let parts = |unit: u64, digits: usize| move |ns: u64| format!("{:.digits$}", ns as f64 / unit as f64);
+    let (s, ms, us, ns) = (1_000_000_000, 1_000_000, 1_000, 1);
+    let filetime = |ns: u64| (132_000_000_000_000_000 + ns / 100).to_string();
+    // Times of the format first, then others.
+    let times: Vec<(Format, Vec<Time>)> = vec![
+        (Format::Msr, vec![Box::new(filetime), Box::new(whole(us, EPOCH_NS)), Box::new(whole(s, EPOCH_NS))]),
+        (Format::Spc, vec![Box::new(parts(s, 6)), Box::new(parts(ms, 3)), Box::new(parts(us, 1))]),
+        (Format::Disksim, vec![Box::new(parts(ms, 6)), Box::new(parts(s, 9)), Box::new(parts(us, 3))]),
+        (
+            Format::Mqsim,
+            vec![Box::new(whole(ns, 0)), Box::new(whole(us, 0)), Box::new(whole(ms, 0)), Box::new(whole(s, 0))],
+        ),
+        (
+            Format::Alibaba2020,
+            vec![Box::new(whole(us, EPOCH_NS)), Box::new(whole(s, EPOCH_NS)), Box::new(whole(ms, EPOCH_NS))],
+        ),
+        (Format::Fiu, vec![Box::new(whole(ns, EPOCH_NS)), Box::new(whole(s, EPOCH_NS)), Box::new(whole(us, EPOCH_NS))]),
+        (Format::CloudPhysics, vec![Box::new(whole(us, 0)), Box::new(whole(s, 0)), Box::new(whole(ms, 0))]),
+    ];
+    let (mut readings, mut asked, mut told) = (0, 0, 0);
+    for (format, times) in &times {
+        let sectors = matches!(format, Format::Disksim | Format::Mqsim | Format::Fiu);
+        let addresses = if matches!(format, Format::Spc | Format::CloudPhysics) { 512 } else { 1 };
+        let right = if sectors { [512, 512] } else { [addresses, 1] };
+        let wrong: &[[u64; 2]] = if sectors {
+            &[[1, 1], [4096, 4096], [512, 4096], [512, 1]]
+        } else {
+            &[[addresses, 512], [addresses, 4096]]
+        };
+        for number in 0..10 {
+            let load = Load::new(number);
+            let of_times = times.iter().enumerate().map(|(at, time)| (at == 0, load.text(*format, time, right)));
+            // Larger requests in pages are as good as smaller ones in sectors.
+            let of_sizes = wrong.iter().filter(|&&units| number < 5 || units != [4096, 4096]);
+            let of_sizes = of_sizes.map(|&units| (false, load.text(*format, &times[0], units)));
+            for (is_right, text) in of_times.chain(of_sizes) {
+                let found = read_with(&text, |spec| spec.format = Some(*format));
+                let first = text.lines().nth(1).unwrap();
+                readings += 1;
+                match found {
+                    Ok((stats, _)) if is_right => assert_eq!(stats.unit_doubts, [""; 0], "{format}, {number}: {first}"),
+                    Ok((stats, _)) => {
+                        assert!(!stats.unit_doubts.is_empty(), "{format}, {number}, in silence: {first}");
+                        told += 1;
+                    }
+                    Err(error) => {
+                        assert!(
+                            !is_right && error.to_string().contains("-unit "),
+                            "{format}, {number}: {first}: {error}"
+                        );
+                        asked += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{readings} readings: {asked} are asked about, {told} are told");
+    assert!(asked > 100 && told > 100);
+    // Who has said what units are is not asked again.
+    let absurd = Load::new(0).text(Format::Msr, &whole(s, 0), [1, 512]);
+    let (stats, _) = read_with(&absurd, |spec| {
+        (spec.time_unit, spec.size_unit) = (Some(TimeUnit::Ticks100Ns), Some(1));
+    })
+    .unwrap();
+    assert_eq!(stats.unit_doubts, [""; 0]);
+    // Published under this header in two units, and three lines do for a question.
+    let three = "version,time,op,size,lbn\n1,5633898,2a,4096,8\n1,5633900,28,4096,24\n1,5633958,2a,4096,32\n";
+    let error = read_with(three, |_| {}).unwrap_err().to_string();
+    assert!(error.contains("60.0 us") && error.contains("--time-unit"), "{error}");
+}
+
 /// Is a flush read wherever traces have it, and what stands before and behind the W of blkparse told apart?
 #[test]
 fn flushes_and_fua_are_read() {
@@ -452,6 +580,34 @@ fn what_is_not_a_file_is_refused() {
     assert!(error.contains("found a binary file"), "{error}");
 }
 
+/// Is what is no text called by its name, with the way out? A mapped size may have a unit without a number, too.
+#[test]
+fn other_files_are_called_by_their_names() {
+    let mut tar = b"trace.txt".to_vec();
+    tar.resize(257, 0);
+    tar.extend(b"ustar\x0000 and so on");
+    let files: [(&[u8], &str, &str); 8] = [
+        (b"\xfd7zXZ\0\0\x04 and so on", "packed with xz", "`-`"),
+        (b"BZh91AY&SY and so on", "packed with bzip2", "`-`"),
+        (b"PK\x03\x04 and so on", "a zip archive", "`-`"),
+        (b"7z\xbc\xaf\x27\x1c and so on", "a 7z archive", "`-`"),
+        (b"\x04\x22\x4d\x18 and so on", "packed with lz4", "`-`"),
+        (b"\xff\xfe0\0 \0", "text in UTF-16", "iconv"),
+        (b"PAR1 and so on", "a Parquet file", ".parquet"),
+        (&tar, "a tar archive", "tar xOf"),
+    ];
+    let scratch = Scratch::new();
+    for (bytes, found, way_out) in files {
+        let error = open(TraceSpec::new(scratch.file("t", bytes))).unwrap_err().to_string();
+        assert!(error.contains(found) && error.contains(way_out) && !error.contains("oracle"), "{error}");
+    }
+    for (size, bytes) in [("B", 8), ("KiB", 8192), ("512B", 4096)] {
+        let columns = Columns::new(&format!("time:ms,op,offset,bytes:{size}"), None, 0, None).unwrap();
+        let (_, requests) = read_with("1,R,0,8\n2,W,8192,8\n", |spec| spec.columns = Some(columns)).unwrap();
+        assert_eq!(requests[0].bytes, bytes, "{size}");
+    }
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
@@ -580,7 +736,8 @@ fn unsorted_arrivals_are_put_in_order() {
         arrivals.push((arrival, i));
         text += &format!("{arrival} 0 {} 8 1\n", i * 8);
     }
-    let (stats, requests) = read_with(&text, |spec| spec.format = Some(Format::Mqsim)).unwrap();
+    let (stats, requests) =
+        read_with(&text, |spec| (spec.format, spec.time_unit) = (Some(Format::Mqsim), Some(TimeUnit::Ns))).unwrap();
     let mut latest = 0;
     let (mut steps, mut largest) = (0, 0);
     for &(arrival, _) in &arrivals {
@@ -608,7 +765,8 @@ fn a_file_sorted_backwards_is_sorted_up_to_a_million_requests() {
     let scratch = Scratch::new();
     let text: String = (0..1_000_002u64).rev().map(|i| format!("{i} 0 0 8 1\n")).collect();
     let path = scratch.file("t", text.as_bytes());
-    let trace = open(TraceSpec { format: Some(Format::Mqsim), ..TraceSpec::new(path) }).unwrap();
+    let spec = TraceSpec { time_unit: Some(TimeUnit::Ns), format: Some(Format::Mqsim), ..TraceSpec::new(path) };
+    let trace = open(spec).unwrap();
     let error = trace.requests(u64::MAX, Beyond::Reject).unwrap().next_request().unwrap_err().to_string();
     assert!(
         error.contains(":1000002: found an arrival 1.0 ms before") && error.contains("1000000 requests"),

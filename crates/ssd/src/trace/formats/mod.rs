@@ -90,6 +90,8 @@ pub(super) struct Reading {
     pub columns: Option<Columns>,
     /// Of blkparse: which event is a request.
     pub event: Event,
+    /// Whether times in the format's own unit have digits below 1 ns.
+    pub below_ns: bool,
 }
 
 impl Reading {
@@ -114,7 +116,22 @@ impl Reading {
             size_unit: size_unit.unwrap_or(usual_size),
             columns,
             event: Event::Q,
+            below_ns: false,
         }
+    }
+
+    /// Takes note of what the beginning of the file tells of the unit of time.
+    pub fn see(&mut self, sample: &[u8]) {
+        if self.format != Format::Disksim {
+            return;
+        }
+        let digits = self.time_unit.ns().ilog10() as usize;
+        self.below_ns = sample.split(|&byte| byte == b'\n').any(|line| {
+            let time = line.trim_ascii_start().split(u8::is_ascii_whitespace).next().unwrap_or_default();
+            let point = time.iter().position(|&byte| byte == b'.');
+            let below = point.and_then(|point| time.get(point + 1 + digits..)).unwrap_or_default();
+            !below.is_empty() && below.iter().all(u8::is_ascii_digit) && below.iter().any(|&digit| digit != b'0')
+        });
     }
 }
 
