@@ -33,6 +33,28 @@ def test_three_lines_give_a_table(trace_file: Path, config: Path, small: list[st
     assert table["slowdown"][0] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("a=b", "found the text `a=b`"),
+        ({"read.max_level": 3}, "found a dict"),
+        ([("read.max_level", 3)], "found a list with"),
+        (3, "found <class 'int'>"),
+    ],
+)
+def test_overrides_are_a_list_of_text(given: Any, found: str) -> None:
+    """In one sentence, wherever they are taken; a text went letter by letter."""
+    config = softsense.load_config("mlc-25nm")
+    for take in (
+        config.with_overrides,
+        lambda given: softsense.load_config("mlc-25nm", given),
+        lambda given: softsense.run("mlc-25nm", overrides=given),
+        lambda given: softsense.compare(config, overrides=given),
+    ):
+        with pytest.raises(softsense.ConfigError, match=f"^overrides: {found}"):
+            take(given)
+
+
 def test_frames_agree_with_the_summaries(comparison: softsense.Comparison) -> None:
     import polars as pl
 

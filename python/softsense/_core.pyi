@@ -1,7 +1,7 @@
 """The native core: configurations, traces and the simulator itself, codes, flash cells and frame counting."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -58,6 +58,12 @@ def policies() -> list[dict[str, Any]]:
 
     `name`, `description` (one sentence) and `knows_level` (whether it knows the least level that decodes, which no
     controller does: a bound for the others).
+    """
+
+def overrides(given: Iterable[str]) -> list[str]:
+    """Fields to replace, each such as `ftl.over_provisioning=0.28`, in a list.
+
+    Raises `ConfigError` where they are a text or a dict, or hold anything but text.
     """
 
 def own_path(path: str) -> str:
@@ -168,11 +174,8 @@ class Config:
         shape (levels, n)). Raises `ConfigError` where there is no table, or it has fewer.
         """
 
-    def table_reaches(self, rber: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether the decode table tells what happens at each of `rber` (float64, shape (n,)), or `p_fail` is a guess.
-
-        The guess is its nearest point. One bool each, shape (n,). Raises `ConfigError` where there is no table.
-        """
+    def decode_table(self) -> DecodeTable:
+        """The decode table. Raises `ConfigError` where there is none, or several by age."""
 
 class Trace:
     """A block trace, recognised and scanned from start to end."""
@@ -1066,11 +1069,34 @@ def binomial_interval(failures: int, trials: int, confidence: float) -> tuple[fl
 def decode_table_check(text: str, origin: str) -> None:
     """Check the text of a decode table; `origin` names it in errors. Raises `TableError`."""
 
-def decode_table_text(name: str) -> str:
-    """The text of a decode table: a shipped one by its name, or a file. Raises `TableError`."""
-
 def decode_tables() -> list[str]:
     """The names of the shipped decode tables."""
+
+class DecodeTable:
+    """How often a code fails at each read level, on a grid of raw bit error rates.
+
+    Attributes:
+        text: the table in TOML.
+        data_bits: of a codeword of its code; None where the table does not say.
+    """
+
+    text: str
+    data_bits: int | None
+    def __new__(cls, name: str) -> DecodeTable:
+        """Open a shipped table by its name, that of a BCH code, or a file. Raises `TableError`."""
+
+    def p_fail(self, rber: NDArray[np.float64], levels: int | None = None) -> NDArray[np.float64]:
+        """The probability that decoding fails at each of `rber` (float64, shape (n,)).
+
+        Returns one row for each level, or the first `levels` of them; the first is hard decision (float64, shape
+        (levels, n)). Raises `ConfigError` where it has fewer.
+        """
+
+    def reaches(self, rber: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether it tells what happens at each of `rber` (float64, shape (n,)), or `p_fail` is a guess.
+
+        The guess is its nearest point. One bool each, shape (n,).
+        """
 
 class Cells:
     """The cells of one wordline at one age: distributions of threshold voltage, pages and reference voltages.

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import inspect
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from softsense import _core
-from softsense._core import MAX_LEVEL, Code, ConfigError
+from softsense._core import MAX_LEVEL, Code, Config, ConfigError
 from softsense.base import Interrupted, Progress
 from softsense.campaign import (
     MOST_CONTINUED,
@@ -47,6 +51,11 @@ if TYPE_CHECKING:
     from softsense.traps import Traps
 
 _FORMAT = "softsense decode table, version 1"
+_STAND_IN = "flash-8-9"
+_SAMPLED = 8192
+_MARGIN = 1.5
+"""Beyond the raw bit error rates of codewords that are sampled: a run wears and disturbs a little more."""
+_BEYOND_STEP = 1.3
 _ITERATION_UNITS = 4
 _CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")
 
@@ -89,6 +98,7 @@ def build_table(
     workers: int | Executor | None = None,
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    for_config: str | os.PathLike[str] | None = None,
 ) -> BuiltTable:
     """Measure a decode table of a code on one boundary between two Gaussian states.
 
@@ -115,21 +125,31 @@ def build_table(
         workers: threads of this process (default: one per CPU), or any executor.
         store: a store or its file, which is made if there is none; default: nothing is kept.
         progress: called now and then with a name, the frames counted so far and the completed fraction.
+        for_config: a config with `reliability.table`, by its name or file, of which the table is to tell all that is
+            read: the default grid goes on to the least and the greatest raw bit error rate of its codewords, as they
+            are at the start and freshly written, and levels to its `read.max_level`. Its own table need not exist.
 
     Raises:
-        SoftsenseError: a code, option, store or worker is wrong; the message names it.
+        SoftsenseError: a code, option, store or worker is wrong, or the config has no use for a table of this code; the
+            message names it.
         Interrupted: Ctrl-C. The store keeps every count.
     """
     opened = code if isinstance(code, Code) else Code.open(code)
     goal = Goal(relative_error, down_to, frames, method, floor_frames)
     bch = opened.kind == "bch"
-    levels = levels or ("1" if bch else f"1-{MAX_LEVEL}")
+    wanted = _asked_for(for_config, opened) if for_config is not None else None
+    levels = levels or ("1" if bch else f"1-{wanted.levels if wanted else MAX_LEVEL}")
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels)
     if chosen != list(range(1, len(chosen) + 1)):
         raise ConfigError(f"levels: found {', '.join(map(str, chosen))}, expected all levels from 1 on, such as 1-7")
     if bch and len(chosen) > 1:
         raise ConfigError(
             f"levels: found 1-{len(chosen)} for {opened.name}, expected 1: a BCH code takes hard decisions"
+        )
+    if wanted and wanted.levels > len(chosen):
+        raise ConfigError(
+            f"levels: found 1-{len(chosen)}, expected 1-{wanted.levels}: read.max_level of {for_config} is "
+            f"{wanted.levels}"
         )
     standing = json.loads(_core.placement_json(placement))
     with opened_store(store) as kept:
@@ -138,6 +158,7 @@ def build_table(
         grid = numbers(rber, "rber", 0, 0.5) if rber is not None else None
         if grid is None:
             grid = runner.run([campaign.grid(chosen, standing)])[0] or []
+            grid = wanted.spanning(grid) if wanted and grid else grid
         measured: list[Any] = [None]
         if grid:
             measured = runner.run([_level(campaign, level, grid, standing) for level in chosen])
@@ -152,13 +173,13 @@ def build_table(
     given |= {"floor_frames": floor_frames}
     usual = inspect.signature(build_table).parameters
     options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != usual[key].default]
-    if rber is not None:
+    if rber is not None or wanted:
         options.append(f"--rber {rber if isinstance(rber, str) else ','.join(map(_number, grid))}")
     text = _toml(
         {
             "format": _FORMAT,
             "name": name or opened.name.replace("/", "-"),
-            "code": f"{opened.name}: {opened.kind.upper()}, n = {opened.codeword_bits}, k = {opened.data_bits}",
+            "code": _code_line(opened),
             "decoder": "BCH, up to " + f"{opened.correctable} errors" if bch else f"{decoder}, {iterations} iterations",
             "source": _source(f"softsense table build {opened.name} {' '.join(options)}", seed, total, goal, change),
             "interpolation": "log",
@@ -171,6 +192,53 @@ def build_table(
     )
     _core.decode_table_check(text, "the table that was built")
     return BuiltTable(text, grid, points, change, total)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a config asks of a decode table: levels, and from the least to the greatest raw bit error rate."""
+
+    levels: int
+    least: float
+    greatest: float
+
+    def spanning(self, grid: list[float]) -> list[float]:
+        """The grid, with points beyond it until it spans what is asked for."""
+        below = [grid[0]]
+        while below[-1] > self.least:
+            below.append(_rounded(below[-1] / _BEYOND_STEP))
+        above = [grid[-1]]
+        while above[-1] < min(self.greatest, 0.5):
+            above.append(min(0.5, _rounded(above[-1] * _BEYOND_STEP)))
+        return [*below[:0:-1], *grid, *above[1:]]
+
+
+def _rounded(rber: float) -> float:
+    return float(f"{rber:.2e}")
+
+
+def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
+    """What a config asks of the table of a code. Raises `ConfigError` where it has no use for that."""
+    # Whatever its own table is: one of the same code, so that all is checked before anything is measured.
+    stand_in = _core.DecodeTable(_STAND_IN).text
+    of_code = f'code = "{_escaped(_code_line(code))}"'
+    stand_in = "\n".join(of_code if line.startswith("code = ") else line for line in stand_in.splitlines())
+    with tempfile.TemporaryDirectory(prefix="softsense-") as folder:
+        (file := Path(folder, "table-of-this-code.toml")).write_text(stand_in, encoding="utf-8")
+        try:
+            opened = Config.open(config, [f"reliability.table.file={json.dumps(str(file))}"])
+        except ConfigError as error:
+            raise ConfigError(f"{config}: {str(error).replace(str(file), code.name).removeprefix('--set ')}") from None
+        fields = json.loads(opened.to_json())
+        starts = [opened]
+        if not fields["precondition"]["ssds"]:
+            starts.append(opened.with_overrides(["precondition.retention_days=0.0"]))
+        rates = np.concatenate([start.sample_codewords(_SAMPLED)["rber"] for start in starts])
+    return _Asked(fields["read"]["max_level"], float(rates.min()) / _MARGIN, float(rates.max()) * _MARGIN)
+
+
+def _code_line(code: Code) -> str:
+    return f"{code.name}: {code.kind.upper()}, n = {code.codeword_bits}, k = {code.data_bits}"
 
 
 def _level(
@@ -336,7 +404,7 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     Besides the fields of the file, `thresholds` says the raw bit error rates at which each level fails with 1e-2, 1e-6,
     1e-10, 1e-15 and 1e-17; ends of their intervals are None where the table has none. Raises `TableError`.
     """
-    table = _core.read_toml(_core.decode_table_text(str(name)), str(name))
+    table = _core.read_toml(_core.DecodeTable(str(name)).text, str(name))
     result = as_result(table)
     if table["interpolation"] == "log":
         thresholds = result.thresholds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import Config, ConfigError
+from softsense._core import ConfigError, DecodeTable
 from softsense.retry_tables import PE_CYCLES, RETENTION_DAYS, by_age, with_references
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def make(
     states = aged[0].states
     if boundary is not None and not 0 <= boundary < states - 1:
         raise ConfigError(f"boundary: found {boundary}, expected 0 to {states - 2}")
-    hard = Config.open("mlc-25nm", [f"reliability.table.file={table}"])
+    hard = DecodeTable(table)
 
     def fails(rates: NDArray[np.float64]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = hard.p_fail(rates.ravel(), 1)[0].reshape(rates.shape)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import decode_tables
-from softsense._core import Code, Config, ConfigError, SoftsenseError
+from softsense._core import Code, Config, ConfigError, DecodeTable, SoftsenseError
 from softsense.api import run
 from softsense.base import Progress, inline
 from softsense.charts import Chart, Series, Sheet
@@ -313,10 +313,12 @@ class _Wear:
         start = ["precondition.mapped_fraction=1.0", "precondition.layout=sequential"]
         small = [f"geometry.blocks_per_plane={blocks}", f"geometry.pages_per_block={pages}"]
         (reliability,) = fields["reliability"].values()
-        flash = {"file": "flash-8-9", "rber": reliability["rber"], "variation": reliability["variation"]}
+        flash = {"file": "laldpc-thresholds", "rber": reliability["rber"], "variation": reliability["variation"]}
         self._most_beyond = float(reliability.get("most_beyond", 0.0))
-        # Any table serves here, since each code replaces it by its own.
+        # Raw bit error rates depend neither on the table nor on how data is read. This one is of codewords of any length, and
+        # knows no checks.
         read = [f"reliability={{ table = {inline(flash)} }}", "decoder={ time = { fixed_us = 1.0 } }"]
+        read += ["read.policy=two_step", "read.soft_references=cells"]
         self._config = config.with_overrides([*read, *small, *start])
         self._known: dict[int, NDArray[np.float64]] = {}
 
@@ -336,12 +338,7 @@ class _Wear:
         except SoftsenseError:
             message = f"table {table}: found one of `{document['code']}`, expected one of a code that can be opened"
             raise ConfigError(message) from None
-        reader = self._config.with_overrides(
-            [
-                f"reliability.table.file={json.dumps(table)}",
-                f"read.max_level={demand.level}",
-            ]
-        )
+        reader = DecodeTable(table)
         iterations = _mean_iterations(document, demand.level)
         if demand.mean_iterations is not None and iterations is None:
             raise ConfigError(
@@ -370,7 +367,7 @@ class _Wear:
             low, high = (middle, high) if met(middle) else (low, middle)
         # The limit is met up to `low` and no longer one cycle later.
         for pe_cycles in (low, high):
-            beyond = 1.0 - float(reader.table_reaches(self.rber(pe_cycles)).mean())
+            beyond = 1.0 - float(reader.reaches(self.rber(pe_cycles)).mean())
             if beyond > self._most_beyond:
                 raise ConfigError(
                     f"table {table}: found {beyond:.3g} of the codewords beyond its raw bit error rates at "

@@ -105,7 +105,7 @@ def with_policy(config: Config, policy: str) -> Config:
 
 def as_overrides(overrides: Iterable[str], seed: int | None, policy: str | None) -> list[str]:
     """The overrides, with those for seed and policy added."""
-    result = list(overrides)
+    result = _core.overrides(overrides)
     if seed is not None:
         result.append(f"seed={seed}")
     if policy is not None:

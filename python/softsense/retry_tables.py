@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from softsense._core import Cells, Config, ConfigError
+from softsense._core import Cells, ConfigError, DecodeTable
 
 PE_CYCLES = tuple(range(0, 3001, 300))
 _WORTH_AN_ENTRY = 1e-6
@@ -84,7 +84,7 @@ def make(
     # The default references come first; each candidate is of the first age that has it.
     offsets, made_for = offsets[order], [ages[max(0, index - 1)] for index in first[order]]
 
-    hard = Config.open("mlc-25nm", [f"reliability.table.file={table}"])
+    hard = DecodeTable(table)
     rates = np.array([cells.rber_off(offsets) for cells in aged])
     fails = hard.p_fail(rates.ravel(), 1)[0].reshape(rates.shape)
     best_rates = np.array([[cells.rber(page) for page in range(len(cells.pages))] for cells in best])

@@ -122,7 +122,8 @@ impl Drive {
                 rber: f64::from(self.reader.raw_errors()) / self.reader.code().codeword_bits() as f64,
                 page: self.reader.cells().page_names()[place.page as usize].into(),
                 pe_cycles: superblock.pe_cycles,
-                retention_hours: self.state.rested_hours - programmed.at_hours,
+                // A program that is under way ends later than now.
+                retention_hours: (self.state.rested_hours - programmed.at_hours).max(0.0),
                 steps: self.buffers.steps.len() as u32,
             });
         }

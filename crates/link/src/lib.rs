@@ -107,7 +107,7 @@ pub use reliability::{
 pub use splitting::{Chain, Pattern, Record, Rung, SplitRun, SplitSpec, WalkSpec};
 pub use step::{History, Observation, Step};
 pub use stored::{StoredReader, StoredWord};
-pub use table::{DecodeTable, Interpolation, SoftLevels};
+pub use table::{DecodeTable, Interpolation, Side, SoftLevels};
 
 /// The deepest sensing: seven levels between adjacent states (LDPC-in-SSD, section 2.2).
 pub const MAX_LEVEL: u8 = 7;

@@ -230,7 +230,7 @@ struct Tables {
 
 impl Tables {
     fn new(tables: ByAge<DecodeTable>, flash: Flash, switch: Option<ObservedSwitch>) -> Self {
-        let reach = tables.iter().all(|table| table.reaches(0.0) && table.reaches(0.5));
+        let reach = tables.iter().all(|table| [0.0, 0.5].iter().all(|&rber| table.beyond(rber).is_none()));
         let by_information = |table: &DecodeTable| table.levels() > 1 && table.soft_levels() == SoftLevels::Information;
         let by_information = flash.model.pages().is_some() && tables.iter().any(by_information);
         Self { tables, flash, switch, reach, by_information }
@@ -532,11 +532,13 @@ impl Reliability {
         tables.into_iter().flatten().chain(self.named_texts.iter().map(String::as_str)).collect()
     }
 
-    /// Data bits of a codeword, where codewords are really decoded.
-    pub fn data_bits(&self) -> Option<usize> {
+    /// Data bits of a codeword of its code, or of that of each of its tables, in the order of their ages; `None` for tables that do
+    /// not say.
+    pub fn data_bits(&self) -> Vec<Option<u64>> {
         match &self.kind {
-            Kind::Perfect | Kind::Fixed(_) | Kind::Tables(_) | Kind::Bch(_) | Kind::Given(_) => None,
-            Kind::Exact(exact) => Some(exact.data_bits),
+            Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Given(_) => vec![],
+            Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::data_bits).collect(),
+            Kind::Exact(exact) => vec![Some(exact.data_bits as u64)],
         }
     }
 

@@ -73,6 +73,15 @@ pub enum SoftLevels {
     HardRber,
 }
 
+/// Of a grid of raw bit error rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Below its first point.
+    Below,
+    /// Above its last point.
+    Above,
+}
+
 /// For one code and decoder: the probability that decoding fails, and the distribution of decoding
 /// iterations, for each read level on a grid of raw bit error rates.
 ///
@@ -379,12 +388,26 @@ impl DecodeTable {
         uniform < p_fail[most] && (uniform < p_fail[least] || uniform < self.interpolate(p_fail, above, rber))
     }
 
-    /// Whether the table tells what happens at `rber`: within its grid; above it, where no level decodes at its last point; and
-    /// below it, where level 1 fails at its first point less than once in 10^12 codewords. Elsewhere the nearest point is a guess.
-    pub fn reaches(&self, rber: f64) -> bool {
-        let (first, last) = (self.rber[0], self.rber[self.rber.len() - 1]);
-        let (level_1, deepest) = (&self.levels[0].p_fail, &self.levels[self.levels.len() - 1].p_fail);
-        (rber >= first || level_1[0] <= NEVER) && (rber <= last || deepest[deepest.len() - 1] >= ALWAYS)
+    /// On which side of its grid the table does not tell what happens at `rber`. It tells that within its grid; above it, where no
+    /// level decodes at its last point; and below it, where level 1 fails at its first point less than once in 10^12 codewords.
+    /// Elsewhere the nearest point is a guess.
+    pub fn beyond(&self, rber: f64) -> Option<Side> {
+        let [(first, level_1), (last, deepest)] = self.ends();
+        if rber < first && level_1 > NEVER {
+            return Some(Side::Below);
+        }
+        (rber > last && deepest < ALWAYS).then_some(Side::Above)
+    }
+
+    /// Its first raw bit error rate, with how often level 1 fails there, and its last one, with how often the deepest level does.
+    pub fn ends(&self) -> [(f64, f64); 2] {
+        let (last, deepest) = (self.rber.len() - 1, self.levels.len() - 1);
+        [(self.rber[0], self.levels[0].p_fail[0]), (self.rber[last], self.levels[deepest].p_fail[last])]
+    }
+
+    /// Data bits of a codeword of its code; `None` where the table does not say.
+    pub fn data_bits(&self) -> Option<u64> {
+        self.code.split(", ").find_map(|part| part.strip_prefix("k = ")?.trim().parse().ok())
     }
 
     fn interpolate(&self, p: &[f64], above: usize, rber: f64) -> f64 {
@@ -450,7 +473,7 @@ mod tests {
     fn shipped_tables_reach_everywhere() {
         for name in DecodeTable::shipped() {
             let table = DecodeTable::open(name, Path::new(".")).unwrap();
-            assert!(table.reaches(0.0) && table.reaches(0.5), "{name}");
+            assert_eq!([0.0, 0.5].map(|rber| table.beyond(rber)), [None; 2], "{name}");
         }
     }
 
@@ -460,10 +483,11 @@ mod tests {
             let text = measured("max_iterations = 3", &format!("[{first}, {last}]"));
             DecodeTable::parse(&text.replace("[1e-8, 1e-2]", &format!("[{first}, 1.0]")), "t.toml").unwrap()
         };
-        let reached = |table: &DecodeTable| [0.0, 0.001, 0.002, 0.5].map(|rber| table.reaches(rber));
-        assert_eq!(reached(&of("1e-8", "0.9")), [false, true, true, false]);
-        assert_eq!(reached(&of("1e-15", "0.9")), [true, true, true, false]);
-        assert_eq!(reached(&of("1e-8", "1.0")), [false, true, true, true]);
+        let beyond = |table: &DecodeTable| [0.0, 0.001, 0.002, 0.5].map(|rber| table.beyond(rber));
+        let [below, above] = [Some(Side::Below), Some(Side::Above)];
+        assert_eq!(beyond(&of("1e-8", "0.9")), [below, None, None, above]);
+        assert_eq!(beyond(&of("1e-15", "0.9")), [None, None, None, above]);
+        assert_eq!(beyond(&of("1e-8", "1.0")), [below, None, None, None]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Frame counting and decode tables for Python.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -316,12 +315,6 @@ pub(crate) fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> 
 #[pyfunction]
 pub(crate) fn decode_table_check(text: &str, origin: &str) -> PyResult<()> {
     DecodeTable::parse(text, origin).map(drop).map_err(raise)
-}
-
-/// The text of a decode table: a shipped one by its name, or a file. Raises TableError.
-#[pyfunction]
-pub(crate) fn decode_table_text(name: &str) -> PyResult<String> {
-    DecodeTable::open(name, Path::new("")).map(|table| table.text().to_owned()).map_err(raise)
 }
 
 /// The names of the shipped decode tables.

@@ -11,6 +11,7 @@ mod hardware;
 mod memory;
 mod own;
 mod recording;
+mod tables;
 mod timeline;
 mod toml;
 
@@ -20,7 +21,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind, Faults, MOST_DEPTH, MOST_TOLD};
 use softsense_ecc::InstructionSet;
-use softsense_link::{DecodeTable, MAX_LEVEL, MOST_STEPS, Policy};
+use softsense_link::{MAX_LEVEL, MOST_STEPS, Policy};
 use softsense_nand::Wear;
 use softsense_ssd::checked::{self, CheckedConfig};
 use softsense_ssd::config::{self, MODEL_VERSION};
@@ -159,23 +159,23 @@ impl Config {
     /// Opens a shipped configuration by name, or a TOML file; `overrides` are such as `ftl.over_provisioning=0.28`.
     /// Raises ConfigError, TableError or FileError.
     #[staticmethod]
-    #[pyo3(signature = (name_or_path, overrides = Vec::new()))]
-    fn open(py: Python<'_>, name_or_path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (name_or_path, overrides = Overrides::default()))]
+    fn open(py: Python<'_>, name_or_path: PathBuf, overrides: Overrides) -> PyResult<Self> {
         let name_or_path = name_or_path.to_string_lossy();
-        Self::new(py, CheckedConfig::open(&name_or_path, &overrides))
+        Self::new(py, CheckedConfig::open(&name_or_path, &overrides.0))
     }
 
     /// Reads TOML. `origin` names its file, beside which paths in it are taken; `overrides` are such
     /// as `ftl.over_provisioning=0.28`. Raises ConfigError or TableError.
     #[staticmethod]
-    #[pyo3(signature = (text, origin, overrides = Vec::new()))]
-    fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Self> {
-        Self::new(py, CheckedConfig::from_toml(text, origin, &overrides))
+    #[pyo3(signature = (text, origin, overrides = Overrides::default()))]
+    fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Overrides) -> PyResult<Self> {
+        Self::new(py, CheckedConfig::from_toml(text, origin, &overrides.0))
     }
 
     /// The same configuration with fields replaced. Raises ConfigError or TableError.
-    fn with_overrides(&self, py: Python<'_>, overrides: Vec<String>) -> PyResult<Self> {
-        Self::new(py, self.checked.with_overrides(&overrides))
+    fn with_overrides(&self, py: Python<'_>, overrides: Overrides) -> PyResult<Self> {
+        Self::new(py, self.checked.with_overrides(&overrides.0))
     }
 
     /// The texts of the files and modules of your own that it names, by their places.
@@ -338,28 +338,48 @@ impl Config {
         rber: PyReadonlyArray1<'py, f64>,
         levels: Option<u8>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let table = self.decode_table()?;
-        let levels = levels.unwrap_or(table.levels());
-        if !(1..=table.levels()).contains(&levels) {
-            let message = format!("found {levels}, expected 1 to {}", table.levels());
-            return Err(raise(Error::config("level", message)));
-        }
-        let rber = rber.as_array();
-        let shape = (usize::from(levels), rber.len());
-        let p_fail = Array2::from_shape_fn(shape, |(level, at)| table.p_fail(level as u8 + 1, rber[at]));
-        Ok(p_fail.into_pyarray(py))
+        self.decode_table()?.p_fail(py, rber, levels)
     }
 
-    /// Whether the decode table tells what happens at each raw bit error rate (float64, shape (n,)), or `p_fail` is a guess
-    /// from its nearest point (bool, shape (n,)). Raises ConfigError where there is no table.
-    fn table_reaches<'py>(
-        &self,
-        py: Python<'py>,
-        rber: PyReadonlyArray1<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let table = self.decode_table()?;
-        Ok(rber.as_array().mapv(|rber| table.reaches(rber)).into_pyarray(py))
+    /// The decode table. Raises ConfigError where there is none, or several by age.
+    fn decode_table(&self) -> PyResult<tables::DecodeTable> {
+        let message = "found no decode table, expected `reliability.table`";
+        let table = self.checked.reliability().table();
+        table.map(tables::DecodeTable::of).ok_or_else(|| raise(Error::config("reliability", message)))
     }
+}
+
+/// Fields to replace, each with its value.
+#[derive(Default)]
+struct Overrides(Vec<String>);
+
+impl<'py> FromPyObject<'_, 'py> for Overrides {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = |found: &str| {
+            let message = format!("found {found}, expected a list of text such as [\"ftl.over_provisioning=0.28\"]");
+            raise(Error::config("overrides", message))
+        };
+        if let Ok(text) = given.extract::<String>() {
+            return Err(wrong(&format!("the text `{text}`")));
+        }
+        if given.is_instance_of::<PyDict>() {
+            return Err(wrong("a dict"));
+        }
+        let Ok(each) = given.try_iter() else { return Err(wrong(&format!("{}", given.get_type()))) };
+        let text = |item: PyResult<Bound<'py, PyAny>>| {
+            let item = item?;
+            item.extract::<String>().map_err(|_| wrong(&format!("a list with {}", item.get_type())))
+        };
+        each.map(text).collect::<PyResult<_>>().map(Self)
+    }
+}
+
+/// Fields to replace, in a list. Raises ConfigError where they are anything but text.
+#[pyfunction]
+fn overrides(given: Overrides) -> Vec<String> {
+    given.0
 }
 
 impl Config {
@@ -367,11 +387,6 @@ impl Config {
     fn new(py: Python<'_>, checked: softsense_base::Result<CheckedConfig>) -> PyResult<Self> {
         let (checked, own_sources) = own::with_own(py, checked.map_err(raise)?)?;
         Ok(Self { checked, own_sources })
-    }
-
-    fn decode_table(&self) -> PyResult<&DecodeTable> {
-        let message = "found no decode table, expected `reliability.table`";
-        self.checked.reliability().table().ok_or_else(|| raise(Error::config("reliability", message)))
     }
 }
 
@@ -833,11 +848,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(absorbing_sets::bit_sets, module)?)?;
     module.add_function(wrap_pyfunction!(absorbing_sets::checks_of, module)?)?;
     module.add_function(wrap_pyfunction!(absorbing_sets::impulses, module)?)?;
+    module.add_class::<tables::DecodeTable>()?;
     module.add_class::<frames::StopFlag>()?;
     module.add_class::<frames::FrameTask>()?;
     module.add_function(wrap_pyfunction!(frames::binomial_interval, module)?)?;
+    module.add_function(wrap_pyfunction!(overrides, module)?)?;
     module.add_function(wrap_pyfunction!(frames::decode_table_check, module)?)?;
-    module.add_function(wrap_pyfunction!(frames::decode_table_text, module)?)?;
     module.add_function(wrap_pyfunction!(frames::decode_tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
-use softsense_link::ReliabilitySpec;
+use softsense_link::{DecodeTable, ReliabilitySpec};
 
 use crate::checked::CheckedConfig;
 use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
@@ -110,15 +110,30 @@ impl Run {
             _ => return Ok(()),
         };
         let s = self.simulation.statistics();
-        let share = s.beyond_table as f64 / s.codewords_read().max(1) as f64;
-        if share <= most {
+        let percent = |codewords: u64| 100.0 * codewords as f64 / s.codewords_read().max(1) as f64;
+        let beyond = &s.beyond_table;
+        let share = percent(beyond.codewords());
+        if share <= 100.0 * most {
             return Ok(());
         }
+        let ends = self.config.reliability().table().map(DecodeTable::ends);
+        let sides = [
+            (beyond.below, "below", "first", "down to", "level 1 still fails in"),
+            (beyond.above, "above", "last", "up to", "the deepest level fails in no more than"),
+        ];
+        let told = sides.iter().zip(beyond.rber).enumerate().filter(|(_, ((codewords, ..), _))| *codewords > 0);
+        let told = told.map(|(end, ((codewords, side, point, to, fails), rber))| {
+            let at = ends.map_or(String::new(), |ends| {
+                format!(" of {:.3e}, where {fails} {:.1e} of codewords", ends[end].0, ends[end].1)
+            });
+            format!("{:.3} % lie {side} its {point} point{at}, {to} {rber:.3e}", percent(*codewords))
+        });
         let message = format!(
-            "found {:.3} % of codeword reads at raw bit error rates that the decode table does not reach, expected at \
-             most {} %: their outcome is a guess",
-            100.0 * share,
-            100.0 * most
+            "found {share:.3} % of codeword reads at raw bit error rates that the decode table does not reach, expected at \
+             most {} %: their outcome is a guess; {} (`softsense table build CODE --for CONFIG` makes a table that reaches \
+             all of them)",
+            100.0 * most,
+            told.collect::<Vec<_>>().join(", ")
         );
         Err(Error::config(format!("reliability.{kind}.most_beyond"), message))
     }
@@ -261,7 +276,7 @@ impl Run {
                 attempts: count + s.retries,
                 uncorrectable: s.uncorrectable,
                 undetected: self.config.reliability().is_exact().then_some(s.undetected),
-                beyond_table: self.config.reliability().has_tables().then_some(s.beyond_table),
+                beyond_table: self.config.reliability().has_tables().then_some(s.beyond_table.codewords()),
                 uncorrectable_in_background: s.uncorrectable_in_background,
                 from_controller: s.codewords_from_controller,
                 unmapped: s.unmapped_codewords,

@@ -11,7 +11,7 @@ import click
 
 import softsense
 from softsense import Interrupted, _core
-from softsense.cli.completing import complete_table, named
+from softsense.cli.completing import complete_config, complete_table, named
 from softsense.cli.measuring import asked, measuring
 from softsense.cli.options import (
     code_argument,
@@ -47,6 +47,13 @@ def table_group() -> None:
     metavar="PATH",
     help="File for the table, which ends in .toml, or folder for results with a report.",
 )
+@click.option(
+    "--for",
+    "for_config",
+    metavar="CONFIG",
+    shell_complete=complete_config,
+    help="A config that will use the table: its levels, and from its least to its greatest raw bit error rate.",
+)
 @sampling_options
 @force_option
 @json_written_option
@@ -55,8 +62,11 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
     """Measure a decode table of CODE.
 
     A decode table has the failure probability and the iterations of a decoder for each read level and raw bit error
-    rate. Levels go from 1 to at most 7 (default). With --store the measurement can be stopped and resumed.
+    rate. Levels go from 1 to at most 7 (default). With --store the measurement can be stopped and resumed. With --for
+    the table tells all that a config asks of it.
     """
+    import numpy as np
+
     from softsense.folders import Folder
     from softsense.manifests import Manifest
 
@@ -77,12 +87,17 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
         else:
             with replacing(file) as path:
                 path.write_text(built.text, encoding="utf-8")
+    below, above = (bool(told) for told in _core.DecodeTable(str(file)).reaches(np.array([0.0, 0.5])))
     if as_json:
         made = {"file": str(file), "levels": len(built.points), "rber": built.rber, "frames": built.frames}
+        made["reaches"] = {"below": below, "above": above}
         click.echo(json.dumps({**made, "largest_change": built.largest_change}, indent=2))
         return
     click.echo(f"wrote {file}: levels 1 to {len(built.points)}, {len(built.rber)} raw bit error rates, ", nl=False)
     click.echo(f"{built.frames:,} frames; made monotone, by at most {as_share(built.largest_change)}")
+    if not (below and above):
+        beyond = " and ".join([f"below {built.rber[0]:g}"] * (not below) + [f"above {built.rber[-1]:g}"] * (not above))
+        click.echo(f"it tells nothing {beyond}: --for CONFIG makes a table that reaches all that a config reads")
     if folder:
         click.echo(f"wrote {', '.join(str(path) for path in folder.written() if path != file)}")
 

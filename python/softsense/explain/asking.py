@@ -68,7 +68,7 @@ def rate_of_hard_failure(
         return None
     # What it is of stands before the numbers.
     name = reliability["table"]["file"]
-    table = _core.read_toml(_core.decode_table_text(name).partition("[[level]]")[0], name)
+    table = _core.read_toml(_core.DecodeTable(name).text.partition("[[level]]")[0], name)
     of_decoder = code.kind == "bch" or table["decoder"] == f"{decoder}, {iterations} iterations"
     if not (table["code"].startswith(f"{code.name}:") and of_decoder):
         return None

@@ -77,11 +77,10 @@ def growth_rows(fit: Fit) -> list[dict[str, Any]]:
 
 
 def _equivalent_rber(p_fail: float) -> float | None:
-    from softsense._core import Config
+    from softsense._core import DecodeTable
 
     rates = np.linspace(0.004, 0.012, 801)
-    config = Config.open("mlc-25nm", [f"reliability.table.file={_REFERENCE_TABLE}"])
-    fails = np.maximum.accumulate(config.p_fail(rates, 1)[0])
+    fails = np.maximum.accumulate(DecodeTable(_REFERENCE_TABLE).p_fail(rates, 1)[0])
     if not fails[0] < p_fail < fails[-1]:
         return None
     return float(np.interp(np.log(p_fail), np.log(np.maximum(fails, 1e-300)), rates))

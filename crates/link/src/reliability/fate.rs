@@ -6,7 +6,7 @@ use softsense_nand::{LocatedWear, ReadWith, ReferencesAt};
 
 use super::exact::Conditions;
 use super::{Fates, Flash, Kind, Reliability};
-use crate::{CellAge, DecodeTable, History, MAX_LEVEL, Observation, ReadSpec, SoftLevels, Step};
+use crate::{CellAge, DecodeTable, History, MAX_LEVEL, Observation, ReadSpec, Side, SoftLevels, Step};
 
 /// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
 #[derive(Debug, Clone)]
@@ -430,11 +430,14 @@ impl Reliability {
         Some(weights.mean(self.hard_decision(fate, step).rber) as u32)
     }
 
-    /// Whether the raw bit error rate of a codeword is beyond its decode table, so that its outcome is a guess.
+    /// The raw bit error rate of a codeword that is beyond its decode table, so that its outcome is a guess, and on which side.
     #[inline]
-    pub fn is_beyond_table(&self, fate: &Fate) -> bool {
-        let Kind::Tables(tables) = &self.kind else { return false };
-        !tables.reach && !tables.tables.at(|| fate.code_age).reaches(fate.rber)
+    pub fn beyond_table(&self, fate: &Fate) -> Option<(Side, f64)> {
+        let Kind::Tables(tables) = &self.kind else { return None };
+        if tables.reach {
+            return None;
+        }
+        tables.tables.at(|| fate.code_age).beyond(fate.rber).map(|side| (side, fate.rber))
     }
 
     /// Those with the fewest errors are those that take the fewest iterations with hard decision.

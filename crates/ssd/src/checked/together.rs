@@ -31,7 +31,8 @@ impl CheckedConfig {
         let mut faults = Faults::default();
         faults.see(self.check_start());
         faults.see(self.check_decoders());
-        faults.see(self.check_exact());
+        faults.see(self.check_codewords());
+        faults.see(self.check_page_types());
         faults.see(self.check_max_level());
         faults.see(self.check_write_buffer());
         faults.see(self.check_die_failures());
@@ -751,20 +752,32 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Whether codewords and pages are those of the flash and the code.
-    fn check_exact(&self) -> Result<()> {
-        let codeword_bytes = self.config.geometry.codeword_bytes;
-        if let (ReliabilitySpec::Exact(exact), Some(data_bits)) =
-            (&self.config.reliability, self.reliability.data_bits())
-            && data_bits as u64 != 8 * u64::from(codeword_bytes)
-        {
+    /// Whether codewords are those of the code, or of the codes that decode tables are of.
+    fn check_codewords(&self) -> Result<()> {
+        let named: Vec<(String, &str, u32)> = match &self.config.reliability {
+            ReliabilitySpec::Exact(exact) => vec![("reliability.exact.code".into(), &*exact.code, 1)],
+            ReliabilitySpec::Table(table) => vec![("reliability.table.file".into(), &*table.file, 1)],
+            ReliabilitySpec::Adaptive(adaptive) => {
+                let path = |index| format!("reliability.adaptive.rates[{index}].file");
+                adaptive.rates.iter().enumerate().map(|(index, rate)| (path(index), &*rate.file, rate.units)).collect()
+            }
+            ReliabilitySpec::Perfect | ReliabilitySpec::Fixed { .. } | ReliabilitySpec::Bch(_) => vec![],
+        };
+        let (codeword_bytes, mut faults) = (self.config.geometry.codeword_bytes, Faults::default());
+        for ((path, name, units), data_bits) in named.into_iter().zip(self.reliability.data_bits()) {
+            let expected = 8 * u64::from(codeword_bytes) * u64::from(units);
+            let Some(data_bits) = data_bits.filter(|&data_bits| data_bits != expected) else { continue };
+            let asked = if units > 1 { format!("{units} units of") } else { "geometry.codeword_bytes is".into() };
             let message = format!(
-                "found `{}` with {data_bits} data bits, expected {}: geometry.codeword_bytes is {codeword_bytes}",
-                exact.code,
-                8 * u64::from(codeword_bytes),
+                "found `{name}` with {data_bits} data bits, expected {expected}: {asked} {codeword_bytes} bytes"
             );
-            return Err(Error::config("reliability.exact.code", message));
+            faults.add(Error::config(path, message));
         }
+        faults.end()
+    }
+
+    /// Whether pages are those of the flash.
+    fn check_page_types(&self) -> Result<()> {
         let page_types = self.config.flash.page_types.len();
         if let Some(pages) = self.reliability.pages()
             && ![1, pages].contains(&page_types)

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use softsense_base::Ns;
-use softsense_link::{ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Step};
+use softsense_link::{
+    ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Side, Step,
+};
 use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
@@ -187,10 +189,10 @@ impl Medium {
         (place..place + units).filter_map(|place| ftl.owner(place))
     }
 
-    /// Whether the fate of a codeword is a guess.
+    /// Where the fate of a codeword is a guess, which its table does not tell.
     #[inline]
-    pub(super) fn is_beyond_table(&self, fate: &Fate) -> bool {
-        self.reliability.is_beyond_table(fate)
+    pub(super) fn beyond_table(&self, fate: &Fate) -> Option<(Side, f64)> {
+        self.reliability.beyond_table(fate)
     }
 
     /// The pages of a group that have a part of a unit: from which member on, how many.

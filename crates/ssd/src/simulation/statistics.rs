@@ -5,11 +5,43 @@ use std::ops::{Add, AddAssign};
 use schemars::JsonSchema;
 use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, SumsByDuration, TotalNs};
-use softsense_link::MAX_LEVEL;
+use softsense_link::{MAX_LEVEL, Side};
 
 use super::growth::Growth;
 use super::owners::Cause;
 use crate::request::RequestKind;
+
+/// Host codewords whose raw bit error rate their decode table does not reach.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BeyondTable {
+    /// Below its first point.
+    pub below: u64,
+    /// Above its last point.
+    pub above: u64,
+    /// The least of those below, and the most of those above.
+    pub rber: [f64; 2],
+}
+
+impl BeyondTable {
+    /// All of them.
+    pub fn codewords(&self) -> u64 {
+        self.below + self.above
+    }
+
+    pub(super) fn add(&mut self, side: Side, rber: f64) {
+        let [least, most] = &mut self.rber;
+        match side {
+            Side::Below => {
+                *least = if self.below == 0 { rber } else { least.min(rber) };
+                self.below += 1;
+            }
+            Side::Above => {
+                *most = most.max(rber);
+                self.above += 1;
+            }
+        }
+    }
+}
 
 /// Where the time of a codeword read went, or with [`TotalNs`] that of many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -360,7 +392,7 @@ pub struct Statistics {
     /// Host reads of units that lie in two pages of a block.
     pub crossing_units: u64,
     /// Host codewords whose raw bit error rate their decode table does not reach.
-    pub beyond_table: u64,
+    pub beyond_table: BeyondTable,
     /// Host codeword reads whose first attempt was above level 1.
     pub soft_starts: u64,
     /// Codewords of reads whose map entry was at hand, where the map is in flash.

@@ -283,7 +283,23 @@ fn bad_configs_are_named() {
     let exact =
         |more: &str| format!("reliability = {{ exact = {{ rber = {{ constant = {{ rber = 0.01 }} }}{more} }} }}\n");
     let voltages = "reliability = { table = { file = \"laldpc-thresholds\", rber = { threshold_voltage = {} } } }\n";
-    let cases: [(String, &[&str], &str); 10] = [
+    let adaptive = "reliability = { adaptive = { rber = { constant = { rber = 0.01 } }, rates = [{ file = \"adaptive-5-6\", units = 13, \
+                    to_pe_cycles = 9 }, { file = \"adaptive-1-2\", units = 7, to_pe_cycles = 99 }] } }\n";
+    let cases: [(String, &[&str], &str); 12] = [
+        (
+            voltages
+                .replace("laldpc-thresholds", "flash-8-9")
+                .replace("threshold_voltage = {}", "constant = { rber = 0.01 }"),
+            &["geometry.codeword_bytes=8192"],
+            "t.toml:1: reliability.table.file: found `flash-8-9` with 32768 data bits, expected 65536: geometry.codeword_bytes is \
+             8192 bytes",
+        ),
+        (
+            adaptive.into(),
+            &["geometry.codeword_bytes=512", "geometry.codewords_per_page=16", "read.max_level=1"],
+            "t.toml:1: reliability.adaptive.rates[1].file: found `adaptive-1-2` with 32768 data bits, expected 28672: 7 units of \
+             512 bytes",
+        ),
         (
             exact(""),
             &["geometry.codeword_bytes=2048"],

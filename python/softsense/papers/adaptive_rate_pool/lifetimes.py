@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from softsense._core import capacity
 from softsense.lifetime import write_amplification
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, ENDURANCE, RATES, YEARS, nominal, printed_lifetime
-from softsense.papers.adaptive_rate_pool.wear import FITTED, OTHER_EXPONENTS, PE_EXPONENT, limit, lives, reader
+from softsense.papers.adaptive_rate_pool.wear import FITTED, OTHER_EXPONENTS, PE_EXPONENT, limit, lives, worn
 
 FIXED_CAPACITY = 0.2
 """A capacity that stays for life, as a share of the flash: what every rate can offer."""
@@ -129,7 +129,7 @@ def user_rate(scheme: str) -> float:
 @cache
 def amplification(rate: str) -> float:
     """Write amplification of a rate where the user has the same capacity whatever the rate."""
-    return write_amplification(reader(rate), FIXED_CAPACITY / lives()[rate].user_share)
+    return write_amplification(worn(), FIXED_CAPACITY / lives()[rate].user_share)
 
 
 def with_fixed_capacity() -> Scheme:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from softsense import decode_tables
-from softsense._core import Code, Config
+from softsense._core import Code, Config, DecodeTable
 from softsense.lifetime import CodeLife, Demand, Lifetime, lifetime
 from softsense.papers import inline
 from softsense.papers.adaptive_rate_pool.machine import CONFIG, DEVICE
@@ -44,12 +44,6 @@ def reliability(file: str, scale: float, exponent: float) -> str:
 
 
 @cache
-def reader(rate: str) -> Config:
-    """A config with the decode table of a rate; how flash wears in it is not looked at."""
-    return Config.open(CONFIG).with_overrides([*LIFETIME_DEVICE, reliability(table_of(rate), 1e-4, PE_EXPONENT)])
-
-
-@cache
 def code(rate: str) -> Code:
     """The shipped code of a rate."""
     return Code.open(decode_tables.describe(table_of(rate))["code"].split(":")[0])
@@ -60,9 +54,10 @@ def limit(rate: str) -> float:
     """The raw bit error rate up to which a rate meets the demand, by bisection in its table."""
     grid = decode_tables.describe(table_of(rate))["rber"]
     low, high = grid[0], grid[-1]
+    table = DecodeTable(table_of(rate))
     while high - low > 1e-12:
         middle = (low + high) / 2
-        failing = float(reader(rate).p_fail(np.array([middle]), 1)[0, 0])
+        failing = float(table.p_fail(np.array([middle]), 1)[0, 0])
         low, high = (middle, high) if failing / code(rate).data_bits <= DEMAND.uber else (low, middle)
     found: float = low
     return found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softsense._core import Cells, Code, Config
+from softsense._core import Cells, Code, DecodeTable
 from softsense.formats import as_share
 from softsense.papers import Case, Evidence, Measured, Number, Plan, Runs, Workload, inline, synthetic
 from softsense.papers.comparing import first_beyond, percent
@@ -69,8 +69,7 @@ def prediction_cases(plan: Plan) -> list[Case]:
 
 
 def _hard_failure(rber: float) -> float:
-    hard = Config.open("mlc-25nm", ["reliability.table.file=flash-8-9"])
-    return float(hard.p_fail(np.array([rber]), 1)[0, 0])
+    return float(DecodeTable("flash-8-9").p_fail(np.array([rber]), 1)[0, 0])
 
 
 @cache
