@@ -114,8 +114,11 @@ def latencies_ns(config: softsense.Config, reads: int) -> np.ndarray:
 
 
 def write_fio_log(path: Path, ns: np.ndarray, kind: int = 0, size: int = 16384) -> Path:
-    """As `write_lat_log` does."""
-    lines = (f"{i // 10}, {int(each)}, {kind}, {size}, 0, 0" for i, each in enumerate(ns))
+    """As `write_lat_log` does, of one read after another."""
+    lines = (
+        f"{ms}, {int(each)}, {kind}, {size}, 0, 0"
+        for ms, each in zip(np.cumsum(ns, dtype=np.int64) // 10**6, ns, strict=True)
+    )
     path.write_text("\n".join(lines) + "\n")
     return path
 

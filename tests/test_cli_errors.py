@@ -552,6 +552,7 @@ ERRORS: dict[str, Rows] = {
         (["letters.trace", "--format", "fio"], ["letters.trace:1", "latency"]),
         (["latencies.csv", "--format", "punched-card"], ["--format", "punched-card", "blkparse"]),
         (["latencies.csv", "--unit", "weeks"], ["--unit", "weeks", "ms"]),
+        (["latencies.csv", "--clock", "weeks"], ["--clock", "weeks", "none"]),
         (["latencies.csv", "--unit", "ns"], ["latencies.csv", "median", "--unit"]),
         (["latencies.csv", "--hold-out", "7"], ["--hold-out", "7"]),
         (["latencies.csv", "--hold-out", "last"], ["--hold-out", "last"]),

@@ -14,6 +14,7 @@ import hidden_drives
 import softsense
 from softsense import FileError, Store, cli, fit
 from softsense.fit import growth, sampling
+from softsense.fit.clock import Queue
 from softsense.fit.depth import DIES
 from softsense.fit.device import slots
 from softsense.fit.model import Grid, Parameters, Structure, pack, unpack
@@ -98,6 +99,10 @@ def test_a_hidden_drive_is_found(hidden: tuple[hidden_drives.Hidden, Path, fit.F
     assert claimed >= 15
     assert covered >= 0.85 * claimed, missed
     assert any("as a sum alone" in text for text in fit.unknown(fitted))
+    (queue,) = fit.to_dict(fitted)["queue_depth"]
+    assert (queue["depth"], queue["from"]) == (1, "sum of latencies over the time of the log's clock")
+    assert queue["mean"] == pytest.approx(1, abs=0.01)
+    assert fit.table(fitted).startswith("Queue depth: 1 on average (")
     names = {claim.name for claim in fit.claims(fitted)}
     assert not any("transfer" in name or "decode" in name or "overhead" in name or "rber" in name for name in names)
 
@@ -259,7 +264,10 @@ def test_depth_tells_how_many_dies_serve_reads(hidden: tuple[hidden_drives.Hidde
     assert deep.requests is not None
     edges = np.arange(0, 4000, 4.0)
     counts, _ = np.histogram(deep.requests["response_ns"].to_numpy() / 1e3, edges)
-    found = fit.fit_depth(fitted, fit.Histogram(0.0, edges, counts.astype(float)), 16)
+    queue = Queue(16, 15.8, "the clock")
+    found = fit.fit_depth(fitted, fit.Histogram(0.0, edges, counts.astype(float)), 16, queue=queue)
+    assert found.to_dict()["queue_depth"] == queue.to_dict()
+    assert "Queue depth of the deep log: 15.8 on average (the clock)\nDies that" in fit.table(fitted, deep=found)
     assert found.best == 4
     assert sum(found.probabilities) == pytest.approx(1)
     assert len(found.probabilities) == len(DIES)
@@ -304,12 +312,13 @@ def test_every_format_says_the_same_of_the_same_reads(tmp_path: Path) -> None:
         assert (log.format, log.read_bytes) == (name, size)
         assert log.rounds[0].reads == pytest.approx(5000)
         assert log.rounds[0].quantile_us([0.1, 0.5, 0.9]) == pytest.approx(expected, abs=2.5)
-        assert log.depth == (1 if name in ("blkparse", "fio-json") else 0)
+        assert log.depth == (0 if name == "histogram" else 1)
 
 
-def rows(count: int = 2000, latency: float = 200_000, kind: int = 0, size: int = 4096) -> str:
-    """Lines of fio."""
-    return "".join(f"{i}, {latency + i % 50}, {kind}, {size}, 0\n" for i in range(count))
+def rows(count: int = 2000, latency: float = 200_000, kind: int = 0, size: int = 4096, begin: int = 0) -> str:
+    """Lines of fio, one after another."""
+    each = int(latency)
+    return "".join(f"{begin + i * each // 10**6}, {each + i % 50}, {kind}, {size}, 0\n" for i in range(count))
 
 
 def histogram(rounds: str = "0,400", values: str = "50,50", bins: int = 20, width: int = 2) -> str:
@@ -326,7 +335,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "unit": (rows(latency=200), ["median latency of 0.2", "--unit"]),
     "milliseconds": (rows(latency=2e11), ["median latency", "--unit"]),
     "writes": (rows(kind=1), ["2,000 writes", "expected reads"]),
-    "sizes": (rows() + rows(size=8192), ["4,096 (2,000 reads)", "8,192", "--read-bytes"]),
+    "sizes": (rows() + rows(size=8192, begin=400), ["4,096 (2,000 reads)", "8,192", "--read-bytes"]),
     "letters": (rows() + "5, eight, 0, 4096, 0\n", ["bad.log:2001", "eight", "latency"]),
     "direction": (rows() + "5, 200000, 7, 4096, 0\n", ["bad.log:2001", "direction"]),
     "short": (rows(20), ["20 reads", "1,000"]),
@@ -360,10 +369,10 @@ def test_a_bad_log_is_one_error(name: str, tmp_path: Path, capfd: pytest.Capture
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.log"
-    mixed.write_text(rows() + rows(300, kind=1))
+    mixed.write_text(rows() + rows(300, kind=1, begin=400))
     assert any("300 writes" in note for note in fit.open_log([mixed]).notes)
     sizes = tmp_path / "sizes.log"
-    sizes.write_text(rows() + rows(500, size=8192))
+    sizes.write_text(rows() + rows(500, size=8192, begin=400))
     assert any("500 reads of other sizes" in note for note in fit.open_log([sizes], read_bytes=4096).notes)
     edges = [100 + 2 * i for i in range(200)]
     shares = {150: "4950,0,10,4950", 151: "4950,0,10,4950", 2: "0,0,9990,0"}

@@ -33,7 +33,13 @@ from softsense.cli.ranges import Whole
     help="Unit of latencies: ns, us or ms; default: the format's.",
 )
 @click.option("--read-bytes", type=Whole(512), help="Use only reads of this size, where a log has several.")
-@click.option("--depth", type=Whole(1, 65_536), help="Number of outstanding reads, where the log does not say it.")
+@click.option("--depth", type=Whole(1, 65_536), help="Number of outstanding reads, of the --deep-log if there is one.")
+@click.option(
+    "--clock",
+    metavar="UNIT",
+    shell_complete=one_of("ns", "us", "ms", "s", "none"),
+    help="Unit of times of fio's lines: ns, us, ms or s, default ms; none: not to judge by them.",
+)
 @click.option(
     "--tails",
     type=click.Path(path_type=Path),
@@ -74,6 +80,7 @@ def fit_command(
     hold_out: str | None,
     number: float | None,
     deep_log: Path | None,
+    depth: int | None,
     check_reads: int,
     seed: int,
     workers: int | None,
@@ -94,14 +101,16 @@ def fit_command(
     from softsense.folders import Folder, default_folder, stem
     from softsense.manifests import Manifest
 
-    log = fit.open_log(logs, **options)
+    log = fit.open_log(logs, **options, depth=None if deep_log else depth)
     held = fit.held_out(log, hold_out)
     shares = fit.read_tails(tails, log, held) if tails else None
-    deep = fit.open_log([deep_log], **options, deep=True) if deep_log else None
+    deep = fit.open_log([deep_log], **options, depth=depth, deep=True) if deep_log else None
     if deep and deep.depth < 2:
         raise ConfigError(
             f"--deep-log: found a depth of {deep.depth}, expected 2 or more (--depth says it where no log does)"
         )
+    for note in dict.fromkeys(each for queue in log.queues for each in queue.notes):
+        click.echo(f"note: {note}", err=True)
     # Finished rounds are reused, whatever other options the same logs are fitted with.
     asked = {"logs": [str(each.resolve()) for each in logs]}
     manifest = Manifest("fit", command_line(), seeds=[seed], asked=asked | {"hold_out": hold_out}, known_by=asked)
@@ -119,7 +128,7 @@ def fit_command(
             for done, each in enumerate(checked, start=1):
                 checks.append(fit.compare(fitted, each, check_reads))
                 report("simulating rounds", done, done / len(checked))
-            dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report) if deep else None
+            dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report, deep.queues[0]) if deep else None
         fit.write(fitted, folder, checks, dies, draw=not as_json, number=number)
         folder.sign(manifest)
         if as_json:

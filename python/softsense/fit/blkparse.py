@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softsense._core import FileError
+from softsense.fit.clock import told
 from softsense.fit.histograms import LEAST_READS, Log, of_latencies, one_size
 
 if TYPE_CHECKING:
@@ -21,18 +23,19 @@ def is_event(line: str) -> bool:
     return len(words) >= 7 and words[0].replace(",", "").isdigit() and "," in words[0] and words[5].isalpha()
 
 
-def read(lines: Lines, read_bytes: int | None, deep: bool = False) -> Log:
+def read(lines: Lines, read_bytes: int | None, deep: bool = False, claimed: int | None = None) -> Log:
     """Pair Q and C of reads by device, sector and length.
 
     Reads that were queued while nothing else was outstanding are taken, with `deep` all; how many were outstanding
     at most
     is told. A
-    request that is merged or split has no pair, and is left out. Raises `FileError` for times that run backwards, and
-    for a file without pairs.
+    request that is merged or split has no pair, and is left out. Raises `FileError` for times that run backwards, for
+    a file without pairs, and where another depth is claimed.
     """
     waiting: dict[tuple[str, str, str], tuple[float, bool, int]] = {}
-    outstanding, deepest, unpaired, others, before = 0, 0, 0, 0, 0.0
+    outstanding, unpaired, others, before = 0, 0, 0, 0.0
     rows: list[tuple[float, float, float]] = []
+    busy, begin = 0.0, math.inf
     for at, line in lines:
         if not is_event(line):
             continue
@@ -51,12 +54,12 @@ def read(lines: Lines, read_bytes: int | None, deep: bool = False) -> Log:
         key = (words[0], words[7], words[9])
         if action == "Q":
             outstanding += 1
-            deepest = max(deepest, outstanding)
             waiting[key] = (now, "R" in kind and "W" not in kind, outstanding)
         elif (queued := waiting.pop(key, None)) is None:
             unpaired += 1
         else:
             outstanding -= 1
+            busy, begin = busy + now - queued[0], min(begin, queued[0])
             if not queued[1]:
                 others += 1
                 continue
@@ -78,4 +81,9 @@ def read(lines: Lines, read_bytes: int | None, deep: bool = False) -> Log:
     if len(alone) < len(table):
         notes.append(f"{len(table) - len(alone):,} reads that were queued behind others are left out of the latencies")
     us, histogram = alone[:, 0], of_latencies(alone[:, 0], str(lines.path))
-    return Log(str(lines.path), "blkparse", (histogram,), tuple(notes), size, int(table[:, 2].max()), latencies_us=us)
+    deepest = int(table[:, 2].max())
+    mean = busy / (before - begin) if before > begin else None
+    queue = told(str(lines.path), deepest, f"events Q and C, at most {deepest}", claimed, mean)
+    return Log(
+        str(lines.path), "blkparse", (histogram,), tuple(notes), size, queue.depth, latencies_us=us, queues=(queue,)
+    )

@@ -13,6 +13,7 @@ from softsense.fit.device import config_toml
 
 if TYPE_CHECKING:
     from softsense.base import Progress
+    from softsense.fit.clock import Queue
     from softsense.fit.drive import Fit
     from softsense.fit.histograms import Histogram
 
@@ -31,10 +32,12 @@ class Depth:
     Attributes:
         depth: reads outstanding in the log.
         probabilities: of each of `DIES`, in sum 1.
+        queue: from what `depth` is known; None where nothing said it.
     """
 
     depth: int
     probabilities: tuple[float, ...]
+    queue: Queue | None = None
 
     @property
     def best(self) -> int:
@@ -51,13 +54,16 @@ class Depth:
         """As JSON."""
         return {
             "depth": self.depth,
+            "queue_depth": self.queue.to_dict() if self.queue else None,
             "dies": list(DIES),
             "probabilities": list(self.probabilities),
             "interval": list(self.interval()),
         }
 
 
-def fit_depth(fit: Fit, deep: Histogram, depth: int, progress: Progress | None = None) -> Depth:
+def fit_depth(
+    fit: Fit, deep: Histogram, depth: int, progress: Progress | None = None, queue: Queue | None = None
+) -> Depth:
     """Compare a log with so many reads outstanding with simulations of the fitted drive on 1 to 64 dies.
 
     Latencies are counted in twelve classes between quantiles of the log. The likelihood of its counts, taken as 2,000
@@ -70,6 +76,7 @@ def fit_depth(fit: Fit, deep: Histogram, depth: int, progress: Progress | None =
         deep: latencies with `depth` outstanding.
         depth: 2 or more.
         progress: called after each simulation.
+        queue: from what the depth is known, to be told with the result.
 
     A function of its arguments. Raises `ConfigError` for a depth below 2.
 
@@ -97,7 +104,7 @@ def fit_depth(fit: Fit, deep: Histogram, depth: int, progress: Progress | None =
         if progress:
             progress("simulating depths", done + 1, (done + 1) / len(DIES))
     weights = np.exp(np.array(scores) - max(scores))
-    return Depth(depth, tuple(float(w) for w in weights / weights.sum()))
+    return Depth(depth, tuple(float(w) for w in weights / weights.sum()), queue)
 
 
 def _log_likelihood(counts: np.ndarray, simulated: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softsense._core import ConfigError, FileError
+from softsense.fit.clock import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +76,7 @@ class Log:
         depth: reads outstanding, counted when a read is issued, itself included: the most of the log; 0 where it
         does not say.
         latencies_us: one by one, where the log has them.
+        queues: how many requests were outstanding, and from what it is known, of each file.
         reads_known: whether numbers of reads were told, rather than inferred from the granularity of shares.
     """
 
@@ -86,6 +88,7 @@ class Log:
     depth: int = 0
     reads_known: bool = True
     latencies_us: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    queues: tuple[Queue, ...] = (Queue(),)
 
     def noting(self, *notes: str) -> Log:
         """The same with more notes."""

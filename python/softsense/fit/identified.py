@@ -99,7 +99,10 @@ def unknown(fit: Fit) -> list[str]:
     else:
         found.append("growth by reads, retention and P/E cycles is unknown: there are fewer than three rounds")
     if fit.log.depth <= 1:
-        found.append("with one read outstanding nothing tells how many units serve reads at once, nor how they queue")
+        taken = "" if fit.log.depth else ", which is taken for granted,"
+        found.append(
+            f"with one read outstanding{taken} nothing tells how many units serve reads at once, nor how they queue"
+        )
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from softsense._core import ConfigError, FileError
 from softsense.fit import blkparse, tables
+from softsense.fit.clock import CLOCKS, Stamped, judge, of_jobs, unjudged
 from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, in_bins, of_latencies, one_size, usable
 from softsense.fit.lines import Lines
 
@@ -29,6 +31,7 @@ def open_log(
     read_bytes: int | None = None,
     depth: int | None = None,
     deep: bool = False,
+    clock: str | None = None,
 ) -> Log:
     """Read a latency log, or several, each a round.
 
@@ -37,10 +40,11 @@ def open_log(
         log_format: one of `FORMATS`; default: recognised from the content.
         unit: of latencies, `ns`, `us` or `ms`; default: that of the format (fio ns, histograms us).
         read_bytes: takes reads of this size alone; needed where a log has several.
-        depth: reads outstanding, where the log does not say.
+        depth: reads outstanding, which a log that tells it has to confirm.
         deep: whether it is a log with several reads outstanding: of blkparse all reads are taken then, not only
-        those that
-            were queued alone.
+            those that were queued alone.
+        clock: unit of the times of fio's lines, `ns`, `us`, `ms` or `s`, by default ms; `none`: neither they nor the
+            times of its JSON are judged.
 
     Returns the part of the log that can be fitted. Raises `FileError` and `ConfigError` naming file and line.
     """
@@ -50,7 +54,9 @@ def open_log(
         raise ConfigError(f"--format: found {log_format!r}, expected {', '.join(FORMATS)}")
     if unit is not None and unit not in UNITS:
         raise ConfigError(f"--unit: found {unit!r}, expected {', '.join(UNITS)}")
-    opened = [_open(Lines(Path(file)), log_format, unit, read_bytes, deep) for file in files]
+    if clock is not None and clock not in CLOCKS:
+        raise ConfigError(f"--clock: found {clock!r}, expected {', '.join(CLOCKS)}")
+    opened = [_open(Lines(Path(file)), log_format, unit, read_bytes, depth, deep, clock) for file in files]
     if len(opened) == 1:
         log = opened[0]
     else:
@@ -65,17 +71,28 @@ def open_log(
                 "one size"
             )
         rounds = _together(opened)
-        notes = tuple(dict.fromkeys(note for o in opened for note in o.notes))
+        notes = tuple(dict.fromkeys([*_jobs_of_one_run(files), *(note for o in opened for note in o.notes)]))
         log = replace(
             opened[0],
             source=", ".join(o.source for o in opened),
             rounds=rounds,
             notes=notes,
             depth=max(o.depth for o in opened),
+            queues=tuple(queue for o in opened for queue in o.queues),
         )
-    if depth is not None:
-        log = replace(log, depth=depth)
     return usable(log)
+
+
+def _jobs_of_one_run(files: Sequence[str | Path]) -> list[str]:
+    """A note where files are named as those of jobs that may have run at once, which their clocks do not show."""
+    names = [Path(file).name for file in files]
+    runs = [name.partition("lat.")[0] for name in names if _OF_A_JOB.search(name)]
+    return [
+        f"{runs.count(run)} logs are named as those of jobs of one run, {run}lat: each is taken for a round of its "
+        "own. If they ran at once, reads of one waited for those of others"
+        for run in dict.fromkeys(runs)
+        if runs.count(run) > 1
+    ]
 
 
 def _together(logs: Sequence[Log]) -> tuple[Histogram, ...]:
@@ -91,17 +108,25 @@ def _together(logs: Sequence[Log]) -> tuple[Histogram, ...]:
     return tuple(replace(log.rounds[0], round=float(i)) for i, log in enumerate(logs))
 
 
-def _open(lines: Lines, log_format: str | None, unit: str | None, read_bytes: int | None, deep: bool) -> Log:
+def _open(
+    lines: Lines,
+    log_format: str | None,
+    unit: str | None,
+    read_bytes: int | None,
+    depth: int | None,
+    deep: bool,
+    clock: str | None,
+) -> Log:
     recognised = log_format or _recognise(lines)
     match recognised:
         case "fio":
-            log = _fio_log(lines, unit or "ns", read_bytes)
+            log = _fio_log(lines, unit or "ns", read_bytes, depth, deep, clock)
         case "fio-json":
-            log = _fio_json(lines)
+            log = _fio_json(lines, depth, clock)
         case "blkparse":
-            log = blkparse.read(lines, read_bytes, deep)
+            log = blkparse.read(lines, read_bytes, deep, depth)
         case _:
-            log = tables.read_histogram(lines, unit or "us")
+            log = replace(tables.read_histogram(lines, unit or "us"), depth=depth or 0, queues=(unjudged(depth),))
     return log if read_bytes is None else replace(log, read_bytes=read_bytes)
 
 
@@ -114,7 +139,7 @@ def _recognise(lines: Lines) -> str:
     cells = [cell.strip() for cell in first.split(",")]
     if not cells[0] and len(cells) > 1:
         return "histogram"
-    if 4 <= len(cells) <= 7 and all(cell and set(cell) <= _NUMERAL for cell in cells[:4]):
+    if 4 <= len(cells) <= 8 and all(cell and set(cell) <= _NUMERAL for cell in cells[:4]):
         return "fio"
     raise FileError(
         f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or "
@@ -123,39 +148,53 @@ def _recognise(lines: Lines) -> str:
     )
 
 
-def _fio_log(lines: Lines, unit: str, read_bytes: int | None) -> Log:
+def _fio_log(lines: Lines, unit: str, read_bytes: int | None, depth: int | None, deep: bool, clock: str | None) -> Log:
     """What `write_lat_log` has: time (ms), latency (ns since fio 3), direction (0 is read), block size."""
-    rows = []
+    rows, place = [], str(lines.path)
     for at, line in lines:
         if not line.strip():
             continue
         cells = line.split(",")
         if len(cells) < 4:
-            raise FileError(f"{lines.path}:{at}: found {line[:60]!r}, expected time, latency, direction and block size")
-        values = [lines.number(at, cell.strip(), what) for cell, what in zip(cells[1:4], _FIO, strict=True)]
-        if values[0] < 0 or values[1] not in (0, 1, 2):
+            raise FileError(f"{place}:{at}: found {line[:60]!r}, expected time, latency, direction and block size")
+        time, latency, direction, block = (
+            lines.number(at, cell.strip(), what) for cell, what in zip(cells, _FIO, strict=False)
+        )
+        if direction >= latency > 0 and block in (0, 1, 2) and len(cells) > 5:
             raise FileError(
-                f"{lines.path}:{at}: found {line[:60]!r}, expected {_FIO[0]}, and 0, 1 or 2 for the direction"
+                f"{place}:{at}: found {line[:60]!r}, expected a line for each read: mean and maximum of many "
+                f"are two numbers before the direction (log_window_value; {_EACH})"
             )
-        rows.append(values)
+        if latency < 0 or direction not in (0, 1, 2):
+            raise FileError(f"{place}:{at}: found {line[:60]!r}, expected {_FIO[1]}, and 0, 1 or 2 for the direction")
+        if block == 0:
+            raise FileError(
+                f"{place}:{at}: found a block size of 0, expected that of a read: fio writes it where a line is the "
+                f"mean or the maximum of many reads (log_avg_msec; {_EACH})"
+            )
+        rows.append((time, latency, direction, block, at))
     table = np.array(rows)
-    reads = table[table[:, 1] == 0]
-    notes = []
+    reads = table[table[:, 2] == 0]
+    notes: list[str] = []
     if len(reads) < len(table):
         if len(reads) == 0:
-            raise FileError(f"{lines.path}: found {len(table):,} writes and trims and no read, expected reads")
+            raise FileError(f"{place}: found {len(table):,} writes and trims and no read, expected reads")
         notes.append(f"{len(table) - len(reads):,} writes and trims are left out")
-    reads, size = one_size(reads, 2, read_bytes, str(lines.path), notes)
-    us = reads[:, 0] * UNITS[unit]
-    histogram = of_latencies(us, str(lines.path))
-    return Log(str(lines.path), "fio", (histogram,), tuple(notes), size, latencies_us=us)
+    reads, size = one_size(reads, 3, read_bytes, place, notes)
+    us = reads[:, 1] * UNITS[unit]
+    histogram = of_latencies(us, place)
+    stamped = Stamped(place, table[:, 4].astype(int), table[:, 0], table[:, 1] * UNITS[unit], table[:, 2] == 0)
+    queue = judge(stamped, clock, depth, deep)
+    return Log(place, "fio", (histogram,), (*queue.notes, *notes), size, queue.depth, latencies_us=us, queues=(queue,))
 
 
+_OF_A_JOB = re.compile(r"lat\.\d+\.log(\.gz|\.zst)?$")
 _NUMERAL = set("0123456789.-+e")
-_FIO = ("a latency of 0 or more", "a direction", "a block size")
+_FIO = ("a time", "a latency of 0 or more", "a direction", "a block size")
+_EACH = "log_avg_msec=0 writes each read"
 
 
-def _fio_json(lines: Lines) -> Log:
+def _fio_json(lines: Lines, claimed: int | None, clock: str | None) -> Log:
     """`bins` of `clat_ns` in fio's json+, named by the middle of their latencies; widths double every octave."""
     place = str(lines.path)
     try:
@@ -189,8 +228,10 @@ def _fio_json(lines: Lines) -> Log:
     histogram = Histogram(0.0, edges, counts)
     check_unit(float(histogram.quantile_us(0.5)[0]), place)
     notes = (f"{written:,} writes are left out",) if written else ()
-    depth = int(said.get("iodepth", 1)) * int(said.get("numjobs", 1))
-    return Log(place, "fio-json", (histogram,), notes, next(iter(sizes), 0), depth)
+    queue = of_jobs(place, jobs, int(said.get("iodepth", 1)) * int(said.get("numjobs", 1)), claimed, clock)
+    return Log(
+        place, "fio-json", (histogram,), (*queue.notes, *notes), next(iter(sizes), 0), queue.depth, queues=(queue,)
+    )
 
 
 def _of_fio_bins(bins: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -30,6 +30,7 @@ def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None 
         "format": fit.log.format,
         "read_bytes": fit.log.read_bytes,
         "depth": fit.log.depth,
+        "queue_depth": [each.to_dict() for each in fit.log.queues],
         "rounds": [each.round for each in fit.rounds],
         "held_out": list(fit.held_out),
         "seed": fit.seed,
@@ -91,7 +92,9 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
     rows = identified.claims(fit)
     told = [row for row in rows if row.is_told]
     width = max(len(row.name) for row in rows)
-    lines = [f"{'parameter':{width}}  {'median':>10}  {'95 % interval':>23}  unit", "-" * (width + 46)]
+    queues = dict.fromkeys(str(each) for each in fit.log.queues)
+    lines = [*(f"Queue depth: {each}" for each in queues), ""]
+    lines += [f"{'parameter':{width}}  {'median':>10}  {'95 % interval':>23}  unit", "-" * (width + 46)]
     lines += [
         f"{row.name:{width}}  {row.median:>10.5g}  {row.low:>10.5g} to {row.high:>9.5g}  {row.unit:6} {row.about}"
         for row in told
@@ -124,9 +127,11 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
                 f"{q['high_us']:>6.1f}  {q['simulated_us']:>10.1f}"
             )
     if deep:
+        if deep.queue:
+            lines += ["", f"Queue depth of the deep log: {deep.queue}"]
         low, high = deep.interval()
         lines += [
-            "",
+            *([] if deep.queue else [""]),
             f"Dies that serve reads at once, by {deep.depth} outstanding: {deep.best} (95 %: {low} to {high})",
         ]
     lines += ["", *(f"note: {note}" for note in fit.notes)]
