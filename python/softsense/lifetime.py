@@ -315,8 +315,8 @@ class _Wear:
         (reliability,) = fields["reliability"].values()
         flash = {"file": "laldpc-thresholds", "rber": reliability["rber"], "variation": reliability["variation"]}
         self._most_beyond = float(reliability.get("most_beyond", 0.0))
-        # Raw bit error rates depend neither on the table nor on how data is read. This one is of codewords of any length, and
-        # knows no checks.
+        # Raw bit error rates depend neither on the table nor on how data is read. This one is of codewords of any
+        # length, and knows no checks.
         read = [f"reliability={{ table = {inline(flash)} }}", "decoder={ time = { fixed_us = 1.0 } }"]
         read += ["read.policy=two_step", "read.soft_references=cells"]
         self._config = config.with_overrides([*read, *small, *start])
