@@ -11,6 +11,7 @@ import pytest
 
 from conftest import Softsense
 from softsense import Config, ConfigError, TableError, decode_tables
+from softsense._core import DecodeTable
 from softsense.base import inline
 from softsense.codes import failure_probability, raw_bit_error_rate
 from softsense.lifetime import ADAPTIVE, Demand, draw, lifetime, write_amplification
@@ -105,13 +106,11 @@ def test_bch_codes_by_age_follow_one_another() -> None:
 
 def test_any_bch_code_has_a_table() -> None:
     """Is a computed table the binomial tail, and the shipped one of the same code?"""
-    flash = "reliability.table={ file = 'FILE', rber = { constant = { rber = 0.001 } } }"
-    options = ["read.max_level=1", "ftl.mapping=page"]
     rber = np.geomspace(1.1e-4, 6e-3, 60)
-    computed = Config.open("mlc-laldpc", [flash.replace("FILE", "bch:m=13,t=15,k=4096"), *options]).p_fail(rber)[0]
+    computed = DecodeTable("bch:m=13,t=15,k=4096").p_fail(rber)[0]
     tail = [failure_probability(4291, 15, rate) for rate in rber]
     assert computed == pytest.approx(tail, rel=1e-3)
-    shipped = Config.open("mlc-laldpc", [flash.replace("FILE", "bch-512B-t15"), *options]).p_fail(rber)[0]
+    shipped = DecodeTable("bch-512B-t15").p_fail(rber)[0]
     # Its grid is coarse.
     assert computed[10:] == pytest.approx(shipped[10:], rel=0.5)
     with pytest.raises(TableError, match="bch:m=13: found `m=13`, expected m, t and k"):
@@ -168,7 +167,7 @@ def test_bad_questions_are_named(worn: Config) -> None:
         (worn, {"utilisations": [1.0]}, "utilisation: found 1, expected a share"),
         (worn, {"utilisations": [0.9999]}, "utilisation 0.9999: --set ftl.over_provisioning"),
         (worn, {"tables": ["laldpc-thresholds"]}, "expected one of a code that can be opened"),
-        (worn, {"demand": Demand(level=2)}, "expected at most 1, the deepest level"),
+        (worn, {"demand": Demand(level=2)}, "level: found 2, expected 1 to 1, the levels of the table"),
         (constant, {"demand": Demand(level=3)}, "expected them to grow with wear"),
         (constant.with_overrides(["reliability=perfect"]), {}, "reliability: found no decode table"),
     ):

@@ -654,6 +654,7 @@ OPENS: dict[str, list[str]] = {
     "config check": ["x.toml"],
     "config show": ["x.toml"],
     "config ages": ["x.toml", "--pe-cycles", "1000", "--retention-days", "1"],
+    "table build": ["bch-4KB-t105", "--out", "t.toml", "--for", "x.toml"],
     "lifetime": ["x.toml"],
     "design ecc-by-age": ["x.toml", "--rber", "16000:3e-4"],
     "flash calibrate": ["x.toml", "--p-fail", "0.01"],

@@ -532,13 +532,17 @@ impl Reliability {
         tables.into_iter().flatten().chain(self.named_texts.iter().map(String::as_str)).collect()
     }
 
-    /// Data bits of a codeword of its code, or of that of each of its tables, in the order of their ages; `None` for tables that do
-    /// not say.
-    pub fn data_bits(&self) -> Vec<Option<u64>> {
+    /// How long a codeword of its code may be, in data bits, or of that of each of its tables, in the order of their ages: tables are
+    /// also used for devices whose codewords are meant with their parity. Nothing for tables that do not say.
+    pub fn codeword_lengths(&self) -> Vec<Vec<u64>> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Given(_) => vec![],
-            Kind::Tables(tables) => tables.tables.iter().map(DecodeTable::data_bits).collect(),
-            Kind::Exact(exact) => vec![Some(exact.data_bits as u64)],
+            Kind::Tables(tables) => {
+                let lengths =
+                    |table: &DecodeTable| table.data_bits().into_iter().chain(table.codeword_bits()).collect();
+                tables.tables.iter().map(lengths).collect()
+            }
+            Kind::Exact(exact) => vec![vec![exact.data_bits as u64]],
         }
     }
 

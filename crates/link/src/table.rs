@@ -407,7 +407,17 @@ impl DecodeTable {
 
     /// Data bits of a codeword of its code; `None` where the table does not say.
     pub fn data_bits(&self) -> Option<u64> {
-        self.code.split(", ").find_map(|part| part.strip_prefix("k = ")?.trim().parse().ok())
+        self.number_of_code("k")
+    }
+
+    /// Bits of a codeword of its code, parity included; `None` where the table does not say.
+    pub fn codeword_bits(&self) -> Option<u64> {
+        self.number_of_code("n")
+    }
+
+    fn number_of_code(&self, name: &str) -> Option<u64> {
+        let number = |part: &str| part.strip_prefix(name)?.strip_prefix(" = ")?.trim().parse().ok();
+        self.code.split(", ").find_map(number)
     }
 
     fn interpolate(&self, p: &[f64], above: usize, rber: f64) -> f64 {

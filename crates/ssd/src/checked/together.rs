@@ -764,9 +764,9 @@ impl CheckedConfig {
             ReliabilitySpec::Perfect | ReliabilitySpec::Fixed { .. } | ReliabilitySpec::Bch(_) => vec![],
         };
         let (codeword_bytes, mut faults) = (self.config.geometry.codeword_bytes, Faults::default());
-        for ((path, name, units), data_bits) in named.into_iter().zip(self.reliability.data_bits()) {
+        for ((path, name, units), lengths) in named.into_iter().zip(self.reliability.codeword_lengths()) {
             let expected = 8 * u64::from(codeword_bytes) * u64::from(units);
-            let Some(data_bits) = data_bits.filter(|&data_bits| data_bits != expected) else { continue };
+            let (Some(data_bits), false) = (lengths.first(), lengths.contains(&expected)) else { continue };
             let asked = if units > 1 { format!("{units} units of") } else { "geometry.codeword_bytes is".into() };
             let message = format!(
                 "found `{name}` with {data_bits} data bits, expected {expected}: {asked} {codeword_bytes} bytes"
