@@ -9,7 +9,7 @@ fuzz_target!(|text: &str| {
     let Ok(table) = DecodeTable::parse(text, "fuzzed.toml") else { return };
     let mut above = vec![0.0; usize::from(table.levels())];
     for rber in [0.0, 1e-300, 1e-9, 1e-4, 1e-3, 4e-3, 6e-3, 0.01, 0.02, 0.03, 0.1, 0.3, 0.5] {
-        table.reaches(rber);
+        table.beyond(rber);
         let mut least = 1.0;
         for (level, above) in (1..).zip(&mut above) {
             let p_fail = table.p_fail(level, rber);
