@@ -14,7 +14,7 @@ from softsense.constraints import parse, resolve
 from softsense.frontier import table
 from softsense.intervals import interval, plus_minus
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
-from softsense.sweep import Sweep, SweepResult, sweep
+from softsense.sweep import Pair, Sweep, SweepResult, sweep
 
 COLUMNS = SUMMARY_COLUMNS | LIFETIME_COLUMNS
 
@@ -103,6 +103,95 @@ def swept(folder: Path, text: str, name: str = "s.toml") -> SweepResult:
     file = folder / name
     file.write_text(text)
     return sweep(file, out=folder / "out", workers=2)
+
+
+CONDITIONS = """
+config = "tlc-3d"
+policies = ["two_step", "progressive"]
+seeds = [1, 2, 3]
+set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160", SET
+       "geometry.pages_per_block=24", "workload.requests=600", "workload.footprint_bytes=67108864"]
+[grid]
+"ftl.over_provisioning" = [0.15, 0.3]
+[frontier]
+pairs = [{ x = "mean", y = "energy.mean_request_uj" },
+         { x = "user_capacity", y = "lifetime_capacity", better = ["higher", "higher"] }]
+lifetime = true
+"""
+
+
+def test_each_condition_has_the_frontier_that_a_sweep_of_it_alone_has(tmp_path: Path) -> None:
+    """Young and worn flash: in one grid the worn one is on no frontier. Lifetimes go through all ages, and have one."""
+    ages = "[conditions]\n'precondition.pe_cycles' = [500, 4500]\n"
+    result = swept(tmp_path, CONDITIONS.replace("SET", "") + ages)
+    assert [dict(each.condition) for each in result.frontiers] == [
+        {"precondition.pe_cycles": 500},
+        {"precondition.pe_cycles": 4500},
+        {},
+    ]
+    assert result.planned.size == len(result.frame) == 24
+    page = (result.folder / "report.html").read_text()
+    latency = []
+    for frontier in result.frontiers[:2]:
+        age = frontier.condition["precondition.pe_cycles"]
+        alone = swept(tmp_path, CONDITIONS.replace("SET", f'"precondition.pe_cycles={age}",'), f"at-{age}.toml")
+        assert alone.simulated == 0, "the same points, wherever they are said"
+        there = alone.frontiers[0]
+        for found, expected in ((frontier.best, there.best), (frontier.ties, there.ties)):
+            assert [(d.policy, d.setting, d.x, d.y, d.half_widths) for d in found] == [
+                (d.policy, d.setting, d.x, d.y, d.half_widths) for d in expected
+            ]
+        latency.append(min(design.x for design in frontier.best))
+    assert latency[1] > 1.1 * latency[0]
+    told = table(result)
+    for age in ("500", "4,500"):
+        assert f"energy of a request, mean (uJ) at pe_cycles {age}: " in told
+    assert " ± " in told
+    document = json.loads(json.dumps(result.to_dict()))
+    assert document["frontiers"][0]["condition"] == {"precondition.pe_cycles": 500}
+    assert "at pe_cycles 4,500" in page
+    assert " ± " in page
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("[conditions]\nftl.over_provisioning = [0.2]\n", "found ftl.over_provisioning, which is in conditions, too"),
+        ("[conditions]\nseed = [1]\n", "conditions: found `seed`, expected `seeds` at the top"),
+        ("[conditions]\nprecondition.pe_cycles = 3\n", "conditions: precondition.pe_cycles: found 3, expected"),
+    ],
+)
+def test_bad_conditions_are_named(more: str, says: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Sweep.parse(CONDITIONS.replace("SET", "") + more)
+    assert says in str(error.value)
+
+
+def test_a_search_has_no_conditions() -> None:
+    text = "config = 'mlc-25nm'\n[search]\ndesigns = 3\n'read.max_level' = [1, 7]\n[conditions]\n'seed2' = [1]\n"
+    with pytest.raises(ConfigError, match=r"conditions: found them beside \[search\]"):
+        Sweep.parse(text)
+
+
+def test_what_seeds_do_not_tell_is_no_winner() -> None:
+    """Paired by seed: a small difference that all seeds have is one, a large one that comes and goes is none."""
+    mean, percentile = Pair("response.read.mean_us", "energy.total_uj"), Pair("response.read.p99_us", "energy.total_uj")
+
+    def design(*x: float) -> designs.Design:
+        by_seed = {seed: (value, 1.0) for seed, value in enumerate(x)}
+        return designs.Design({}, None, sum(x) / len(x), 1.0, (), by_seed=by_seed)
+
+    base = design(100.0, 140.0, 90.0)
+    steady, lucky, twin = design(101.0, 141.2, 90.9), design(95.0, 160.0, 80.0), design(100.0, 140.0, 90.0)
+    assert designs._beats(base, steady, mean)
+    assert not designs._beats(steady, base, mean)
+    assert not designs._beats(base, lucky, mean)
+    assert not designs._beats(base, twin, mean)
+    # Percentiles are middles of buckets, which are as wide as these differ.
+    assert not designs._beats(base, steady, percentile)
+    assert designs._beats(base, design(110.0, 154.0, 99.0), percentile)
+    # With one seed there is nothing but the numbers.
+    assert designs._beats(design(100.0), design(100.1), percentile)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from softsense.formats import as_share
+from softsense.intervals import interval, interval_of, resolution
 from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
 from softsense.problems import ALLOWED_WITH, LOSES_DATA, OVERLOADED, Problem, found_in
 from softsense.read_policies import knows_level
@@ -39,6 +40,8 @@ class Design:
         points: the numbers of the points that it is the mean of.
         problems: why it is no contender; empty if it is one.
         buildable: whether a controller could read like that.
+        half_widths: of the 95 % intervals of x and y over seeds; None with one seed.
+        by_seed: x and y for each seed.
     """
 
     setting: Mapping[str, Any]
@@ -48,30 +51,37 @@ class Design:
     points: tuple[int, ...]
     problems: tuple[Problem, ...] = ()
     buildable: bool = True
+    half_widths: tuple[float | None, float | None] = (None, None)
+    by_seed: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The design, ready for JSON."""
         told = [f"{problem.reason}: {problem.told}" for problem in self.problems]
-        return {**vars(self), "points": list(self.points), "problems": told}
+        own = {name: value for name, value in vars(self).items() if name != "by_seed"}
+        return {**own, "points": list(self.points), "problems": told, "half_widths": list(self.half_widths)}
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """The designs by two columns, on one trace.
+    """The designs by two columns, on one trace, in one condition.
 
     Attributes:
         pair: the columns, and what is better.
         trace: its name; None for the config's workload, or where traces do not matter.
+        condition: of `[conditions]`, by column; empty where there is none, or none matters.
         designs: all that have both numbers, in the order of the sweep.
         contenders: those that can be built and have no problem, or all.
         best: those on the frontier, by increasing x.
+        ties: contenders that are not on it, but that seeds do not tell from what is.
     """
 
     pair: Pair
     trace: str | None
+    condition: Mapping[str, Any]
     designs: tuple[Design, ...]
     contenders: tuple[Design, ...]
     best: tuple[Design, ...]
+    ties: tuple[Design, ...] = ()
 
     @property
     def bounds(self) -> list[Design]:
@@ -90,9 +100,11 @@ class Frontier:
             "y": self.pair.y,
             "better": list(self.pair.better),
             "trace": self.trace,
+            "condition": dict(self.condition),
             "designs": len(self.designs),
             "contenders": len(self.contenders),
             "frontier": [design.to_dict() for design in self.best],
+            "within_seeds": [design.to_dict() for design in self.ties],
             "cannot_be_built": [design.to_dict() for design in self.bounds],
             "set_aside": [design.to_dict() for design in self.aside],
         }
@@ -113,22 +125,66 @@ def pareto(places: Sequence[tuple[float, float]], better: tuple[str, str] = ("lo
 
 
 def frontiers(result: SweepResult) -> list[Frontier]:
-    """The frontiers of a sweep: pair by pair, trace by trace."""
-    judged = result.judged
+    """The frontiers of a sweep: pair by pair, trace by trace, condition by condition."""
+    judged, columns = result.judged, result.sweep.columns
     traces: list[str | None] = [*(trace.name for trace in result.sweep.traces)] or [None]
+    asked = [columns[name] for name in result.sweep.conditions]
+    # In their order in the sweep.
+    there = [{column: group.setting[column] for column in asked} for group in judged.groups]
+    conditions = _once(there) or [{}]
     found = []
     for pair in result.sweep.pairs:
         if {pair.x, pair.y} <= LIFETIME_COLUMNS.keys():
-            found.append(_frontier(result, pair, None, _devices(result, pair, judged)))
-        else:
-            found += [_frontier(result, pair, trace, _designs(result, pair, trace, judged)) for trace in traces]
+            matters = {columns[name] for name in device(dict.fromkeys(result.sweep.conditions))}
+            mattering = _once(_some_of(each, matters) for each in conditions)
+            found += [_frontier(result, pair, None, each, _devices(result, pair, judged)) for each in mattering]
+            continue
+        for trace in traces:
+            designs = _designs(result, pair, trace, judged)
+            found += [_frontier(result, pair, trace, condition, designs) for condition in conditions]
     return found
 
 
-def _frontier(result: SweepResult, pair: Pair, trace: str | None, designs: Sequence[Design]) -> Frontier:
-    contenders = [d for d in designs if result.sweep.all_designs or (d.buildable and not d.problems)]
+def _once(settings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return list({json.dumps(each): each for each in settings}.values())
+
+
+def _some_of(setting: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
+    return {column: setting[column] for column in setting if column in columns}
+
+
+def _frontier(
+    result: SweepResult, pair: Pair, trace: str | None, condition: Mapping[str, Any], designs: Sequence[Design]
+) -> Frontier:
+    """That of the designs in a condition, which is no part of their settings then."""
+    here = [
+        replace(design, setting={name: value for name, value in design.setting.items() if name not in condition})
+        for design in designs
+        if _some_of(design.setting, condition) == condition
+    ]
+    contenders = [d for d in here if result.sweep.all_designs or (d.buildable and not d.problems)]
     best = [contenders[i] for i in pareto([(design.x, design.y) for design in contenders], pair.better)]
-    return Frontier(pair, trace, tuple(designs), tuple(contenders), tuple(sorted(best, key=lambda each: each.x)))
+    ties = [d for d in contenders if d not in best and not any(_beats(each, d, pair) for each in best)]
+    by_x = sorted(best, key=lambda each: each.x)
+    return Frontier(pair, trace, condition, tuple(here), tuple(contenders), tuple(by_x), tuple(ties))
+
+
+def _beats(one: Design, other: Design, pair: Pair) -> bool:
+    """Whether a design is better than another by more than seeds, and the resolution of columns, explain: no worse in
+    both means, and in one of them better by more than the 95 % interval of differences seed by seed.
+    """
+    clearly = False
+    seeds = [seed for seed in one.by_seed if seed in other.by_seed]
+    for axis, (column, better) in enumerate(zip((pair.x, pair.y), pair.better, strict=True)):
+        sign = 1 if better == "lower" else -1
+        differences = [sign * (other.by_seed[seed][axis] - one.by_seed[seed][axis]) for seed in seeds]
+        means = [(one.x, one.y)[axis], (other.x, other.y)[axis]]
+        gain = sign * (means[1] - means[0])
+        if gain < 0:
+            return False
+        half = (interval(differences)[1] or 0.0) if differences else 0.0
+        clearly |= gain > half + sum(resolution(column, mean) for mean in means) * (len(seeds) > 1)
+    return clearly
 
 
 def _designs(result: SweepResult, pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
@@ -136,10 +192,25 @@ def _designs(result: SweepResult, pair: Pair, trace: str | None, judged: Judged)
     for group in judged.groups:
         rows = [row for row in group.rows if row[pair.x] is not None and row[pair.y] is not None]
         if group.trace == trace and rows:
-            x, y = (fmean(row[column] for row in rows) for column in (pair.x, pair.y))
-            points = tuple(row["point"] for row in rows)
-            found.append(Design(group.setting, group.policy, x, y, points, group.problems, group.buildable))
+            found.append(_design(group.setting, group.policy, pair, rows, group.problems, group.buildable))
     return found
+
+
+def _design(
+    setting: Mapping[str, Any],
+    policy: str | None,
+    pair: Pair,
+    rows: Sequence[Mapping[str, Any]],
+    problems: tuple[Problem, ...],
+    buildable: bool = True,
+) -> Design:
+    """Of its points."""
+    (x, x_half), (y, y_half) = (
+        interval_of(column, [float(row[column]) for row in rows]) for column in (pair.x, pair.y)
+    )
+    points = tuple(sorted(row["point"] for row in rows))
+    by_seed = {row["seed"]: (float(row[pair.x]), float(row[pair.y])) for row in rows}
+    return Design(setting, policy, x, y, points, problems, buildable, (x_half, y_half), by_seed)
 
 
 def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
@@ -224,8 +295,6 @@ class Judged:
         """
         import polars as pl
 
-        from softsense.intervals import interval
-
         rows: list[dict[str, Any]] = []
         for group in self.groups:
             verdict = "contender" if not group.problems else "; ".join(f"{p.reason}: {p.told}" for p in group.problems)
@@ -240,7 +309,7 @@ class Judged:
             }
             for column in columns:
                 values = [float(each[column]) for each in group.rows if each[column] is not None]
-                mean, half = interval(values) if values else (None, None)
+                mean, half = interval_of(column, values) if values else (None, None)
                 row |= {column: mean, f"{column}.half_width": half}
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)

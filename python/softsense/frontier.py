@@ -42,6 +42,7 @@ _MOST_LISTED = 12
 _MOST_ROWS = 12
 _MOST_FAILURES = 10
 _MOST_BOUNDS = 3
+_MOST_SAID = 4
 _WIDE = 30
 _MOST_PANELS = 24
 _INCHES = (7.6, 4.1)
@@ -61,13 +62,20 @@ def label(column: str) -> str:
 
 def title(frontier: Frontier) -> str:
     """The title of a frontier."""
-    what = f"{label(frontier.pair.x)}, and {label(frontier.pair.y)}"
-    return f"{_sentence(what)}{f' on {frontier.trace}' if frontier.trace else ''}"
+    return f"{_sentence(f'{label(frontier.pair.x)}, and {label(frontier.pair.y)}')}{where(frontier)}"
+
+
+def where(frontier: Frontier) -> str:
+    """On which trace it is, and in which condition, in words that follow others; empty if there is but one."""
+    on = f" on {frontier.trace}" if frontier.trace else ""
+    names = short(list(frontier.condition))
+    told = [f"{names[column]} {shown(value)}" for column, value in frontier.condition.items()]
+    return f"{on} at {listed(told)}" if told else on
 
 
 def _sentence(text: str) -> str:
     """A text that begins with a capital letter."""
-    return f"{text[0].upper()}{text[1:]}"
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def short(columns: Sequence[str]) -> dict[str, str]:
@@ -110,9 +118,11 @@ def _searched(result: SweepResult) -> str:
 
 
 def finding(result: SweepResult) -> str:
-    """The main result of a sweep: the number of points, and its first frontier in a sentence."""
-    first = next((frontier for frontier in result.frontiers if frontier.best), None)
-    sentences = [_unwritten(result), outcome(result), _set_aside(result), _said(first) if first else ""]
+    """The main result of a sweep: the number of points, and the frontiers of its first pair, a sentence each."""
+    first = [frontier for frontier in result.frontiers if frontier.best and frontier.pair == result.sweep.pairs[0]]
+    first = first or [frontier for frontier in result.frontiers if frontier.best][:1]
+    told = [_said(frontier) for frontier in first[:_MOST_SAID]]
+    sentences = [_unwritten(result), outcome(result), _set_aside(result), *told]
     return " ".join(filter(None, sentences))
 
 
@@ -139,6 +149,7 @@ def _set_aside(result: SweepResult) -> str:
         return ""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count, _ in tally(groups, describe))
     on_traces = " on their traces" if len(result.sweep.traces) > 1 else ""
+    on_traces += " in their conditions" if result.sweep.conditions else ""
     rest = "they are ranked with the others, as asked for" if result.sweep.all_designs else "they are on no frontier"
     return f"Of {len(groups):,} designs{on_traces} {len(aside):,} are no contenders ({reasons}): {rest}."
 
@@ -158,11 +169,17 @@ def problems(result: SweepResult) -> str:
 def _said(frontier: Frontier) -> str:
     """A frontier in a sentence."""
     best, pair = frontier.best, frontier.pair
-    where = f" on {frontier.trace}" if frontier.trace else ""
     many = f"{len(best)} of {len(frontier.contenders)} designs {'is' if len(best) == 1 else 'are'} on the frontier"
-    ends = [f"{describe(each)} ({shown(each.x)} and {shown(each.y)})" for each in (best[0], best[-1])]
+    ends = [f"{describe(each)} ({' and '.join(_numbers_of(each))})" for each in (best[0], best[-1])]
     told = f"from {ends[0]} to {ends[1]}" if len(best) > 1 else ends[0]
-    return f"By {label(pair.x)} and {label(pair.y)}{where}, {many}: {told}."
+    ties = f" Seeds do not tell {len(frontier.ties):,} more from these." if frontier.ties else ""
+    return f"By {label(pair.x)} and {label(pair.y)}{where(frontier)}, {many}: {told}.{ties}"
+
+
+def _numbers_of(design: Design) -> list[str]:
+    """Its x and y with the half widths of their intervals, where several seeds tell them."""
+    ends = zip((design.x, design.y), design.half_widths, strict=True)
+    return [f"{shown(value)} ± {shown(half)}" if half else shown(value) for value, half in ends]
 
 
 def table(result: SweepResult) -> str:
@@ -177,7 +194,7 @@ def table(result: SweepResult) -> str:
         lines = _aligned([heads, *rows[:_MOST_ROWS]])
         more = [f"and {left:,} more"] if left > 0 else []
         head = f"{title(frontier)}: {len(frontier.best)} of {len(frontier.contenders)} designs on the frontier"
-        blocks.append("\n".join([head, *lines, *more, *_bounds(frontier)]))
+        blocks.append("\n".join([head, *lines, *more, *_ties(frontier), *_bounds(frontier)]))
     if failures := _failures(result):
         lines = [f"  {_numbers(numbers)}: {error}" for error, numbers in failures[:_MOST_FAILURES]]
         left = sum(len(numbers) for _, numbers in failures[_MOST_FAILURES:])
@@ -202,6 +219,14 @@ def _why_none(frontier: Frontier) -> str:
     if bounds := frontier.bounds:
         reasons.append(f"{len(bounds):,} cannot be built")
     return f"none of {len(frontier.designs)} designs is a contender: {listed(reasons)}; --all ranks them"
+
+
+def _ties(frontier: Frontier) -> list[str]:
+    """Designs that seeds do not tell from those on the frontier, a line."""
+    told = [f"{describe(each)}: {' and '.join(_numbers_of(each))}" for each in frontier.ties[:_MOST_BOUNDS]]
+    left = len(frontier.ties) - len(told)
+    more = f"; and {left:,} more" if left > 0 else ""
+    return [f"within seeds of these: {'; '.join(told)}{more}"] if told else []
 
 
 def _bounds(frontier: Frontier) -> list[str]:
@@ -230,7 +255,7 @@ def _listed(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[li
         cells = [design.policy or ""] if policy else []
         cells += [shown(value) for value in design.setting.values()]
         batches = sorted({result.planned.points[number - 1].batch or 0 for number in design.points})
-        cells += [shown(design.x), shown(design.y), *([_numbers(batches)] if searched else [])]
+        cells += [*_numbers_of(design), *([_numbers(batches)] if searched else [])]
         rows.append([*cells, _numbers(design.points)])
     return heads, rows
 
@@ -274,10 +299,10 @@ def draw(result: SweepResult) -> Figure:
     drawn = result.frontiers[:_MOST_PANELS]
     note = f"{len(result.frame):,} points"
     if len(result.sweep.seeds) > 1:
-        note += f", means over {len(result.sweep.seeds)} seeds"
+        note += f", means over {len(result.sweep.seeds)} seeds with their 95 % intervals"
     if more := len(result.frontiers) - len(drawn):
         note += f"; {more} more frontiers are not drawn"
-    charts = [replace(chart(result, frontier), title=frontier.trace or "") for frontier in drawn]
+    charts = [replace(chart(result, frontier), title=where(frontier).strip().removeprefix("on ")) for frontier in drawn]
     return draw_sheet(
         Sheet(f"Frontiers of {result.sweep.name}", charts, note, columns=min(len(charts), 2), panel=_INCHES)
     )
@@ -289,12 +314,14 @@ def chart(result: SweepResult, frontier: Frontier) -> Chart:
     policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
     colours = of_policies(policies)
     # A lifetime is of several designs, where it takes no notice of some fields.
-    whole = bool(frontier.best) and set(frontier.best[0].setting) == set(result.sweep.columns.values())
+    columns = list(result.sweep.columns.values())
+    whole = bool(frontier.best) and {*frontier.best[0].setting, *frontier.condition} == set(columns)
     whole = whole and (frontier.best[0].policy is not None or not policies)
     series = []
     for policy in dict.fromkeys(design.policy for design in frontier.contenders):
         some = [design for design in frontier.contenders if design.policy == policy]
-        keys = [_key(design.setting, design.policy) for design in some] if whole else None
+        every = [{**design.setting, **frontier.condition} for design in some]
+        keys = [_key({name: each[name] for name in columns}, policy) for each in every] if whole else None
         series.append(_points(policy or "devices", some, colour=colours[policy], keys=keys))
     listed = _some(frontier.best)
     if frontier.best:
@@ -326,6 +353,9 @@ def chart(result: SweepResult, frontier: Frontier) -> Chart:
 
 def _points(name: str, designs: Sequence[Design], *, kind: Kind = "points", **look: Any) -> Series:
     look.setdefault("labels", [describe(design) for design in designs])
+    if kind == "points" and any(design.half_widths[1] for design in designs):
+        look["lo"] = [design.y - (design.half_widths[1] or 0.0) for design in designs]
+        look["hi"] = [design.y + (design.half_widths[1] or 0.0) for design in designs]
     return Series(name, [design.x for design in designs], [design.y for design in designs], kind, **look)
 
 
@@ -384,7 +414,7 @@ def report(result: SweepResult) -> str:
             heads, rows = _listed(result, frontier)
             parts.append(Table("On the frontier", heads, rows))
         said = _said(frontier) if frontier.best else f"{_sentence(_why_none(frontier))}."
-        sections.append(Section(title(frontier), [said, *_bounds(frontier)], parts))
+        sections.append(Section(title(frontier), [said, *_ties(frontier), *_bounds(frontier)], parts))
     sections.append(Section("All points", (), [_all_points(result)]))
     if failures := result.failures.to_dicts():
         columns = list(failures[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
@@ -23,6 +24,31 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
 
     quantile = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
     return fmean(values), float(f"{quantile * stdev(values) / math.sqrt(len(values)):.14g}")
+
+
+_BUCKETS = 128
+_PERCENTILE = re.compile(r"p\d+(_us)?")
+
+
+def resolution(column: str, value: float) -> float:
+    """Half the width of what a column cannot tell apart: percentiles of response times are middles of buckets, whose
+    ends differ by 1/128 (docs/model/host.md).
+
+    >>> resolution("response.read.p99_us", 256.0), resolution("response.read.mean_us", 256.0)
+    (1.0, 0.0)
+    """
+    is_percentile = _PERCENTILE.fullmatch(column.rpartition(".")[2])
+    return abs(value) / (2 * _BUCKETS) if is_percentile else 0.0
+
+
+def interval_of(column: str, values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean of a column and the half width of its interval, with its resolution; None with one number.
+
+    >>> interval_of("response.read.p99_us", [256.0, 256.0])
+    (256.0, 1.0)
+    """
+    mean, half = interval(values)
+    return mean, None if half is None else half + resolution(column, mean)
 
 
 def plus_minus(mean: float, half: float | None, digits: int = 1) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from softsense._core import ConfigError
 from softsense.constraints import resolve
 from softsense.folders import Results
-from softsense.intervals import interval, plus_minus
+from softsense.intervals import interval, interval_of, plus_minus, resolution
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 
 _SIMULATED = ("run", "compare", "sweep")
@@ -30,10 +30,12 @@ class Value:
     Attributes:
         by_seed: the numbers by seed.
         text: a value that is no number.
+        name: of the metric.
     """
 
     by_seed: Mapping[Any, float]
     text: str | None = None
+    name: str = ""
 
     @property
     def mean(self) -> float | None:
@@ -43,7 +45,7 @@ class Value:
     @property
     def half_width(self) -> float | None:
         """Half the width of the 95 % interval; None with one seed."""
-        return interval(list(self.by_seed.values()))[1] if self.by_seed else None
+        return interval_of(self.name, list(self.by_seed.values()))[1] if self.by_seed else None
 
     def told(self) -> str:
         """The value in words."""
@@ -126,6 +128,8 @@ def change(first: Value | None, other: Value | None) -> dict[str, float | None] 
     half = None
     if first.by_seed.keys() == other.by_seed.keys():
         half = interval([other.by_seed[seed] - first.by_seed[seed] for seed in first.by_seed])[1]
+        if half is not None:
+            half += resolution(first.name, first.mean) + resolution(other.name, other.mean)
     ratio = other.mean / first.mean if first.mean else None
     return {"ratio": ratio, "difference": other.mean - first.mean, "half_width": half}
 
@@ -182,14 +186,14 @@ def _values(results: Results) -> dict[str, dict[str, Value]]:
         for name, value in row.items():
             if name not in keys and name not in _NO_METRIC and value is not None:
                 found.setdefault(name, []).append((row.get("seed"), value))
-    return {label: {name: _value(each) for name, each in found.items()} for label, found in together.items()}
+    return {label: {name: _value(name, each) for name, each in found.items()} for label, found in together.items()}
 
 
-def _value(found: Sequence[tuple[Any, Any]]) -> Value:
+def _value(name: str, found: Sequence[tuple[Any, Any]]) -> Value:
     # Rows without a seed are told apart by their order.
     numbers = {i if seed is None else seed: float(v) for i, (seed, v) in enumerate(found) if isinstance(v, int | float)}
     texts = list(dict.fromkeys(str(value) for _, value in found if not isinstance(value, int | float)))
-    return Value({} if texts else numbers, ", ".join(texts)[:60] if texts else None)
+    return Value({} if texts else numbers, ", ".join(texts)[:60] if texts else None, name)
 
 
 def _differences(results: Sequence[Results]) -> list[tuple[str, list[str]]]:

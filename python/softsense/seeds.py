@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from softsense._core import Config, ConfigError
 from softsense.api import compare, load_config
 from softsense.base import Interrupted, Progress
-from softsense.intervals import interval, plus_minus
+from softsense.intervals import interval, interval_of, plus_minus, resolution
 from softsense.read_policies import is_bound
 from softsense.results import Comparison, RunResult
 from softsense.traces import Trace
@@ -73,8 +73,10 @@ class SeededComparison:
                     values = self._values(run.name, kind, stat)
                     if not values or len(values) != len(reference):
                         continue
-                    mean, half = interval(values)
+                    mean, half = interval_of(stat, values)
                     off, off_half = interval([a - b for a, b in zip(values, reference, strict=True)])
+                    if off_half is not None and run.name != self.reference:
+                        off_half += resolution(stat, mean) + resolution(stat, interval(reference)[0])
                     row = {"policy": run.name, "kind": kind, "stat": told, "seeds": len(values)}
                     row |= {"mean_us": mean, "half_width_us": half}
                     rows.append(row | {"difference_us": off, "difference_half_width_us": off_half})

@@ -73,6 +73,8 @@ class Sweep:
         lifetime: what is asked of reads, if lifetimes are wanted.
         equal_area: whether the decoders of every point have the parallelism that the decoder area of the config buys.
         constraints: what designs have to meet.
+        conditions: config fields under which each design is tried, each with its values; every combination has
+            frontiers of its own.
         all_designs: whether those that cannot be built or have a problem are on frontiers, too.
         origin: the sweep file, for messages.
     """
@@ -93,6 +95,7 @@ class Sweep:
     constraints: tuple[Constraint, ...] = ()
     all_designs: bool = False
     search: Search | None = None
+    conditions: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Sweep:
@@ -117,7 +120,7 @@ class Sweep:
     def fields(self) -> list[str]:
         """The config fields that are swept."""
         space = self.latin_hypercube or self.search
-        return list(space.fields if space else self.grid)
+        return [*(space.fields if space else self.grid), *self.conditions]
 
     @property
     def columns(self) -> dict[str, str]:
@@ -125,24 +128,34 @@ class Sweep:
         return _columns(self.fields)
 
     def settings(self) -> list[dict[str, Any]]:
-        """The values of the swept fields: of the grid, the last field changes fastest; none that a search asks for."""
+        """The values of the swept fields, condition by condition: of the grid, the last field changes fastest; none
+        that a search asks for.
+        """
         if self.search:
             return []
-        if self.latin_hypercube:
-            return self.latin_hypercube.draw()
-        return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
+        designs = self.latin_hypercube.draw() if self.latin_hypercube else _combined(self.grid)
+        return [design | condition for condition in self.settings_of_conditions() for design in designs]
+
+    def settings_of_conditions(self) -> list[dict[str, Any]]:
+        """The values of each condition; without `conditions` one without values."""
+        return _combined(self.conditions)
 
     @property
     def size(self) -> int:
         """The number of points; of a search, at most."""
-        samples = math.prod(map(len, self.grid.values()))
+        samples = math.prod(map(len, [*self.grid.values(), *self.conditions.values()]))
         policies = len(self.policies)
         if self.latin_hypercube:
-            samples = self.latin_hypercube.samples
+            samples = self.latin_hypercube.samples * math.prod(map(len, self.conditions.values()))
         elif self.search:
             # The policy is a part of a design that is asked for.
             samples, policies = self.search.designs, 1
         return samples * math.prod(max(1, many) for many in (policies, len(self.traces), len(self.seeds)))
+
+
+def _combined(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations; the last field changes fastest."""
+    return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
 
 
 def _columns(fields: Iterable[str]) -> dict[str, str]:
@@ -173,7 +186,7 @@ class _Reader:
             # are.
             wrong = {place[0] for place, _ in faults}
             rest = {key: value for key, value in self._table.items() if key not in wrong}
-            if wrong.isdisjoint(("grid", "latin_hypercube", "search", "frontier")):
+            if wrong.isdisjoint(("grid", "latin_hypercube", "search", "conditions", "frontier")):
                 said, _ = read({"config": "unknown"} | rest)
             if said is None:
                 raise self._error()
@@ -181,7 +194,10 @@ class _Reader:
             if (space := getattr(said, name)) and not space.fields:
                 self._fault((name,), "found no fields, expected some, each with { from = ..., to = ... }, or a list")
         hypercube, search = said.hypercube(), said.searched()
+        if search and said.conditions:
+            self._fault(("conditions",), "found them beside [search], expected them beside a grid or a Latin hypercube")
         fields = [*said.grid, *(each for space in (hypercube, search) if space for each in space.fields)]
+        fields += [name for name in said.conditions if name not in fields]
         demand, pairs = self._frontier(said.frontier, fields)
         sweep = Sweep(
             self._beside(said.config),
@@ -200,6 +216,7 @@ class _Reader:
             self._constraints(said.constraints, fields, demand is not None),
             said.frontier.all,
             search,
+            said.conditions,
         )
         self._once(sweep)
         if sweep.size > MOST_POINTS:
@@ -222,7 +239,11 @@ class _Reader:
         for i, part in enumerate(place):
             if part.isdecimal():
                 told += f"[{part}]"
-            elif i == 1 and place[0] in ("grid", "latin_hypercube", "search") and part in self._fields(place[0]):
+            elif (
+                i == 1
+                and place[0] in ("grid", "latin_hypercube", "search", "conditions")
+                and part in self._fields(place[0])
+            ):
                 told += f": {part}"
             else:
                 told += f".{part}" if told else part
@@ -321,8 +342,14 @@ class _Reader:
         for name in sweep.fields:
             for reserved, key in places.items():
                 if name == reserved or reserved.startswith(f"{name}."):
-                    self._fault((section,), f"found `{name}`, expected `{key}` at the top of the file instead")
-        swept = [(name, section) for name in sweep.fields]
+                    here = "conditions" if name in sweep.conditions else section
+                    self._fault((here,), f"found `{name}`, expected `{key}` at the top of the file instead")
+        swept = [(name, section) for name in sweep.fields if name not in sweep.conditions]
+        swept += [(name, "conditions") for name in sweep.conditions]
+        space = sweep.latin_hypercube or sweep.search
+        for name in space.fields if space else sweep.grid:
+            if name in sweep.conditions:
+                self._fault((section,), f"found {name}, which is in conditions, too, expected it in one of them")
         swept += [("seed", "seeds")] if sweep.seeds else []
         swept += [("read.policy", "policies")] if sweep.policies else []
         swept += [("read.retry", "policies")] if any(":" in policy for policy in sweep.policies) else []

@@ -394,6 +394,12 @@ class SweepModel(_Model):
     """What a design has to meet, such as `p99.9 < 2 ms`."""
     grid: Annotated[dict[str, Values], _leaves(lambda value: not isinstance(value, dict)), _table("grid")] = {}
     """For each config field a list of values; all combinations are simulated."""
+    conditions: Annotated[
+        dict[str, Values], _leaves(lambda value: not isinstance(value, dict)), _table("conditions")
+    ] = {}
+    """For each config field, such as an age, a list of values: designs are tried under all of them, and each has a
+    frontier.
+    """
     latin_hypercube: Annotated[LatinHypercubeModel, _of_space, _table("latin_hypercube")] | None = None
     """Samples instead of a grid."""
     search: Annotated[SearchModel, _of_space, _table("search")] | None = None

@@ -192,6 +192,7 @@ class Planned:
             parts = [f"{sweep.latin_hypercube.samples:,} samples of {', '.join(sweep.fields)}"]
         else:
             parts = [f"{len(values)} x {name}" for name, values in sweep.grid.items()]
+        parts += [f"{len(values)} conditions of {name}" for name, values in sweep.conditions.items()]
         for many, one in ((sweep.policies, "policies"), (sweep.traces, "traces"), (sweep.seeds, "seeds")):
             parts += [f"{len(many)} {one}"] if len(many) > 1 else []
         searched = sweep.policies if sweep.search else ()
