@@ -318,7 +318,7 @@ fn law_chains_fail_about_where_they_are_predicted_to() {
 }
 
 /// Do chains that the constants have not seen fail about where they are predicted to?
-fn chains_fail_about_where_they_are_predicted_to(chains: &[(usize, usize, u32, usize, usize, u8, u16)]) {
+fn chains_fail_about_where_they_are_predicted_to(chains: &[(usize, usize, u32, usize, usize, usize, u32)]) {
     for &(size, rows, weight, columns, memory, levels, iterations) in chains {
         let shape = CodeShape { circulant_size: size, rows, columns };
         let profile = Profile { runs: vec![(weight, columns)], memory: Some(memory), punctured: 0 };

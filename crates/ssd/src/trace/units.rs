@@ -85,7 +85,8 @@ impl Evidence {
         if matches!(reading.format, Format::Csv | Format::Columns) {
             return Ok(doubts);
         }
-        if !reading.time_unit_asked && !found.has_outliers {
+        // fio's older logs have no times: requests arrive together until a wait.
+        if !reading.time_unit_asked && !found.has_outliers && reading.format != Format::Fio {
             doubts.extend(Self::of_times(reading, found)?);
             doubts.extend(reading.below_ns.then(|| {
                 format!(
@@ -111,7 +112,7 @@ impl Evidence {
             let told = told.map(|other| format!("{} in {other}", duration(span * other.ns() as f64)));
             told.collect::<Vec<_>>().join(", ")
         };
-        let is_told = !matches!(reading.format, Format::Blkparse | Format::Fio) && found.rows >= LEAST_ROWS;
+        let is_told = reading.format != Format::Blkparse && found.rows >= LEAST_ROWS;
         if found.span_ns == 0 {
             return Ok(is_told.then(|| {
                 format!("all {} requests arrive at once, with times in {unit}: --time-unit says if they are in another unit", format_count(found.rows))

@@ -344,6 +344,12 @@ fn no_wrong_unit_is_read_in_silence() {
     }
     println!("{readings} readings: {asked} are asked about, {told} are told");
     assert!(asked > 100 && told > 100);
+    // A log of fio without times arrives together, wait by wait.
+    let reads = (0..300).map(|i| format!("/dev/sda read {} 4096\n", i * 8192));
+    let waits =
+        reads.enumerate().map(|(i, read)| if i % 100 == 0 { format!("/dev/sda wait 10 0\n{read}") } else { read });
+    let text = format!("fio version 2 iolog\n/dev/sda add\n/dev/sda open\n{}", waits.collect::<String>());
+    assert_eq!(read(&text).0.unit_doubts, [""; 0]);
     // Who has said what units are is not asked again.
     let absurd = Load::new(0).text(Format::Msr, &whole(s, 0), [1, 512]);
     let (stats, _) = read_with(&absurd, |spec| {
