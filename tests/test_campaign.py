@@ -657,6 +657,14 @@ def test_a_table_reaches_all_that_a_config_reads(softsense_command: Softsense, t
     assert json.loads(done.stdout)["codeword_reads"]["beyond_table"] == 0
     other = softsense_command(*code[:2], "flash-8/9", "--out", "other.toml", "--for", "mine.toml")
     assert_bad_input(other, "mine.toml", "found `flash-8/9` with 32768 data bits, expected 4096")
+    # The table that it has is of another length, which is why another one is made.
+    (tmp_path / "mine.toml").write_text((tmp_path / "mine.toml").read_text().replace("table.toml", "flash-8-9"))
+    assert softsense_command("config", "check", "mine.toml").returncode == 2
+    again = softsense_command(*code, "--out", "again.toml", "--for", "mine.toml")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again.toml").read_text().replace("again", "table") == (tmp_path / "table.toml").read_text()
+    perfect = softsense_command(*code[:2], "flash-8/9", "--out", "other.toml", "--for", "mqsim-ssd")
+    assert_bad_input(perfect, "mqsim-ssd: reliability: found `perfect`, expected `table`")
     fewer = softsense_command(*code[:2], "flash-8/9", "--out", "other.toml", "--levels", "1-2", "--for", "tlc-3d")
     assert_bad_input(fewer, "levels: found 1-2, expected 1-7", "read.max_level of tlc-3d")
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import MAX_LEVEL, Code, Config, ConfigError
+from softsense._core import MAX_LEVEL, Code, ConfigError, TableError
+from softsense.api import load_config
 from softsense.base import Interrupted, Progress
 from softsense.campaign import (
     MOST_CONTINUED,
@@ -37,6 +38,7 @@ from softsense.campaign import (
 from softsense.codes import describe as describe_code
 from softsense.executing import chosen_workers
 from softsense.formats import as_share
+from softsense.own import RefusedError
 from softsense.runner import Runner
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
@@ -225,16 +227,35 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
     stand_in = "\n".join(of_code if line.startswith("code = ") else line for line in stand_in.splitlines())
     with tempfile.TemporaryDirectory(prefix="softsense-") as folder:
         (file := Path(folder, "table-of-this-code.toml")).write_text(stand_in, encoding="utf-8")
+        here = [f"reliability.table.file={json.dumps(str(file))}"]
         try:
-            opened = Config.open(config, [f"reliability.table.file={json.dumps(str(file))}"])
+            try:
+                whole = load_config(config)
+            except RefusedError:
+                raise
+            except (TableError, ConfigError):
+                # Its own table is still to be made, or is one of another code; any other fault is told again.
+                opened = load_config(config, here)
+            else:
+                (kind,) = _kinds(json.loads(whole.to_json())["reliability"])
+                if kind != "table":
+                    raise ConfigError(
+                        f"reliability: found `{kind}`, expected `table`: nothing else reads decode tables"
+                    )
+                opened = whole.with_overrides(here)
         except ConfigError as error:
-            raise ConfigError(f"{config}: {str(error).replace(str(file), code.name).removeprefix('--set ')}") from None
+            told = str(error).replace(str(file), code.name).removeprefix("--set ")
+            raise type(error)(told if told.startswith(str(config)) else f"{config}: {told}") from None
         fields = json.loads(opened.to_json())
         starts = [opened]
         if not fields["precondition"]["ssds"]:
             starts.append(opened.with_overrides(["precondition.retention_days=0.0"]))
         rates = np.concatenate([start.sample_codewords(_SAMPLED)["rber"] for start in starts])
     return _Asked(fields["read"]["max_level"], float(rates.min()) / _MARGIN, float(rates.max()) * _MARGIN)
+
+
+def _kinds(reliability: str | Mapping[str, Any]) -> list[str]:
+    return [reliability] if isinstance(reliability, str) else list(reliability)
 
 
 def _code_line(code: Code) -> str:
