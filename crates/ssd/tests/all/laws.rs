@@ -7,13 +7,15 @@
 
 use crate::support;
 use std::collections::{HashMap, HashSet};
-use std::env;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::{env, fs, thread};
 
 use softsense_base::{Ns, Purpose, Result, Stream};
+use softsense_link::DecodeTable;
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::own::{
@@ -49,6 +51,21 @@ impl Draw {
     fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
+}
+
+/// A shipped decode table without the lengths of its code, as a file: units are of any length here.
+fn of_any_length(name: &str) -> PathBuf {
+    static MADE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("of-any-length");
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["flash-8-9", "adaptive-5-6", "adaptive-1-2"] {
+            let table = DecodeTable::open(name, Path::new("")).unwrap();
+            let lengths = format!(", n = {}, k = {}", table.codeword_bits().unwrap(), table.data_bits().unwrap());
+            fs::write(folder.join(name), table.text().replacen(&lengths, "", 1)).unwrap();
+        }
+        folder
+    });
+    MADE.join(name)
 }
 
 /// A device with features drawn from all there are, as TOML; those of an SLC cache, of a schedule, of what the controller does with its
@@ -142,7 +159,7 @@ fn device(
         }
         2 => {
             (tables, iterations) = (true, true);
-            toml += "[reliability.table]\nfile = \"flash-8-9\"\nmost_beyond = 1.0\n";
+            toml += &format!("[reliability.table]\nfile = {:?}\nmost_beyond = 1.0\n", of_any_length("flash-8-9"));
             layers_differ = draw.once_in(3);
             if layers_differ {
                 toml += "variation = { layer_sigma = 0.2, wordlines_per_layer = 2, wordline_sigma = 0.2, page_sigma = 0.1 }\n";
@@ -198,9 +215,11 @@ fn device(
             let least = 1 + draw.below(most);
             toml += &format!(
                 "[reliability.adaptive]\nmost_beyond = 1.0\ncodewords_per_page = {codewords}\nrates = [\n\
-                 {{ file = \"adaptive-5-6\", units = {most}, to_pe_cycles = 2 }},\n\
-                 {{ file = \"adaptive-1-2\", units = {least}, to_pe_cycles = 9 }}]\n\
-                 [reliability.adaptive.rber.constant]\nrber = {rber}\n"
+                 {{ file = {:?}, units = {most}, to_pe_cycles = 2 }},\n\
+                 {{ file = {:?}, units = {least}, to_pe_cycles = 9 }}]\n\
+                 [reliability.adaptive.rber.constant]\nrber = {rber}\n",
+                of_any_length("adaptive-5-6"),
+                of_any_length("adaptive-1-2"),
             );
             iterations = true;
             if draw.once_in(2) {
