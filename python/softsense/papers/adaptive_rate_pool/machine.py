@@ -28,6 +28,8 @@ DEVICE = (
     + inline([{"name": "page", "sense_us": TIMES["chip_access"] - CHANNEL_US, "program_us": PROGRAM_US}]),
     "bus=" + inline({"transfer_us": CHANNEL_US, "transfer_extra_level_us": 0.0}),
     "read.max_level=1",
+    # A code of such codewords; cases say at which rates they read.
+    "reliability.table.file=adaptive-1-2",
     "ftl.mapping=page",
     "ftl.over_provisioning=0.5",
     "precondition.retention_days=0.0",
