@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense import _core
-from softsense._core import MAX_LEVEL, Code, ConfigError, TableError
+from softsense._core import MAX_LEVEL, Code, Config, ConfigError, TableError
 from softsense.api import load_config
 from softsense.base import Interrupted, Progress
 from softsense.campaign import (
@@ -229,20 +229,7 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
         (file := Path(folder, "table-of-this-code.toml")).write_text(stand_in, encoding="utf-8")
         here = [f"reliability.table.file={json.dumps(str(file))}"]
         try:
-            try:
-                whole = load_config(config)
-            except RefusedError:
-                raise
-            except (TableError, ConfigError):
-                # Its own table is still to be made, or is one of another code; any other fault is told again.
-                opened = load_config(config, here)
-            else:
-                (kind,) = _kinds(json.loads(whole.to_json())["reliability"])
-                if kind != "table":
-                    raise ConfigError(
-                        f"reliability: found `{kind}`, expected `table`: nothing else reads decode tables"
-                    )
-                opened = whole.with_overrides(here)
+            opened = _reading(config, here)
         except ConfigError as error:
             told = str(error).replace(str(file), code.name).removeprefix("--set ")
             raise type(error)(told if told.startswith(str(config)) else f"{config}: {told}") from None
@@ -254,8 +241,20 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
     return _Asked(fields["read"]["max_level"], float(rates.min()) / _MARGIN, float(rates.max()) * _MARGIN)
 
 
-def _kinds(reliability: str | Mapping[str, Any]) -> list[str]:
-    return [reliability] if isinstance(reliability, str) else list(reliability)
+def _reading(config: str | os.PathLike[str], table: list[str]) -> Config:
+    """The config with another table, which may be the first that fits it."""
+    try:
+        whole = load_config(config)
+    except RefusedError:
+        raise
+    except (TableError, ConfigError):
+        # Its own table is still to be made, or is one of another code; any other fault is told again.
+        return load_config(config, table)
+    reliability = json.loads(whole.to_json())["reliability"]
+    if "table" not in reliability:
+        found = reliability if isinstance(reliability, str) else next(iter(reliability))
+        raise ConfigError(f"reliability: found `{found}`, expected `table`: nothing else reads decode tables")
+    return whole.with_overrides(table)
 
 
 def _code_line(code: Code) -> str:

@@ -136,11 +136,12 @@ def frontiers(result: SweepResult) -> list[Frontier]:
     for pair in result.sweep.pairs:
         if {pair.x, pair.y} <= LIFETIME_COLUMNS.keys():
             matters = {columns[name] for name in device(dict.fromkeys(result.sweep.conditions))}
+            devices = _devices(result, pair, judged)
             mattering = _once(_some_of(each, matters) for each in conditions)
-            found += [_frontier(result, pair, None, each, _devices(result, pair, judged)) for each in mattering]
+            found += [_frontier(result, pair, None, condition, devices) for condition in mattering]
             continue
         for trace in traces:
-            designs = _designs(result, pair, trace, judged)
+            designs = _designs(pair, trace, judged)
             found += [_frontier(result, pair, trace, condition, designs) for condition in conditions]
     return found
 
@@ -187,30 +188,22 @@ def _beats(one: Design, other: Design, pair: Pair) -> bool:
     return clearly
 
 
-def _designs(result: SweepResult, pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
+def _designs(pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
     found = []
     for group in judged.groups:
         rows = [row for row in group.rows if row[pair.x] is not None and row[pair.y] is not None]
-        if group.trace == trace and rows:
-            found.append(_design(group.setting, group.policy, pair, rows, group.problems, group.buildable))
+        if group.trace != trace or not rows:
+            continue
+        (x, x_half), (y, y_half) = (
+            interval_of(column, [float(row[column]) for row in rows]) for column in (pair.x, pair.y)
+        )
+        points = tuple(sorted(row["point"] for row in rows))
+        by_seed = {row["seed"]: (float(row[pair.x]), float(row[pair.y])) for row in rows}
+        half_widths = (x_half, y_half)
+        found.append(
+            Design(group.setting, group.policy, x, y, points, group.problems, group.buildable, half_widths, by_seed)
+        )
     return found
-
-
-def _design(
-    setting: Mapping[str, Any],
-    policy: str | None,
-    pair: Pair,
-    rows: Sequence[Mapping[str, Any]],
-    problems: tuple[Problem, ...],
-    buildable: bool = True,
-) -> Design:
-    """Of its points."""
-    (x, x_half), (y, y_half) = (
-        interval_of(column, [float(row[column]) for row in rows]) for column in (pair.x, pair.y)
-    )
-    points = tuple(sorted(row["point"] for row in rows))
-    by_seed = {row["seed"]: (float(row[pair.x]), float(row[pair.y])) for row in rows}
-    return Design(setting, policy, x, y, points, problems, buildable, (x_half, y_half), by_seed)
 
 
 def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:

@@ -76,7 +76,7 @@ pub fn whole(integer: &DeInteger<'_>) -> Option<i128> {
 /// The tables of a file of TOML that is called `origin`.
 ///
 /// # Errors
-/// Those of [`parse_toml`] and [`check_numbers`], of `kind` and with their line.
+/// It has the errors of [`parse_toml`] and [`check_numbers`], of `kind` and with their line.
 pub fn toml_table<'a>(text: &'a str, kind: ErrorKind, origin: &str) -> Result<Spanned<DeTable<'a>>> {
     let place = |at| Error::new(kind, format!("{origin}:{}", line_of(text, at)), "");
     let table = parse_toml(text, place)?;
@@ -87,7 +87,7 @@ pub fn toml_table<'a>(text: &'a str, kind: ErrorKind, origin: &str) -> Result<Sp
 /// Reads a value from a file of TOML that is called `origin`.
 ///
 /// # Errors
-/// Those of [`toml_table`], and a field that is unknown, absent, or of another type; of `kind` and with their line.
+/// It has the errors of [`toml_table`], and refuses a field that is unknown, absent, or of another type: of `kind`, with their line.
 pub fn from_toml<T: DeserializeOwned>(text: &str, kind: ErrorKind, origin: &str) -> Result<T> {
     T::deserialize(Deserializer::from(toml_table(text, kind, origin)?)).map_err(|error| {
         let line = line_of(text, start(error.span()));

@@ -73,7 +73,7 @@ pub enum SoftLevels {
     HardRber,
 }
 
-/// Of a grid of raw bit error rates.
+/// A side of a grid of raw bit error rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Below its first point.

@@ -291,7 +291,7 @@ impl Lines {
     }
 }
 
-/// What a file is by its first bytes, where that is neither text nor what is unpacked here, and what to make of it.
+/// The name of a file that is neither text nor unpacked here, told by its first bytes, and what its user can do with it.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const UNPACKED: &str = "text, or text packed with gzip or zstd: unpack it, or pipe what unpacks it into `-`";
     const ENCODED: &str = "UTF-8: convert it, such as by `iconv -f UTF-16 -t UTF-8`";

@@ -101,7 +101,7 @@ pub struct TraceStats {
     pub outlier_lines: Vec<u64>,
     /// The span without these, in seconds.
     pub span_without_outliers_s: Option<f64>,
-    /// What is doubtful about units that nobody has given: by them the trace is an unusual one.
+    /// Doubts about units that nobody has given, a sentence each: by these units the trace is an unusual one.
     pub unit_doubts: Vec<String>,
     /// Lines that are not replayed.
     pub skipped: Skipped,

@@ -8,7 +8,7 @@ use crate::request::RequestKind;
 
 /// No host asks for more in a second: 64 cores of today with the fastest drives are below.
 const ABSURD_RATE: f64 = 5e6;
-/// What traces usually have in a second.
+/// Traces usually have so many requests in a second.
 const USUAL_RATES: std::ops::Range<f64> = 1.0..1e5;
 /// CloudPhysics' traces are about in microseconds and in seconds, under the same header. No host of theirs asked for so many.
 const MOST_OF_CLOUDPHYSICS: f64 = 1e4;
