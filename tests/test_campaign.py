@@ -139,7 +139,7 @@ def test_counts_do_not_depend_on_threads_or_processes() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_counts_are_the_same_from_a_dask_cluster(softsense_command: Softsense) -> None:
-    command = ["fer", "flash-8/9", "--rber", "0.008", "--relative-error", "0.3", "--json"]
+    command = ["fer", "flash-8/9", "--rber", "0.0085", "--relative-error", "0.3", "--json"]
     expected = softsense_command(command)
     assert expected.returncode == 0, expected.stderr
     with dask_cluster(2) as cluster:
@@ -192,7 +192,7 @@ def wait_until(ready: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-MEASURED = ["--rber", "0.0064,0.0078", "--relative-error", "0.15"]
+MEASURED = ["--rber", "0.0070,0.0078", "--relative-error", "0.15"]
 JUDGED = ["--rber", "0.0079", "--relative-error", "0.25", "--judge", "2"]
 
 
@@ -442,7 +442,9 @@ def test_bch_codes_are_analytic_unless_told_otherwise() -> None:
     assert at[1e-2] == pytest.approx(6.00e-3, rel=5e-3)
 
 
-@pytest.mark.parametrize(("relative_error", "width"), [(0.3, 6.0), (0.1, 6.0), (0.1, 0.0)])
+@pytest.mark.parametrize(
+    ("relative_error", "width"), [(0.3, 6.0), (0.1, 0.0), pytest.param(0.1, 6.0, marks=pytest.mark.law)]
+)
 def test_intervals_cover_what_is_known(relative_error: float, width: float) -> None:
     """100 campaigns with F known: all strata lie in their intervals in at least 95 of them, and so does every curve.
 
@@ -509,7 +511,7 @@ def test_interpolation_between_strata_is_good_to_a_percent() -> None:
 
 AGREEMENT = [
     ("teaching-1/2", 1, 0.04, 0.1),
-    ("flash-8/9", 1, 0.0078, 0.15),
+    pytest.param("flash-8/9", 1, 0.0078, 0.15, marks=pytest.mark.law),
     ("flash-8/9", 2, 0.0149, 0.25),
 ]
 
@@ -549,7 +551,7 @@ def test_cells_at_level_1_are_hard_decisions_at_their_own_rate() -> None:
 
 def test_a_built_table_is_monotone_and_says_what_it_is(softsense_command: Softsense, tmp_path: Path) -> None:
     command = ["table", "build", "teaching-1/2", "--levels", "1-3", "--rber", "0.01:0.13:0.03", "--iterations", "10"]
-    command += ["--relative-error", "0.3", "--down-to", "1e-4", "--frames", "150000", "--store", "s.fer"]
+    command += ["--relative-error", "0.5", "--down-to", "1e-3", "--frames", "50000", "--store", "s.fer"]
     done = softsense_command(command, "--out", "t.toml")
     assert done.returncode == 0, done.stderr
     assert "t.toml" in done.stdout

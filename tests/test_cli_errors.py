@@ -388,7 +388,7 @@ ERRORS: dict[str, Rows] = {
                 (["--circulants", "512"], ["1024 data bits and 256 parity bits", "circulants of 64, 32, 16 fit"]),
                 (["--circulants", "48"], ["48", "power of two"]),
                 (["--circulants", "many"], ["--circulants", "many", "256,512"]),
-                (["--circulants", "-16"], ["circulant_sizes", "-16"]),
+                (["--circulants", "-16"], ["--circulants", "-16", "256,512"]),
                 (["--families", "odd"], ["odd", "regular, two_weights, three_weights"]),
                 (["--families", ""], ["families", "none"]),
                 (["--families", "three_weights", "--heaviest", "4"], ["three_weights", "up to 4"]),

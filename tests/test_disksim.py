@@ -104,7 +104,9 @@ def test_real_traces_take_as_long_as_in_disksim(shared: Path, name: str) -> None
         assert found[kind] == pytest.approx(published_us, rel=_SHARE), (kind, found)
 
 
-@pytest.mark.parametrize("machine", _ROUNDS)
+@pytest.mark.parametrize(
+    "machine", [pytest.param(name, marks=[pytest.mark.law] * ("IOzone" in name)) for name in _ROUNDS]
+)
 def test_real_traces_take_as_long_where_elements_or_units_begin_together(shared: Path, machine: str) -> None:
     overrides, name, expected = _ROUNDS[machine]
     found = _responses(shared / "traces" / name, overrides)
@@ -125,7 +127,7 @@ def test_random_requests_take_as_long_where_elements_or_units_begin_together(
     assert found["all"] == pytest.approx(one_unit * disksim_us, rel=0.015)
 
 
-@pytest.mark.parametrize("name", _FOUR_UNITS)
+@pytest.mark.parametrize("name", [_POSTMARK, pytest.param(_IOZONE, marks=pytest.mark.law)])
 def test_four_units_are_between_writes_in_turn_and_writes_where_a_block_was_erased(shared: Path, name: str) -> None:
     in_turn, most_free = (
         _responses(shared / "traces" / name, _units(4, choice)) for choice in ("in_turn", "most_free")

@@ -226,6 +226,7 @@ def test_growth_from_neighbour_to_neighbour_has_the_density_of_all_points_at_onc
         assert np.log(smoothed[i]) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.law
 def test_growth_that_wanders_is_followed_and_its_intervals_have_the_rounds_held_out() -> None:
     """Of the rounds in gaps and after the end 95 % should be in their intervals: as their departures are alike, of six
     drives together 90 to 99 % may be. What a law without departure says of the gaps is further off.

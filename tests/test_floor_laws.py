@@ -238,6 +238,7 @@ def test_rates_are_what_is_counted(name: str) -> None:
         assert -MOST_DEVIATIONS * both - missing <= apart <= MOST_DEVIATIONS * both
 
 
+@pytest.mark.law
 def test_a_floor_is_what_is_counted() -> None:
     """One point of the law, with an error of 7 %: a third of the failures too many or too few would show."""
     found = compared("array 4 x 8, totals up to 12", 0.02, 2**17, relative_error=0.1, most_frames=2**18)

@@ -142,5 +142,6 @@ def test_thirty_designs_have_the_floors_that_are_predicted() -> None:
     assert ratios[-1] < 3
 
 
+@pytest.mark.law
 def test_a_design_has_the_floor_that_is_predicted() -> None:
     assert 1 / 3 < ratio(next(drawn(iter(range(10_000)))), FRAMES // 8) < 3

@@ -172,12 +172,16 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
     return tiny_plan(300)
 
 
-def test_every_figure_of_lae_ftl_comes_out(tmp_path: Path, tiny: Plan) -> None:
-    """With 300 requests, so that only what cannot be wrong there is asserted."""
+@pytest.mark.parametrize(
+    "stems", [("fig01", "fig03", "fig06a", "oob", "region"), pytest.param(None, marks=pytest.mark.law)]
+)
+def test_every_figure_of_lae_ftl_comes_out(tmp_path: Path, tiny: Plan, stems: tuple[str, ...] | None) -> None:
+    """With 300 requests, so that only what cannot be wrong there is asserted; workloads differ in the rest."""
     paper = lae_ftl.PAPER
-    result = papers.reproduce(paper, paper.figures, tiny, Folder(tmp_path))
+    figures = [figure for figure in paper.figures if stems is None or figure.stem in stems]
+    result = papers.reproduce(paper, figures, tiny, Folder(tmp_path))
     claims = judged(tmp_path)
-    assert list(claims) == [claim.id for claim in paper.claims]
+    assert list(claims) == [claim.id for claim in paper.claims if stems is None or claim.id in claims]
     assert NOT_MEASURED not in {claim["verdict"] for claim in claims.values()}
     assert {id_ for _, measured in result.figures for id_ in measured.evidence} == set(claims)
     for segment in lae_ftl.PUBLISHED["segment"]:
@@ -185,14 +189,13 @@ def test_every_figure_of_lae_ftl_comes_out(tmp_path: Path, tiny: Plan) -> None:
     printed = {n["codeword_bytes"]: claims[f"n_{n['codeword_bytes']}"] for n in lae_ftl.PUBLISHED["segment"]}
     assert [printed[size]["verdict"] == papers.HOLDS for size in printed] == [False, True, True, True]
     assert printed[512]["measured"] == 4291
-    for claim in ("decoding_grows", "reliability_grows", "lost_room", "life_grows"):
+    for claim in {"decoding_grows", "reliability_grows", "lost_room", "life_grows"} & set(claims):
         assert claims[claim]["verdict"] == papers.HOLDS, claim
-    for overhead in workloads.OVERHEADS:
-        worst = claims[f"{overhead.stem}_3584"]
-        assert len(worst["under"]) == 4
-        assert worst["on_ours"]["measured"] == worst["under"]["all mapped"]["measured"]
+    for worst in {f"{overhead.stem}_3584" for overhead in workloads.OVERHEADS} & set(claims):
+        assert len(claims[worst]["under"]) == 4
+        assert claims[worst]["on_ours"]["measured"] == claims[worst]["under"]["all mapped"]["measured"]
     report = (tmp_path / "report.md").read_text()
-    for figure in paper.figures:
+    for figure in figures:
         assert (tmp_path / f"{figure.stem}.png").read_bytes().startswith(b"\x89PNG")
         assert f"{figure.stem}.csv" in report
 

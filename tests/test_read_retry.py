@@ -43,6 +43,7 @@ def _small(paper: papers.Paper) -> papers.Plan:
     return replace(plan, workloads=tuple(few), seeds=(1, 2))
 
 
+@pytest.mark.law
 def test_sentinel_reads_sampled_wordlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Do few known cells find what all cells of a wordline say is best, and is calibrating no worse?"""
     monkeypatch.setattr(sentinel, "_wordline_count", lambda plan: 20)

@@ -36,7 +36,7 @@ def swept(folder: Path, requests: int = 3000) -> Path:
 
 
 def test_a_running_sweep_is_followed_to_its_end(browser: Browser, tmp_path: Path) -> None:
-    command = [*SOFTSENSE, "sweep", str(swept(tmp_path, 800_000)), "--workers", "1", "--out", str(tmp_path / "out")]
+    command = [*SOFTSENSE, "sweep", str(swept(tmp_path, 300_000)), "--workers", "1", "--out", str(tmp_path / "out")]
     (tmp_path / "out").mkdir()
     with served(Results(tmp_path / "out").answered) as server:
         view = View(browser, server.address, 1200)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from softsense.cli.root import _MODULES
+
 HEAVY = {"asyncio", "distributed", "matplotlib", "numpy", "polars", "rich", "scipy"}
 
 
@@ -27,6 +29,16 @@ def test_import_leaves_heavy_modules_alone(module: str) -> None:
     code = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert not HEAVY & set(done.stdout.split())
+
+
+def test_a_command_loads_no_other() -> None:
+    """A deterministic part of how fast commands start: what none of them needs is not there."""
+    code = "import sys; from softsense.cli import main; main(['policies']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    others = {f"softsense.cli.{place.partition(':')[0]}" for place in _MODULES.values()} - {"softsense.cli.run"}
+    assert "softsense.cli.run" in loaded
+    assert not others & loaded
 
 
 @pytest.mark.alone

@@ -710,7 +710,8 @@ fn hard_llrs(received: &[u8]) -> Vec<f64> {
 /// price of min-sum, which shrinks with the noise as no more than F words can differ (8e-6 with 300 errors). Of 60 words that
 /// is 4 and 10.4; the bound is four standard deviations above, and losing a quarter of all words more does not pass (power 0.7).
 #[test]
-fn words_fail_as_by_sum_product() {
+#[ignore = "long: `make laws`"]
+fn law_words_fail_as_by_sum_product() {
     let code = shipped("flash-8/9");
     let (mut fast, matrix) = (fast(&code), code.parity_check().clone());
     let mut oracle = MessagePassing::<f64>::new(matrix, Schedule::Flooding, Rule::SumProduct, 40).unwrap();

@@ -150,7 +150,8 @@ impl Line {
 /// Are the constants of [`Waterfall`] those of least squares? p / t - 1 = (a0 + a3 f) z s(p) / (t sqrt(n)) is linear in both. With
 /// SOFTSENSE_MEASURE_WATERFALLS set, failures are counted anew first, which takes minutes.
 #[test]
-fn the_constants_fit_what_was_measured() {
+#[ignore = "long: `make laws`"]
+fn law_the_constants_fit_what_was_measured() {
     let mut lines = lines(FITTED);
     if counts_anew() {
         count_anew(FITTED, &mut lines);
@@ -287,7 +288,8 @@ fn random_designs() -> Vec<Line> {
 /// How far off are predictions for thirty designs that were drawn at random, before anything was measured? Their failures stand in
 /// `held-out.csv`; with SOFTSENSE_MEASURE_WATERFALLS set, they are drawn and counted anew first.
 #[test]
-fn random_designs_fail_where_they_are_predicted_to() {
+#[ignore = "long: `make laws`"]
+fn law_random_designs_fail_where_they_are_predicted_to() {
     if counts_anew() {
         count_anew(HELD_OUT, &mut random_designs());
     }

@@ -180,7 +180,8 @@ fn failures_at_a_boundary_are_those_of_the_frames_of_its_channel() {
 
 /// The same for pages of cells, whose states and bits are not symmetric.
 #[test]
-fn failures_of_cells_are_those_of_the_frames_of_their_channel() {
+#[ignore = "long: `make laws`"]
+fn law_failures_of_cells_are_those_of_the_frames_of_their_channel() {
     let spec = spec("flash-8/9", RberModel::ThresholdVoltage(NamedCells::default()));
     let compiled = RberModel::ThresholdVoltage(NamedCells::default()).compiled();
     for (level, rber, page) in [(1, 0.0092, 0), (1, 0.0093, 1), (3, 0.0194, 1)] {
@@ -485,7 +486,8 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
 /// codeword are drawn, so that its references are its own. 1,500 codewords of each combination of cells, age and page, chi-square
 /// as in the last test; 1 % of RBER is given to what the rates of codewords differ by.
 #[test]
-fn searched_references_fail_as_the_mean_of_searches_says() {
+#[ignore = "long: `make laws`"]
+fn law_searched_references_fail_as_the_mean_of_searches_says() {
     let codewords = 1500;
     let (mut square, mut square_off, mut combinations) = (0.0, 0.0, 0);
     for name in ["tlc-measured", "qlc-1-2-4-8"] {

@@ -292,7 +292,7 @@ fn conditioned_frames_have_exactly_the_wrong_bits_asked_for() {
 /// are just wrong? Five deviations, once in 1e6 runs. Sure ones fail more often by far more than that.
 #[test]
 fn sure_and_unsure_frames_add_up() {
-    for (level, class, wrong) in [(3, (3, 3), 3), (3, (5, 3), 4), (7, (3, 3), 2), (7, (5, 3), 5)] {
+    for (level, class, wrong) in [(3, (5, 3), 4), (7, (3, 3), 2)] {
         let channel = format!(r#"{{"gaussian": {{"rber": 0.09, "level": {level}}}}}"#);
         let sets = small_sets();
         let task = |surely: &str| {

@@ -121,7 +121,8 @@ fn a_bch_code_fails_at_a_soft_level_as_the_binomial_tail_says() {
 /// Counts know the rate to 4 %, splitting to 8 %; 4 standard errors are passed by chance once in 5,000 tests, and a rate that
 /// is half as high again is seen with a probability above 0.9.
 #[test]
-fn an_ldpc_code_fails_at_soft_levels_as_often_as_is_counted() {
+#[ignore = "long: `make laws`"]
+fn law_an_ldpc_code_fails_at_soft_levels_as_often_as_is_counted() {
     for (level, placement, lowest) in
         [(2, "mutual_information", 0.042), (4, "nested", 0.05), (7, "mutual_information", 0.058)]
     {

@@ -11,6 +11,7 @@ import click
 import softsense
 from softsense import Code, CodeError, ConfigError, Interrupted
 from softsense.background import in_background
+from softsense.cli.conform import code_conform
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor, measuring
 from softsense.cli.options import (
@@ -25,7 +26,7 @@ from softsense.cli.options import (
     worker_options,
 )
 from softsense.cli.output import check_picture, check_suffix, check_writable, print_list, progress_bars, save_picture
-from softsense.cli.ranges import Real, Whole
+from softsense.cli.ranges import Real, Whole, whole_numbers
 from softsense.files import replacing
 
 
@@ -37,6 +38,9 @@ def code_group() -> None:
     literature (literature:margulis-2640, literature:ethernet-2048); or the file of an LDPC code, an alist or a base
     matrix (.qc).
     """
+
+
+code_group.add_command(code_conform)
 
 
 @code_group.command("list", epilog=example("softsense code list"))
@@ -457,7 +461,7 @@ def code_design_command(
         parity = parity_of_rate(data, rate)
     else:
         raise CodeError("--rate: found parity beside it, expected one of the two")
-    sizes = None if circulants is None else _whole_numbers("--circulants", circulants)
+    sizes = None if circulants is None else whole_numbers("--circulants", circulants, "256,512")
     chosen = [word.strip().lower().replace("-", "_") for word in families.split(",") if word.strip()]
     with (
         dask_executor(dask) as executor,
@@ -490,10 +494,3 @@ def _bits(option: str, in_bytes: int | None, in_bits: int | None) -> int:
         found = "neither bytes nor bits" if in_bytes is None else "both bytes and bits"
         raise CodeError(f"{option}: found {found}, expected one of them")
     return in_bits if in_bytes is None else 8 * in_bytes  # type: ignore[return-value]
-
-
-def _whole_numbers(option: str, text: str) -> list[int]:
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError:
-        raise CodeError(f"{option}: found {text}, expected whole numbers such as 256,512") from None

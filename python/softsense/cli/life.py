@@ -23,6 +23,7 @@ from softsense.cli.options import (
     picture_option,
 )
 from softsense.cli.output import check_picture, command_line, progress_bars, save_picture
+from softsense.cli.ranges import whole_numbers
 from softsense.files import replacing
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def design_ecc_by_age(
         points=_wear_points(points),
         law=law,
         stages=stages,
-        squeezes=_whole_numbers("--squeeze", squeezes),
+        squeezes=whole_numbers("--squeeze", squeezes, "128,256"),
         oob_bytes=oob_bytes,
         uber=uber,
         code=code,
@@ -231,13 +232,3 @@ def _wear_points(text: str) -> list[tuple[int, float]]:
         raise ConfigError(
             f"--rber: found {text}, expected P/E cycles and rates such as 16000:3e-4,25000:8e-4"
         ) from None
-
-
-def _whole_numbers(option: str, text: str) -> list[int]:
-    try:
-        found = [int(word) for word in text.split(",") if word.strip()]
-    except ValueError:
-        found = [-1]
-    if any(number < 0 for number in found):
-        raise ConfigError(f"{option}: found {text}, expected whole numbers such as 128,256")
-    return found

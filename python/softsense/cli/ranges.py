@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from softsense import ConfigError
+
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
 else:
@@ -57,3 +59,15 @@ class Real(_Range):
 
     def _text(self, end: float) -> str:
         return f"{end:g}"
+
+
+def whole_numbers(option: str, text: str, example: str) -> list[int]:
+    """Whole numbers with commas between them; an error that names the option and shows `example` otherwise.
+
+    Raises:
+        ConfigError: `text` is something else.
+    """
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise ConfigError(f"{option}: found {text}, expected whole numbers such as {example}")
+    return [int(word) for word in words]

@@ -2,31 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+
 import click
 
 import softsense
-from softsense.cli.code import code_group
 from softsense.cli.completing import SHELLS
-from softsense.cli.config import config_group
-from softsense.cli.conform import code_conform
-from softsense.cli.explain import explain_command
-from softsense.cli.fairness import fairness_command
-from softsense.cli.fer import fer
-from softsense.cli.fit import fit_command
-from softsense.cli.flash import flash_group
-from softsense.cli.life import design_group, lifetime_command
-from softsense.cli.live import serve_results_command
 from softsense.cli.options import example
-from softsense.cli.reproduce import reproduce_command
-from softsense.cli.results import results_group
-from softsense.cli.run import compare, policies_command, run
-from softsense.cli.served import age_command, fault_command, scrub_command, serve_command, status_command
-from softsense.cli.sweep import sweep_command
-from softsense.cli.table import table_group
-from softsense.cli.trace import trace
+
+_MODULES = {
+    "age": "served:age_command",
+    "code": "code:code_group",
+    "compare": "run:compare",
+    "config": "config:config_group",
+    "design": "life:design_group",
+    "explain": "explain:explain_command",
+    "fairness": "fairness:fairness_command",
+    "fault": "served:fault_command",
+    "fer": "fer:fer",
+    "fit": "fit:fit_command",
+    "flash": "flash:flash_group",
+    "lifetime": "life:lifetime_command",
+    "policies": "run:policies_command",
+    "reproduce": "reproduce:reproduce_command",
+    "results": "results:results_group",
+    "run": "run:run",
+    "scrub": "served:scrub_command",
+    "serve": "served:serve_command",
+    "serve-results": "live:serve_results_command",
+    "status": "served:status_command",
+    "sweep": "sweep:sweep_command",
+    "table": "table:table_group",
+    "trace": "trace:trace",
+}
+"""Of every command its module below `softsense.cli`, and its name there."""
+
+
+class _Commands(MutableMapping[str, click.Command]):
+    """Commands by name, whose modules are loaded when somebody asks for them: to load all takes longer than many a
+    command runs.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, click.Command | None] = dict.fromkeys(_MODULES)
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._known[name]
+        if command is None:
+            module, _, attribute = _MODULES[name].partition(":")
+            command = self._known[name] = getattr(import_module(f"softsense.cli.{module}"), attribute)
+        return command
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._known[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 @click.group(
+    commands=_Commands(),
     epilog=example("softsense compare mlc-25nm"),
     # With `color` click drops no escape sequences in pipes: they are shown (`softsense.terminal`).
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "color": True},
@@ -72,32 +117,3 @@ def completion_command(shell: str) -> None:
     completes = get_completion_class(shell)
     assert completes is not None
     click.echo(completes(cli, {}, "softsense", "_SOFTSENSE_COMPLETE").source())
-
-
-for _command in (
-    run,
-    compare,
-    fairness_command,
-    policies_command,
-    trace,
-    config_group,
-    code_group,
-    fer,
-    flash_group,
-    explain_command,
-    lifetime_command,
-    design_group,
-    table_group,
-    reproduce_command,
-    fit_command,
-    sweep_command,
-    results_group,
-    serve_results_command,
-    serve_command,
-    age_command,
-    status_command,
-    fault_command,
-    scrub_command,
-):
-    cli.add_command(_command)
-code_group.add_command(code_conform)

@@ -396,7 +396,8 @@ fn endurance(bytes: u32, t: u32, n: u64) -> u32 {
 /// A device that is written from its young days, in LAE-FTL's second code, to the end of its last, every read of it really
 /// encoded, made errors in and decoded: nothing is lost as long as each code is used within its limit.
 #[test]
-fn real_codes_lose_nothing_within_their_limits() {
+#[ignore = "long: `make laws`"]
+fn law_real_codes_lose_nothing_within_their_limits() {
     let lengths = [4291, 8626, 17_239, 34_448, 35_480, 36_504, 37_496, 38_504];
     let aged: Vec<(u32, u32, u32)> =
         CODES.iter().zip(lengths).map(|(&(bytes, t), n)| (bytes, t, endurance(bytes, t, n))).collect();

@@ -129,7 +129,8 @@ fn paired_difference(a: &[LogRow], b: &[LogRow]) -> (f64, f64) {
 /// pages of the same RBER it is smaller yet. The paired statistics are sharper: the same table taken at an RBER 4 % higher
 /// is far out.
 #[test]
-fn table_and_exact_agree_on_levels_and_latency() {
+#[ignore = "long: `make laws`"]
+fn law_table_and_exact_agree_on_levels_and_latency() {
     let rber: Vec<f64> = (0..32).map(|step| 0.0074 * 1.035f64.powi(step)).collect();
     // Where each level goes from hardly a failure to hardly a success.
     let waterfalls = [0.0073..=0.0113, 0.0137..=0.0190, 0.0164..=0.0218];

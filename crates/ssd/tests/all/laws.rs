@@ -1,7 +1,7 @@
 //! What holds for every device, however its features are combined: requests at random on devices at random, against a map in a
 //! `HashMap`.
 //!
-//! `cargo test -p softsense-ssd --test all laws` draws 3,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
+//! `cargo test -p softsense-ssd --test all laws` draws 1,500 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
 //! `SOFTSENSE_LAW_CASES=400000..1000000` those numbers, so that long runs can be divided; `SOFTSENSE_LAW_CASE=7` the
 //! one of that number alone, whose device is printed. A case is a function of its number.
 
@@ -24,8 +24,8 @@ use softsense_ssd::own::{
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::{Resource, Simulation, TenantStatistics, Window};
 
-/// Cases without a number of them in the environment: half a minute on two cores.
-const CASES: u64 = 3_000;
+/// Cases without a number of them in the environment: a quarter of a minute on two cores.
+const CASES: u64 = 1_500;
 
 /// Cases beyond these that a mistake was found by. When draws are added or change they are other devices.
 const FOUND_MISTAKES: [u64; 5] = [78_764, 127_334, 372_586, 772_463, 870_162];
