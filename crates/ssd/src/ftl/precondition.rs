@@ -150,7 +150,8 @@ impl Sequential {
 
 /// An SSD as endless uniform overwriting under greedy garbage collection leaves it: free blocks at the high watermark, all
 /// others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
-/// [`steady_state_victim_fraction`]. Which codewords lie where is scattered.
+/// [`steady_state_victim_fraction`]. Which codewords lie where is drawn by the seed, as overwriting at random leaves nothing of
+/// where the first writes went.
 #[derive(Debug)]
 pub(super) struct SteadyState {
     /// Of its blocks.
@@ -160,31 +161,34 @@ pub(super) struct SteadyState {
     sets: u64,
     /// Codewords of an SSD that are mapped: its first ones.
     total: StrengthReducedU64,
-    /// Logical codewords are dealt in steps of about the golden section of their number, which spreads any range of them
-    /// evenly over planes, blocks and ages; and the step that takes this back.
-    step: u64,
-    back: u64,
+    /// The order in which they are dealt to sets and superblocks.
+    dealt: Permutation,
     /// Of a set with so many valid codewords, how many there are before each superblock, the oldest first. Sets differ by one
     /// at most.
     before: Vec<(u64, Vec<u64>)>,
 }
 
 impl SteadyState {
-    fn new(device: &Device<'_>, layout: BlockLayout, closed: u32, (mapped_fraction, seed): (f64, u64)) -> Self {
+    fn new(
+        device: &Device<'_>,
+        ssd: u32,
+        layout: BlockLayout,
+        closed: u32,
+        (mapped_fraction, seed): (f64, u64),
+    ) -> Self {
         let sets = u64::from(device.geometry.sets() / device.geometry.ssds());
         let total = libm::ceil(device.addresses.of_ssd() as f64 * mapped_fraction) as u64;
         let capacity = u64::from(layout.codewords() * device.geometry.ways());
         let mut valid = vec![total / sets, total.div_ceil(sets)];
         valid.dedup();
-        let step = coprime_near((total as f64 * 0.618_033_988_749_894_9) as u64, total);
+        let stream = Stream::new(seed, Purpose::Precondition);
         Self {
             layout,
-            stream: Stream::new(seed, Purpose::Precondition),
+            stream,
             sets,
             // A device without room for the user has none to ask for.
             total: StrengthReducedU64::new(total.max(1)),
-            step,
-            back: inverse(step, total),
+            dealt: Permutation::new(stream.bits(ssd.into(), 1), total.max(1)),
             before: valid.into_iter().map(|valid| (valid, valid_before(valid, closed, capacity))).collect(),
         }
     }
@@ -205,22 +209,23 @@ impl SteadyState {
 
     #[inline]
     fn permutation(&self, superblock: u32, device: &Device<'_>) -> Permutation {
-        Permutation::new(self.stream.bits(superblock.into(), 0), self.layout.codewords() * device.geometry.ways())
+        let codewords = self.layout.codewords() * device.geometry.ways();
+        Permutation::new(self.stream.bits(superblock.into(), 0), codewords.into())
     }
 
     fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
         if index >= self.total.get() {
             return None;
         }
-        let dealt = times(index, self.back, self.total);
+        let dealt = self.dealt.apply(index);
         let set = ((dealt + 1) * self.sets - 1) / self.total;
         let before = self.before_superblocks(set);
         let in_set = dealt - self.before_set(set);
         let superblock = before.partition_point(|&before| before <= in_set) - 1;
-        let number = (in_set - before[superblock]) as u32;
+        let number = in_set - before[superblock];
         let set = ssd * self.sets as u32 + set as u32;
         let superblock = set * device.geometry.blocks_per_plane() + superblock as u32;
-        let offset = self.permutation(superblock, device).apply(number);
+        let offset = self.permutation(superblock, device).apply(number) as u32;
         // Places of a superblock are counted page by page, its members side by side.
         let ways = device.geometry.ways();
         let page = self.layout.page_of(offset / ways);
@@ -250,8 +255,8 @@ impl SteadyState {
         let (set, of_set) = (u64::from(set) - u64::from(ssd) * self.sets, of_set as usize);
         let before = self.before_superblocks(set);
         let valid = before.get(of_set + 1)? - before[of_set];
-        let number = u64::from(self.permutation(superblock, device).undo(offset));
-        (number < valid).then(|| times(self.before_set(set) + before[of_set] + number, self.step, self.total))
+        let number = self.permutation(superblock, device).undo(offset.into());
+        (number < valid).then(|| self.dealt.undo(self.before_set(set) + before[of_set] + number))
     }
 }
 
@@ -286,7 +291,7 @@ fn valid_before(valid: u64, closed: u32, capacity: u64) -> Vec<u64> {
 #[derive(Debug, Clone, Copy)]
 struct Permutation {
     key: u64,
-    n: u32,
+    n: u64,
     low_bits: u32,
     high_bits: u32,
 }
@@ -294,31 +299,31 @@ struct Permutation {
 impl Permutation {
     const ROUNDS: u32 = 4;
 
-    fn new(key: u64, n: u32) -> Self {
+    fn new(key: u64, n: u64) -> Self {
         let bits = (n - 1).checked_ilog2().map_or(0, |log| log + 1).max(2);
         Self { key, n, low_bits: bits / 2, high_bits: bits - bits / 2 }
     }
 
     /// What a round adds to one part, by the other.
     #[inline]
-    fn round(&self, round: u32, part: u32) -> u32 {
-        let mixed = (u64::from(part) ^ self.key.rotate_left(16 * round)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
+    fn round(&self, round: u32, part: u64) -> u64 {
+        let mixed = (part ^ self.key.rotate_left(16 * round)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32
     }
 
     #[inline]
-    fn apply(&self, number: u32) -> u32 {
+    fn apply(&self, number: u64) -> u64 {
         self.walk(number, 0..Self::ROUNDS)
     }
 
     #[inline]
-    fn undo(&self, number: u32) -> u32 {
+    fn undo(&self, number: u64) -> u64 {
         self.walk(number, (0..Self::ROUNDS).rev())
     }
 
     /// Goes through the rounds again and again until a number of the permutation comes out.
     #[inline]
-    fn walk(&self, number: u32, rounds: impl Iterator<Item = u32> + Clone) -> u32 {
+    fn walk(&self, number: u64, rounds: impl Iterator<Item = u32> + Clone) -> u64 {
         let mut at = number;
         loop {
             let (mut low, mut high) = (at & ((1 << self.low_bits) - 1), at >> self.low_bits);
@@ -407,7 +412,8 @@ impl PageMap {
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let free = self.sets[0].free.len() as u32;
         let closed = free - self.gc_high_watermark_blocks as u32 - for_translation;
-        let state = |ssd| SteadyState::new(&self.device(), self.layout_at_start(ssd), closed, (mapped_fraction, seed));
+        let state =
+            |ssd| SteadyState::new(&self.device(), ssd, self.layout_at_start(ssd), closed, (mapped_fraction, seed));
         let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
         for set in 0..self.geometry.sets() {
             let state = &states[self.geometry.ssd_of_set(set) as usize];
@@ -476,38 +482,6 @@ impl PageMap {
     }
 }
 
-/// A product, of what remains of it.
-#[inline]
-fn times(a: u64, b: u64, modulus: StrengthReducedU64) -> u64 {
-    match a.checked_mul(b) {
-        Some(product) => product % modulus,
-        None => (u128::from(a) * u128::from(b) % u128::from(modulus.get())) as u64,
-    }
-}
-
-/// What times `a` is 1, but for multiples of `modulus`, with which `a` shares no divisor.
-fn inverse(a: u64, modulus: u64) -> u64 {
-    let (mut r, mut next_r) = (i128::from(modulus), i128::from(a % modulus.max(1)));
-    let (mut t, mut next_t) = (0i128, 1i128);
-    while next_r != 0 {
-        let quotient = r / next_r;
-        (t, next_t) = (next_t, t - quotient * next_t);
-        (r, next_r) = (next_r, r - quotient * next_r);
-    }
-    t.rem_euclid(i128::from(modulus)) as u64
-}
-
-/// The first number from `near` up that shares no divisor with `n`.
-fn coprime_near(near: u64, n: u64) -> u64 {
-    let gcd = |mut a: u64, mut b: u64| {
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    (near.max(1)..).find(|&step| gcd(step, n) == 1).expect("there are primes beyond any number")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -534,7 +508,7 @@ mod tests {
     fn permutations_scatter_like_random_draws() {
         const PAGES: usize = 64;
         let stream = Stream::new(9, Purpose::Precondition);
-        let (blocks, n, chosen) = (4000u64, 8 * PAGES as u32, 4 * PAGES as u32);
+        let (blocks, n, chosen) = (4000u64, 8 * PAGES as u64, 4 * PAGES as u64);
         let mut of_page = [0u64; PAGES];
         let (mut sum_of_squares, mut neighbours) = (0.0, 0u64);
         for block in 0..blocks {
@@ -557,15 +531,8 @@ mod tests {
             of_page.iter().map(|&count| (count as f64 - expected).powi(2) / (blocks as f64 * variance)).sum();
         // 63 degrees of freedom: 103 is exceeded once in a thousand.
         assert!(chi_square < 103.0, "{chi_square}");
-        let both = f64::from(chosen) * f64::from(chosen - 1) / (f64::from(n) * f64::from(n - 1));
-        let pairs = blocks as f64 * f64::from(n - 1);
+        let both = (chosen * (chosen - 1)) as f64 / (n * (n - 1)) as f64;
+        let pairs = (blocks * (n - 1)) as f64;
         assert!((neighbours as f64 / pairs / both - 1.0).abs() < 0.005, "{}", neighbours as f64 / pairs / both);
-    }
-
-    #[test]
-    fn inverses_lead_back() {
-        for (a, modulus) in [(1, 1), (1, 2), (3, 7), (618_033, 1_000_003), ((1 << 39) + 1, 1 << 40)] {
-            assert_eq!(times(a, inverse(a, modulus), StrengthReducedU64::new(modulus)), 1 % modulus);
-        }
     }
 }

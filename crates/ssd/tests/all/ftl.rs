@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::config::Mapping;
-use softsense_ssd::ftl::{Location, steady_state_victim_fraction};
+use softsense_ssd::ftl::{Location, PageMap, steady_state_victim_fraction};
 use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
@@ -500,6 +500,48 @@ fn preconditioning_starts_in_the_steady_state() {
     let settled = 2.0 * long - short;
     let preconditioned = write_amplification(0.15, "steady_state", 1.0);
     assert!((preconditioned / settled - 1.0).abs() < 0.03, "{preconditioned} for {settled}");
+}
+
+/// Where does a codeword lie in the steady state? Wherever the seed draws it, whatever the capacity: over 400 seeds every plane
+/// has it equally often, and two neighbours share one as often as strangers do. A rule in place of draws gives a hot address a
+/// fast plane or a slow page for every seed, and another one for a capacity that differs by one block in ten thousand.
+#[test]
+fn the_steady_state_is_drawn_by_the_seed() {
+    const SEEDS: u64 = 400;
+    for over_provisioning in [0.2000, 0.2002] {
+        let config = shipped(
+            "tlc-3d.toml",
+            &[
+                &format!("ftl.over_provisioning={over_provisioning}"),
+                "geometry.blocks_per_plane=64",
+                "precondition.layout=steady_state",
+            ],
+        );
+        let geometry = config.geometry();
+        let last = config.user_codewords() - 1;
+        let asked = [0, 1, 2, last / 2, last / 2 + 1, last - 1, last];
+        let (mut of_plane, mut alike) = (vec![0u32; geometry.planes() as usize], 0);
+        for seed in 0..SEEDS {
+            let mut ftl = PageMap::new(&config).unwrap();
+            ftl.fill_steady_state(1.0, seed);
+            let planes = asked.map(|lcn| match ftl.locate(lcn) {
+                Location::Flash(place) => geometry.split_block(geometry.split(place).0).0,
+                other => panic!("codeword {lcn} is {other:?}"),
+            });
+            planes.iter().for_each(|&plane| of_plane[plane as usize] += 1);
+            alike += planes.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        }
+        let planes = f64::from(geometry.planes());
+        let expected = (SEEDS * asked.len() as u64) as f64 / planes;
+        let chi_square: f64 = of_plane.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
+        // Five standard deviations of chi-square.
+        assert!(chi_square < planes + 5.0 * (2.0 * planes).sqrt(), "{chi_square} of {planes} planes");
+        let pairs = (SEEDS * (asked.len() as u64 - 1)) as f64 / planes;
+        assert!(
+            (alike as f64 - pairs).abs() < 5.0 * pairs.sqrt(),
+            "{alike} neighbours share a plane, expected {pairs}"
+        );
+    }
 }
 
 /// The closed form at known points: half full means delta = 0.2032 (the root of 0.5 = (d - 1) / ln d).
