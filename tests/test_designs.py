@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -310,6 +311,38 @@ def test_a_device_is_as_good_as_the_best_way_to_read_it(tmp_path: Path) -> None:
     assert [len(d.problems) for d in result.frontiers[0].designs] == [1, 1]
     result = swept(tmp_path, LIVES.replace("> 1 s", "> 1 us"))
     assert len(result.frontiers[0].best) == 2
+
+
+def test_any_two_columns_are_a_frontier(tmp_path: Path) -> None:
+    """Those that the program's own message lists, swept fields among them, in pairs drawn at random."""
+    grid = '"decoder.codewords_at_once" = [1, 2]\n"ftl.over_provisioning" = [0.1, 0.3]'
+    text = f'config = "mlc-25nm"\npolicies = ["two_step"]\nset = {json.dumps(SMALL)}\n[grid]\n{grid}\n[frontier]\n'
+    with pytest.raises(ConfigError) as unknown:
+        Sweep.parse(text + 'pairs = [{ x = "speed", y = "reads" }]')
+    columns = str(unknown.value).rpartition(": ")[2].split("; ")[0].split(", ")
+    assert {"decoder.codewords_at_once", "ftl.over_provisioning", "energy.total_uj"} <= set(columns)
+    random = np.random.default_rng(3)
+    decoders = "decoder.codewords_at_once"
+    pairs = [(decoders, "ftl.over_provisioning"), ("response.read.mean_us", decoders)]
+    pairs += [tuple(random.choice(columns, 2, replace=False)) for _ in range(10)]
+    rows = ", ".join(f'{{ x = "{x}", y = "{y}" }}' for x, y in pairs)
+    result = swept(tmp_path, f"{text}pairs = [{rows}]")
+    assert result.count("ok") == 4
+    assert [(each.pair.x, each.pair.y) for each in result.frontiers] == pairs
+    assert (result.folder / "report.html").is_file()
+    # Few codewords at once are cheap, and many are fast: either may be on the frontier.
+    assert result.frontiers[1].best
+
+
+@pytest.mark.parametrize(
+    "asked", ['constraints = ["ftl.victims < 3"]\n', '[frontier]\npairs = [{ x = "ftl.victims", y = "reads" }]\n']
+)
+def test_a_field_of_names_is_no_number(asked: str) -> None:
+    grid = '[grid]\n"ftl.victims" = ["greedy", "fifo"]\n"read.max_level" = [2, 7]\n'
+    constraint = asked.startswith("constraints")
+    text = f'config = "mlc-25nm"\n{asked if constraint else ""}{grid}{"" if constraint else asked}'
+    with pytest.raises(ConfigError, match=r"found `ftl\.victims`, whose values are no numbers, expected"):
+        Sweep.parse(text)
 
 
 def test_pairs_and_all_are_read_from_the_file() -> None:

@@ -441,7 +441,7 @@ def _all_points(result: SweepResult) -> Table:
 
     swept = list(result.sweep.columns.values())
     told = list(dict.fromkeys(name for each in result.frontiers for name in (each.pair.x, each.pair.y)))
-    told = [name for name in told if name in result.frame.columns]
+    told = [name for name in told if name in result.frame.columns and name not in swept]
     batch = [BATCH] if result.sweep.search else []
     columns = ["point", *swept, "policy", "trace", "seed", *batch, "status", *told]
     names = short(swept)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -158,6 +159,12 @@ def _combined(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
 
 
+def _are_numbers(values: Any) -> bool:
+    """Whether the values of a swept field, a range or a list, are numbers."""
+    listed = values if isinstance(values, Sequence) else ()
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed)
+
+
 def _columns(fields: Iterable[str]) -> dict[str, str]:
     taken = {*SUMMARY_COLUMNS, *LIFETIME_COLUMNS, BATCH}
     return {name: f"config.{name}" if name in taken else name for name in fields}
@@ -196,8 +203,13 @@ class _Reader:
         hypercube, search = said.hypercube(), said.searched()
         if search and said.conditions:
             self._fault(("conditions",), "found them beside [search], expected them beside a grid or a Latin hypercube")
-        fields = [*said.grid, *(each for space in (hypercube, search) if space for each in space.fields)]
-        fields += [name for name in said.conditions if name not in fields]
+        swept: dict[str, Any] = dict(said.grid)
+        for space in (hypercube, search):
+            swept |= space.fields if space else {}
+        swept |= said.conditions
+        # Only numbers can be compared, or drawn along an axis.
+        fields = [name for name, values in swept.items() if _are_numbers(values)]
+        self._named = {name for name in swept if name not in fields}
         demand, pairs = self._frontier(said.frontier, fields)
         sweep = Sweep(
             self._beside(said.config),
@@ -303,6 +315,13 @@ class _Reader:
         columns |= LIFETIME_COLUMNS if lifetime else {}
         found = []
         for i, text in enumerate(said):
+            column = re.split(r"[\s<=>]", text.strip())[0]
+            if column in self._named:
+                self._fault(
+                    ("constraints", str(i)),
+                    f"found `{column}`, whose values are no numbers, expected a column of numbers",
+                )
+                continue
             try:
                 found.append(parse(text, columns))
             except ConfigError as error:
@@ -324,6 +343,10 @@ class _Reader:
             named: dict[str, str] = {}
             for axis in ("x", "y"):
                 written = getattr(pair, axis)
+                if written in self._named:
+                    message = f"found `{written}`, whose values are no numbers, expected a column of numbers"
+                    self._fault(("frontier", "pairs", str(i), axis), message)
+                    continue
                 try:
                     named[axis] = resolve(written, known)
                 except ConfigError as error:
