@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 import pytest
 
 import softsense
@@ -298,6 +299,15 @@ def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], s
     assert "two_step reads in" in after or "own.py:Mine reads in" in after
     alone = softsense_command("run", "tlc-3d", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
     assert said in alone.partition("Response time of requests")[0]
+    small = ["geometry.blocks_per_plane=64", "geometry.pages_per_block=96", "ftl.over_provisioning=0.2", *fields]
+    Path("s.toml").write_text(
+        f'config = "tlc-3d"\npolicies = {json.dumps(names)}\nset = {json.dumps(small)}\n'
+        '[grid]\n"workload.footprint_bytes" = [67108864]\n'
+    )
+    told = softsense_command("sweep", "s.toml", "--out", "swept")
+    assert "bounds of what can be built: own.py:Knows" in " ".join(told.stdout.split()), told.stdout + told.stderr
+    built = dict(pl.read_csv("swept/designs.csv").select("policy", "can_be_built").iter_rows())
+    assert built == {"two_step": True, "own.py:Knows": False, "own.py:Mine": True}
 
 
 def test_references_are_moved(here: Callable[[str], Path]) -> None:

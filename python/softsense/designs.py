@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from softsense.formats import as_share
 from softsense.intervals import interval, interval_of, resolution
-from softsense.points import BATCH, LIFETIME_COLUMNS, NOT_SIMULATED, device
+from softsense.points import BATCH, FOLLOWS_AGE, LIFETIME_COLUMNS, NOT_SIMULATED, device
 from softsense.problems import ALLOWED_WITH, LOSES_DATA, OVERLOADED, Problem, found_in
 from softsense.read_policies import knows_level
 
@@ -279,7 +279,7 @@ class Judged:
             setting = {name: first[name] for name in columns}
             open_loop = result.planned.points[first["point"] - 1].open_loop
             problems = tuple(_problems(rows, result.sweep.constraints, open_loop))
-            buildable = not (first["policy"] and knows_level(first["policy"]))
+            buildable = not ((first["policy"] and knows_level(first["policy"])) or first[FOLLOWS_AGE])
             self.groups.append(Group(setting, first["policy"], first["trace"], rows, problems, buildable))
 
     def frame(self, columns: Iterable[str]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ A point's identity is a hash of all that its numbers depend on, so numbers that 
 from softsense.points.columns import (
     BATCH,
     FAILED,
+    FOLLOWS_AGE,
     LIFETIME_COLUMNS,
     NOT_SIMULATED,
     OK,
@@ -19,6 +20,7 @@ from softsense.points.working import Outcome, Processes, flat, work
 __all__ = [
     "BATCH",
     "FAILED",
+    "FOLLOWS_AGE",
     "LIFETIME_COLUMNS",
     "NOT_SIMULATED",
     "OK",

@@ -18,6 +18,9 @@ NOT_SIMULATED = "not simulated"
 BATCH = "batch"
 """The column of a search that says in which of its batches a point was asked for."""
 
+FOLLOWS_AGE = "follows_age"
+"""The column that has 1 where a policy of one's own reads at references that no controller knows, and 0 elsewhere."""
+
 _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "p9999_us", "max_us")
 
 _NUMBERS: dict[str, tuple[str, ...]] = {
@@ -109,10 +112,12 @@ SUMMARY_COLUMNS: dict[str, type] = (
     {"user_bytes": int}
     | _columns(_NUMBERS)
     | {f"codeword_reads.level_{level}": int for level in range(1, MAX_LEVEL + 1)}
+    | {FOLLOWS_AGE: int}
 )
 """What is kept of a simulation: names as in its summary, and whether each is a count or a real number.
 
-`user_bytes` is what the user can address; `codeword_reads.level_1` and so on are `codeword_reads.level_histogram`.
+`user_bytes` is what the user can address; `codeword_reads.level_1` and so on are `codeword_reads.level_histogram`;
+`FOLLOWS_AGE` is `read_policies.follows_age`.
 """
 
 LIFETIME_COLUMNS: dict[str, type] = _columns({"lifetime": _LIFETIME})

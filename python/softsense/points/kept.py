@@ -15,7 +15,7 @@ from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 if TYPE_CHECKING:
     import polars as pl
 
-STORE_VERSION = 4
+STORE_VERSION = 5
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _MOST_PARTS = 64

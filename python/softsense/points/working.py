@@ -21,8 +21,9 @@ from softsense.api import run
 from softsense.executing import hearing_ctrl_c
 from softsense.files import sha256_of
 from softsense.own import own_error, provided
-from softsense.points.columns import LIFETIME_COLUMNS, SUMMARY_COLUMNS
+from softsense.points.columns import FOLLOWS_AGE, LIFETIME_COLUMNS, SUMMARY_COLUMNS
 from softsense.points.planned import Job
+from softsense.read_policies import follows_age
 from softsense.terminal import escape_output
 from softsense.traces import Trace
 
@@ -98,7 +99,8 @@ def flat(config: Config, summary: Mapping[str, Any]) -> dict[str, float | None]:
             found = found.get(key) if isinstance(found, dict) else None
         numbers.setdefault(column, found)
     levels = summary["codeword_reads"]["level_histogram"]
-    return numbers | {f"codeword_reads.level_{level}": count for level, count in enumerate(levels[:MAX_LEVEL], start=1)}
+    numbers |= {f"codeword_reads.level_{level}": count for level, count in enumerate(levels[:MAX_LEVEL], start=1)}
+    return numbers | {FOLLOWS_AGE: int(follows_age(summary))}
 
 
 def _lifetime_numbers(config: Config, demand: str) -> dict[str, float | None]:
