@@ -213,7 +213,7 @@ fn a_drive_with_power_looks_after_its_data() {
         assert_eq!(refreshed > 2.0, refresh_hours.is_some(), "{status}");
     }
     println!("failed: {failed:?} with refresh, without, on a shelf");
-    assert!(failed[0] == 0 && failed[1] > 25 && failed[2] > 25);
+    assert!(failed[0] == 0 && failed[1] > 5 && failed[2] > 5);
     let folder = tempfile::tempdir().unwrap();
     let spec = spec(folder.path(), SIZE_BYTES);
     let reclaim = "ftl.read_reclaim={block={reads=2000}}";

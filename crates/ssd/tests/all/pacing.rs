@@ -202,7 +202,8 @@ fn writes_wait_for_an_operation_of_collection_and_not_for_a_victim() {
 #[test]
 fn preemptible_collection_makes_way_for_reads() {
     let stream = Stream::new(5, Purpose::Workload);
-    let with = |more: &[&str]| {
+    let with = |seed: u64, more: &[&str]| {
+        let seed = format!("seed={seed}");
         let config = device(
             &[
                 more,
@@ -210,6 +211,7 @@ fn preemptible_collection_makes_way_for_reads() {
                     "host.issue={ open_loop = { time_scale = 1.0 } }",
                     "host.reads_first=false",
                     "flash.erase_us=15000.0",
+                    seed.as_str(),
                 ],
             ]
             .concat(),
@@ -223,10 +225,16 @@ fn preemptible_collection_makes_way_for_reads() {
         let programmed = statistics.gc_codewords_programmed() + statistics.host_codewords_programmed();
         (statistics.reads.mean_ns().unwrap(), programmed as f64 / statistics.host_codewords_programmed() as f64)
     };
-    let (at_once, amplification) = with(&[]);
-    let (preemptible, same) = with(&["ftl.gc_pacing=preemptible"]);
-    assert!(preemptible < 0.9 * at_once, "{preemptible} ns, {at_once} ns at once");
-    assert!((same / amplification - 1.0).abs() < 0.1, "{same} {amplification}");
+    let (mut at_once, mut preemptible) = (0.0, 0.0);
+    for seed in 1..=4 {
+        let (mean, amplification) = with(seed, &[]);
+        let (shorter, same) = with(seed, &["ftl.gc_pacing=preemptible"]);
+        println!("seed {seed}: {shorter} ns, {mean} ns at once");
+        assert!((same / amplification - 1.0).abs() < 0.1, "{same} {amplification}");
+        at_once += mean;
+        preemptible += shorter;
+    }
+    assert!(preemptible < 0.95 * at_once, "{preemptible} ns, {at_once} ns at once");
 }
 
 /// Bursts with pauses: on idle time blocks are collected of which as much is stale as is asked for; without pauses none is. Nothing begins
