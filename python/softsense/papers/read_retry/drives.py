@@ -35,7 +35,7 @@ def measure_drive(drive: Drive) -> Callable[[Plan, Runs], Measured]:
         }
         lost = [row for row in rows if row["uncorrectable"]]
         worst = max(rows, key=lambda row: row["p_uncorrectable"])
-        frontier = listed([f"*{name}*" for name in frontier_of(end)])
+        frontier = listed([f"*{name}*" for name in frontier_of(end)] or ["none, as each loses data"])
         losing = listed([f"*{name}* ({n})" for name, n in slower.items() if n]) if any(slower.values()) else "none"
         notes = (
             f"On the frontier after {drive.pe_cycles[-1]:,} P/E cycles: {frontier}. In the mean of ages, no other that "
