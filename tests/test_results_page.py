@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from browser import Browser, View
-from conftest import SMALL
+from conftest import SMALL, Softsense
 from page_server import addresses_of_files, finished_run, got, served
 from softsense import FileError, Interrupted, following
 from softsense.live.results import Results, text
@@ -111,6 +111,27 @@ def test_every_end_of_a_run_is_told(tmp_path: Path) -> None:
     assert found["whole"]["fraction"] == 1
     assert found["going"]["left_s"] == pytest.approx(30, rel=0.1)
     assert "going: sweep whole, running, 25.0 % complete" in text(Results(tmp_path).state())
+
+
+def test_results_without_progress_are_shown(softsense_command: Softsense, set_small: list[str], tmp_path: Path) -> None:
+    """A comparison and a run tell nobody how far they are, and are results as all others are."""
+    for words in (["compare", "mlc-25nm", "--policies", "two_step,ideal"], ["run", "mlc-25nm"]):
+        done = softsense_command(*words, *set_small, "--out", f"all/{words[0]}")
+        assert done.returncode == 0, done.stderr
+    swept_ = softsense_command("sweep", str(swept(tmp_path, 1000)), "--out", "all/sweep")
+    assert swept_.returncode == 0, swept_.stderr
+    (tmp_path / "all" / "strange").mkdir()
+    (tmp_path / "all" / "strange" / "results.json").write_text('{"kind": 3}')
+    state = Results(tmp_path / "all").state()
+    found = {run["where"]: run for run in state["runs"]}
+    assert sorted(found) == ["compare", "run", "sweep"]
+    assert {run["state"] for run in found.values()} == {"finished"}
+    assert found["compare"]["doing"].startswith("softsense compare mlc-25nm --policies two_step,ideal")
+    assert "report.html" in {file["name"] for file in found["compare"]["files"]}
+    assert found["sweep"]["elapsed_s"] is not None, "its progress says more"
+    (skipped,) = state["skipped"]
+    assert "strange/results.json" in skipped
+    assert "compare: compare mlc-25nm, finished" in text(state)
 
 
 def test_files_that_are_none_of_ours_are_passed_over(tmp_path: Path) -> None:

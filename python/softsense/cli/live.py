@@ -20,10 +20,10 @@ from softsense.cli.output import say_address
 def serve_results_command(folder: Path, once: bool, as_json: bool, host: str, port: int) -> int:
     """Serve a page that follows the runs in FOLDER, until Ctrl-C.
 
-    The page shows sweeps, reproductions and measurements of frame error rates while they run. FOLDER is a folder of
-    results, or a folder that contains folders of results and stores of `fer`. Nothing outside of FOLDER is served, only
-    whoever knows the address that is printed gets an answer, and only this machine can connect unless --host says
-    otherwise.
+    The page shows sweeps, reproductions and measurements of frame error rates while they run, and all other results
+    with their files. FOLDER is a folder of results, or a folder that contains folders of results and stores of `fer`.
+    Nothing outside of FOLDER is served, only whoever knows the address that is printed gets an answer, and only this
+    machine can connect unless --host says otherwise.
     """
     from softsense.live import results, server
 

@@ -1,4 +1,4 @@
-"""`softsense serve-results`: runs of a folder as they go on: sweeps, campaigns of frames, reproductions."""
+"""`softsense serve-results`: runs of a folder as they go on (sweeps, campaigns, reproductions), and results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -18,6 +19,7 @@ from softsense.charts import Chart, Series
 from softsense.folders import parquet
 from softsense.formats import as_share
 from softsense.live.server import FILES, Answer, Key, as_json, check_known
+from softsense.manifests import MANIFEST, Signed
 from softsense.report.charts import description
 from softsense.report.pages import document
 
@@ -38,6 +40,8 @@ _KINDS = {
 _STOPPED = "stopped"
 _MOST_POINTS = 2000
 _MOST_RUNS = 40
+_MOST_WORDS = 300
+"""Characters of a command that are shown."""
 
 
 class Results:
@@ -69,10 +73,14 @@ class Results:
 
     def state(self) -> dict[str, Any]:
         """The state of all `runs`: the progress that `Following` wrote for each, its `state`, `left_s`, files, charts
-        and points; and what was `skipped`, since softsense has not written it, a line for each.
+        and points; the same of results that nobody told the progress of, such as those of `compare`, whose `elapsed_s`
+        is None and whose `doing` is their command; and what was `skipped`, since softsense has not written it, a line
+        for each.
         """
         skipped: list[str] = []
-        found = [self._run(file, skipped) for file in self._told()]
+        told = self._told()
+        found = [self._run(file, skipped) for file in told]
+        found += [self._ended(folder, skipped) for folder in self._signed() if folder / following.NAME not in told]
         runs = sorted((run for run in found if run), key=lambda run: -run["started_s"])
         # Names need not be text.
         lines = [line.encode("utf-8", "replace").decode() for line in skipped[:_MOST_RUNS]]
@@ -82,6 +90,43 @@ class Results:
         found = [*self.folder.glob(f"*{following.NAME}"), *self.folder.glob(f"*/*{following.NAME}")]
         # A folder that leads elsewhere is not of this one.
         return [file for file in found if Path(os.path.realpath(file)).is_relative_to(self.folder)]
+
+    def _signed(self) -> list[Path]:
+        found = [self.folder, *self.folder.glob("*")]
+        return [
+            each
+            for each in found
+            if os.path.lexists(each / MANIFEST) and Path(os.path.realpath(each)).is_relative_to(self.folder)
+        ]
+
+    def _ended(self, folder: Path, skipped: list[str]) -> dict[str, Any] | None:
+        """Results that are there, by their manifest."""
+        try:
+            signed = Signed.read(folder / MANIFEST)
+            where = folder.relative_to(self.folder).as_posix().encode("utf-8").decode()
+            files = self._files(folder)
+        except (FileError, OSError, UnicodeError) as error:
+            skipped.append(self._plain(folder / MANIFEST, error))
+            return None
+        try:
+            ended_s = datetime.fromisoformat(signed.date_utc).timestamp()
+        except (ValueError, OverflowError, OSError):
+            ended_s = 0.0
+        return {
+            "what": signed.kind,
+            "name": signed.config["name"] if signed.config else where,
+            "state": following.INTERRUPTED if signed.interrupted else following.FINISHED,
+            "started_s": ended_s,
+            "doing": " ".join(signed.command)[:_MOST_WORDS],
+            "count": 0,
+            "fraction": 1.0,
+            "elapsed_s": None,
+            "left_s": None,
+            "charts": {},
+            "points": None,
+            "where": where,
+            "files": files,
+        }
 
     def _run(self, file: Path, skipped: list[str]) -> dict[str, Any] | None:
         # A store has its results in itself; a folder in files, some of them while it goes on.
@@ -232,7 +277,8 @@ def text(state: Mapping[str, Any]) -> str:
     lines = []
     for run in state["runs"]:
         line = f"{run['where']}: {run['what']} {run['name']}, {run['state']}, {as_share(run['fraction'], 1)} complete"
-        line += f", {run['elapsed_s']:.0f} s" + (f", about {run['left_s']:.0f} s left" if run["left_s"] else "")
+        if run["elapsed_s"] is not None:
+            line += f", {run['elapsed_s']:.0f} s" + (f", about {run['left_s']:.0f} s left" if run["left_s"] else "")
         lines.append(line)
     lines += [f"skipped {line}" for line in state["skipped"]]
     return "\n".join(lines) or "no run has said anything here yet"

@@ -38,7 +38,7 @@
     at(".state").textContent = `${SIGNS[run.state]} ${run.state}`;
     const left = run.left_s === null ? "" : `, about ${time(run.left_s)} left`;
     const doing = run.state === "running" && run.doing ? `${run.doing}, ` : "";
-    at(".said").textContent = `${doing}${(100 * run.fraction).toFixed(1)} % complete, ${Charts.show(run.count)} done, ${time(run.elapsed_s)}${left}`;
+    at(".said").textContent = run.elapsed_s === null ? run.doing : `${doing}${(100 * run.fraction).toFixed(1)} % complete, ${Charts.show(run.count)} done, ${time(run.elapsed_s)}${left}`;
     at("progress").value = run.fraction;
     at("progress").textContent = `${Math.round(100 * run.fraction)} %`;
     for (const [name, chart] of Object.entries(run.charts)) draw(found, name, chart);
