@@ -420,6 +420,8 @@ def test_results_are_those_of_single_runs(expected: Path) -> None:
         found: Any = alone.summary
         if column == "user_bytes":
             found = alone.config.user_bytes
+        elif column == points.FOLLOWS_AGE:
+            found = 0
         elif column.startswith("codeword_reads.level_"):
             found = alone.summary["codeword_reads"]["level_histogram"][int(column[-1]) - 1]
         else:
@@ -472,8 +474,8 @@ def test_the_order_in_which_points_end_changes_no_byte(expected: Path, tmp_path:
 
 
 def wait_until(ready: Callable[[], bool]) -> None:
-    """At most a minute."""
-    deadline = time.monotonic() + 60
+    """At most four minutes: on a machine that does other work a point may take one."""
+    deadline = time.monotonic() + 240
     while not ready():
         assert time.monotonic() < deadline
         time.sleep(0.01)

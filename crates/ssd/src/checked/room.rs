@@ -45,13 +45,20 @@ impl CheckedConfig {
         let needed = free + open + 1 + in_vain + translation + cache;
         let blocks = f64::from(blocks);
         if over_provisioning * blocks < needed as f64 {
+            // No share of all blocks is as many as there are.
+            let expected = if needed as f64 >= blocks {
+                format!(
+                    "no share leaves {needed}, which are needed (lower `ftl.gc_high_watermark_blocks`, or raise \
+                     `geometry.blocks_per_plane`)"
+                )
+            } else {
+                format!("expected at least {}, which leaves {needed}", (needed as f64 / blocks * 1e4).ceil() / 1e4)
+            };
             let message = format!(
-                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; expected at least {}, \
-                 which leaves {needed}: {} free ones, {open} open ones, one to collect, {in_vain} for pages that stay \
-                 filled in part{} and {translation} for translation pages",
+                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; {expected}: {free} free \
+                 ones, {open} open ones, one to collect, {in_vain} for pages that stay filled in part{} and {translation} \
+                 for translation pages",
                 over_provisioning * blocks,
-                (needed as f64 / blocks * 1e4).ceil() / 1e4,
-                free,
                 if cache > 0 { format!(", {cache} for the SLC cache") } else { String::new() }
             );
             return Err(Error::config("ftl.over_provisioning", message));

@@ -544,6 +544,24 @@ fn the_steady_state_is_drawn_by_the_seed() {
     }
 }
 
+/// Is there a way out of too little room, and is it one that there is? A watermark above all blocks of a plane leaves none to
+/// over-provisioning.
+#[test]
+fn too_little_room_names_a_way_out() {
+    let told = |over_provisioning: f64, blocks: u32| {
+        let sets = [
+            format!("ftl.over_provisioning={over_provisioning}"),
+            format!("geometry.blocks_per_plane={blocks}"),
+            "ftl.gc_high_watermark_blocks=100".to_owned(),
+        ];
+        CheckedConfig::from_toml("", "", &sets).unwrap_err().to_string()
+    };
+    let (some, none) = (told(0.1, 256), told(0.25, 64));
+    let least: f64 = some.split("expected at least ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    assert!(least < 1.0, "{some}");
+    assert!(none.contains("no share leaves") && none.contains("ftl.gc_high_watermark_blocks"), "{none}");
+}
+
 /// The closed form at known points: half full means delta = 0.2032 (the root of 0.5 = (d - 1) / ln d).
 #[test]
 fn the_victim_fraction_solves_its_equation() {
