@@ -95,8 +95,8 @@ laws: $(BUILT)
 
 fuzz: $(BUILT)
 	$(BIN)/python fuzz/soak.py --quick --inputs 20000
-	$(BIN)/python fuzz/faults.py --times 4 killed full-disk vanished closed-pipe together
-	SOFTSENSE_EXAMPLES=2000 $(BIN)/python -m pytest -q tests/test_foreign_files.py
+	$(BIN)/python fuzz/faults.py --times 2 killed full-disk vanished closed-pipe together
+	SOFTSENSE_EXAMPLES=600 $(BIN)/python -m pytest -q tests/test_foreign_files.py
 
 soak: $(BUILT)
 	$(BIN)/python fuzz/soak.py $(SOAK)

@@ -196,7 +196,9 @@ MEASURED = ["--rber", "0.0070,0.0078", "--relative-error", "0.15"]
 JUDGED = ["--rber", "0.0079", "--relative-error", "0.25", "--judge", "2"]
 
 
-@pytest.mark.parametrize("options", [MEASURED, JUDGED], ids=["measured", "judged"])
+@pytest.mark.parametrize(
+    "options", [pytest.param(MEASURED, id="measured"), pytest.param(JUDGED, id="judged", marks=pytest.mark.law)]
+)
 def test_a_killed_campaign_resumes_to_the_same_result(
     softsense_command: Softsense, tmp_path: Path, options: list[str]
 ) -> None:

@@ -217,7 +217,7 @@ def test_shown_text_has_every_property(softsense_command: Softsense) -> None:
         assert word in bch
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".png", pytest.param(".svg", marks=pytest.mark.law)])
 def test_pictures_are_drawn_of_base_matrix_and_alist(softsense_command: Softsense, tmp_path: Path, suffix: str) -> None:
     assert softsense_command("code", "export", "teaching-1/2", "t.alist").returncode == 0
     for number, name in enumerate(("teaching-1/2", "irregular-16/17", "t.alist")):

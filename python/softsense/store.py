@@ -321,7 +321,8 @@ class Store:
             self._refuse(f"found a store of version {version}, expected {VERSION}")
 
     def _refuse(self, message: str) -> None:
-        raise FileError(f"{self._name}: {message}")
+        # Names of tasks are text of the file, which may have lines.
+        raise FileError(f"{self._name}: {_in_one_line(message)}")
 
     @property
     def _name(self) -> str:
@@ -329,6 +330,11 @@ class Store:
 
     def _blaming(self) -> _Blaming:
         return _Blaming(self._name)
+
+
+def _in_one_line(text: str) -> str:
+    """A text in which what cannot be printed, as ends of lines, is an escape."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 @contextlib.contextmanager
@@ -354,7 +360,8 @@ class _Blaming:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise FileError(f"{self._name}: found a store that another process uses, expected it to be free") from None
         if isinstance(error, sqlite3.Error | ValueError | TypeError | RecursionError):
-            raise FileError(f"{self._name}: cannot use as a store: {error}") from None
+            # SQLite's message may quote a table's definition.
+            raise FileError(f"{self._name}: cannot use as a store: {_in_one_line(str(error))}") from None
         if isinstance(error, OSError):
             raise FileError(f"{self._name}: cannot use as a store: {error.strerror or error}") from None
 
