@@ -314,7 +314,7 @@ def test_a_device_is_as_good_as_the_best_way_to_read_it(tmp_path: Path) -> None:
 
 
 def test_any_two_columns_are_a_frontier(tmp_path: Path) -> None:
-    """Those that the program's own message lists, swept fields among them, in pairs drawn at random."""
+    """Columns are those that the program's own message lists, swept fields too; pairs are drawn at random."""
     grid = '"decoder.codewords_at_once" = [1, 2]\n"ftl.over_provisioning" = [0.1, 0.3]'
     text = f'config = "mlc-25nm"\npolicies = ["two_step"]\nset = {json.dumps(SMALL)}\n[grid]\n{grid}\n[frontier]\n'
     with pytest.raises(ConfigError) as unknown:

@@ -192,8 +192,6 @@ fn power_is_lost() {
 /// Do refresh and reclaim keep data alive that a shelf would lose?
 #[test]
 fn a_drive_with_power_looks_after_its_data() {
-    const SIZE_BYTES: u64 = 2 << 20;
-    const UNITS: u64 = SIZE_BYTES / UNIT as u64;
     let mut failed = Vec::new();
     for (refresh_hours, powered) in [(Some(400.0), true), (None, true), (Some(400.0), false)] {
         let folder = tempfile::tempdir().unwrap();
@@ -210,17 +208,17 @@ fn a_drive_with_power_looks_after_its_data() {
         let status = ask(&drive, r#"{"status": {}}"#);
         let refreshed = number(&status, "background.refreshed");
         // After the shelf it has power again.
-        assert_eq!(refreshed > 2.0, refresh_hours.is_some(), "{status}");
+        assert_eq!(refreshed > 10.0, refresh_hours.is_some(), "{status}");
     }
     println!("failed: {failed:?} with refresh, without, on a shelf");
-    assert!(failed[0] == 0 && failed[1] > 5 && failed[2] > 5);
+    assert!(failed[0] == 0 && failed[1] > 100 && failed[2] > 100);
     let folder = tempfile::tempdir().unwrap();
     let spec = spec(folder.path(), SIZE_BYTES);
     let reclaim = "ftl.read_reclaim={block={reads=2000}}";
     let drive = open(&config(&[reclaim]), &spec).unwrap();
     (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
     ask(&drive, r#"{"age": {"reads": 20000, "powered": true}}"#);
-    assert!(number(&ask(&drive, r#"{"status": {}}"#), "background.reclaimed") > 2.0);
+    assert!(number(&ask(&drive, r#"{"status": {}}"#), "background.reclaimed") > 10.0);
 }
 
 /// Is an image for its user alone, from the start, and one of an earlier version from when it is opened?

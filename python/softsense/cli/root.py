@@ -36,7 +36,7 @@ _MODULES = {
     "table": "table:table_group",
     "trace": "trace:trace",
 }
-"""Of every command its module below `softsense.cli`, and its name there."""
+"""For each command its module below `softsense.cli`, and the name of its function in that module."""
 
 
 class _Commands(MutableMapping[str, click.Command]):

@@ -234,7 +234,7 @@ fn preemptible_collection_makes_way_for_reads() {
         at_once += mean;
         preemptible += shorter;
     }
-    assert!(preemptible < 0.95 * at_once, "{preemptible} ns, {at_once} ns at once");
+    assert!(preemptible < 0.9 * at_once, "{preemptible} ns, {at_once} ns at once");
 }
 
 /// Bursts with pauses: on idle time blocks are collected of which as much is stale as is asked for; without pauses none is. Nothing begins
