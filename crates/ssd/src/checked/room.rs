@@ -48,7 +48,7 @@ impl CheckedConfig {
             // No share of all blocks is as many as there are.
             let expected = if needed as f64 >= blocks {
                 format!(
-                    "no share leaves {needed}, which are needed (lower `ftl.gc_high_watermark_blocks`, or raise \
+                    "expected {needed}, which no share leaves (lower `ftl.gc_high_watermark_blocks`, or raise \
                      `geometry.blocks_per_plane`)"
                 )
             } else {
