@@ -11,6 +11,8 @@ TRACES ?=
 MOUNT ?=
 # Options of `make soak`.
 SOAK ?=
+# The profile of the extension module: dev has overflow checks and debug assertions, and shares what tests of Rust compile.
+PROFILE ?= release
 # Options of `make audit`: AUDIT=--strict.
 AUDIT ?=
 
@@ -19,8 +21,8 @@ INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 AUDITOR := $(VENV)/audit/bin/pip-audit
 BUILT := $(VENV)/.built
-# The extension module is tested from Python.
-TESTED_IN_RUST := --workspace --exclude softsense-py --locked
+# The extension module, which has no tests in Rust, is among them so that its dependencies have the features with which it is built.
+TESTED_IN_RUST := --workspace --locked
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
 
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
@@ -59,7 +61,7 @@ $(INSTALLED): requirements.lock
 	@touch $@
 
 $(BUILT): $(INSTALLED) $(SOURCES)
-	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $(PROFILE) --locked
 	@touch $@
 
 demo: $(BUILT)
