@@ -132,6 +132,11 @@ impl Tail {
 }
 
 impl Distribution {
+    /// Whether cells of several kinds have been lifted apart.
+    pub(crate) fn has_hills(&self) -> bool {
+        self.lift.is_some_and(|lift| lift.count > 1)
+    }
+
     /// Normal(`mean_v`, `sigma_v`^2).
     pub(crate) fn normal(mean_v: f64, sigma_v: f64) -> Self {
         Self { left: Left::Normal { mean_v, sigma_v }, push: None, lift: None }

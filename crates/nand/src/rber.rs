@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Result, canonical, expect_number};
 
 use crate::cells::{MAX_PAGES, ONE_BIT};
+use crate::distribution::bisect;
 use crate::equivalent::equivalent_rber;
 use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
@@ -77,7 +78,7 @@ pub enum RberModel {
         e_folding_pe_cycles: f64,
     },
     /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h
-    /// hours of retention. The published fit has a third term for reads of the page itself, which says nothing about
+    /// hours of retention. Data of a block without a P/E cycle is that of its first, c = 1. The published fit has a third term for reads of the page itself, which says nothing about
     /// reads of other pages. It is left out, so the model holds for pages that are seldom read.
     #[serde(rename = "tlc_72_layer")]
     Tlc72Layer,
@@ -108,7 +109,11 @@ impl RberModel {
                 (floor, scale * libm::pow(c / 1000.0, pe_exponent))
             }
             RberModel::Exponential { scale, e_folding_pe_cycles } => (scale * libm::exp(c / e_folding_pe_cycles), 0.0),
-            RberModel::Tlc72Layer => (1.48e-3 + 3.90e-10 * libm::pow(c, 2.05), 6.28e-5 * libm::pow(c, 0.14)),
+            RberModel::Tlc72Layer => {
+                // Of c = 0 the formula says that data is kept for ever, of c = 1 that it is not.
+                let c = c.max(1.0);
+                (1.48e-3 + 3.90e-10 * libm::pow(c, 2.05), 6.28e-5 * libm::pow(c, 0.14))
+            }
             RberModel::Grid(_) | RberModel::ThresholdVoltage(_) => unreachable!("they are no formula"),
         }
     }
@@ -404,7 +409,8 @@ impl Rber {
 
     /// The wear at which threshold voltages would have a raw bit error rate of `rber`, after the same retention: how a
     /// factor of a chip or a page acts on voltages. It is the least number of P/E cycles that reaches `rber`, up to ten
-    /// times those of `wear` or 10,000, whichever is more. Other models have no voltages: their wear stays as it is.
+    /// times those of `wear` or 10,000, whichever is more. Where new cells, which forget too, are beyond `rber` after that retention, it
+    /// is the retention after which they are not. Other models have no voltages: their wear stays as it is.
     pub fn wear_for(&self, wear: Wear, page: Option<usize>, rber: f64) -> Wear {
         let Kind::Surfaces(surfaces) = &self.0 else { return wear };
         let hard = surfaces.of(ReadWith::level(1));
@@ -419,7 +425,17 @@ impl Rber {
                 stride = stride.saturating_mul(2);
             }
             if reaches(low) {
-                return Wear { pe_cycles: low, ..wear };
+                let after = |hours: f64| {
+                    let new = Wear { pe_cycles: 0, retention_hours: hours, ..wear };
+                    hard.at(&surfaces.locate(new), page)
+                };
+                let forget = after(wear.retention_hours) > 1.001 * after(0.0);
+                let retention_hours = match after(0.0) < rber {
+                    true if forget => bisect(0.0, wear.retention_hours, |hours| after(hours) < rber).1,
+                    false if forget => 0.0,
+                    _ => wear.retention_hours,
+                };
+                return Wear { pe_cycles: 0, retention_hours, ..wear };
             }
         } else {
             while high < limit && !reaches(high) {
@@ -777,7 +793,8 @@ mod tests {
     #[test]
     fn tlc_grows_with_wear_and_retention() {
         let at = |pe_cycles, retention_hours| RberModel::Tlc72Layer.rber(Wear::unread(pe_cycles, retention_hours));
-        assert_eq!(at(0, 0.0), 1.48e-3);
+        assert!((at(0, 0.0) - 1.48e-3).abs() < 1e-9);
+        assert!(at(0, 0.0) < at(0, 24.0) && at(0, 24.0) < at(0, 720.0), "new cells forget, too");
         assert!(at(3000, 0.0) < at(3000, 720.0) && at(1000, 720.0) < at(3000, 720.0));
         // 3,000 P/E and 30 days by hand: 1.48e-3 + 3.90e-10 3000^2.05 + 6.28e-5 3000^.14 720^.54.
         assert!((at(3000, 720.0) - 1.344e-2).abs() < 1e-4, "{}", at(3000, 720.0));
@@ -933,6 +950,27 @@ mod tests {
         assert_eq!(rber.wear_for(wear, None, 0.4).pe_cycles, 80_000);
         assert_eq!(rber.wear_for(Wear { pe_cycles: 5, ..wear }, None, 0.4).pe_cycles, 10_000);
         assert_eq!(RberModel::Tlc72Layer.compiled().wear_for(wear, None, 0.4), wear);
+    }
+
+    /// New cells that forget, and are to be better than new: after how long are they? And are those that forget nothing left as they are?
+    #[test]
+    fn wear_for_new_cells_goes_on_with_time() {
+        let open = |name: &str| {
+            let cells = CellSpec::open(name, Path::new("")).unwrap();
+            RberModel::ThresholdVoltage(cells.into()).compiled()
+        };
+        let (rber, year) = (open("tlc-charge-trap"), Wear::unread(500, 8760.0));
+        for page in [None, Some(1)] {
+            let now = rber.at(year, page);
+            for factor in [0.4, 0.6, 0.75, 0.9, 1.1, 2.0] {
+                let other = rber.wear_for(year, page, factor * now);
+                let found = rber.at(other, page);
+                assert!((found / (factor * now) - 1.0).abs() < 1e-3, "{page:?}, {factor}: {other:?} has {found:e}");
+                assert!(other.pe_cycles == 0 || other.retention_hours == year.retention_hours);
+            }
+            assert_eq!(rber.wear_for(year, page, 1e-9), Wear::unread(0, 0.0));
+        }
+        assert_eq!(open("tlc-measured").wear_for(year, None, 1e-9), Wear::unread(0, 8760.0));
     }
 
     #[test]

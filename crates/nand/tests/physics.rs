@@ -27,8 +27,10 @@ fn draw(spec: &CellSpec, wear: Wear, state: usize, cell: u64, stream: &Stream) -
                     TimeLaw::Saturating { tau_hours } => 1.0 - (-wear.retention_hours / tau_hours).exp(),
                 };
                 let relative = cycles / f64::from(measured.pe_cycles);
-                mean += amount * of(&mechanism.mean) * relative.powf(mechanism.mean_pe_exponent);
-                variance += amount * of(&mechanism.variance) * relative.powf(mechanism.variance_pe_exponent);
+                let by_wear = |free: f64, exponent: f64| amount * (free + (1.0 - free) * relative.powf(exponent));
+                mean += by_wear(mechanism.mean_wear_free, mechanism.mean_pe_exponent) * of(&mechanism.mean);
+                variance +=
+                    by_wear(mechanism.variance_wear_free, mechanism.variance_pe_exponent) * of(&mechanism.variance);
             }
             return measured.unit_v * (mean + variance.sqrt() * normal);
         }
@@ -322,4 +324,131 @@ fn searches_find_what_their_chances_say() {
             }
         }
     }
+}
+
+/// Cells as they ship.
+fn shipped(name: &str) -> CellSpec {
+    CellSpec::open(name, Path::new("")).unwrap()
+}
+
+/// The raw bit error rate of the worst page after days, at the chip's default references or at those that track the age.
+fn worst_page(cells: &CellSpec, tracked: bool, pe_cycles: u32, days: f64) -> f64 {
+    let cells = cells.clone().with_tracked_references(tracked).at(Wear::unread(pe_cycles, 24.0 * days));
+    (0..cells.pages()).map(|page| cells.rber(page)).fold(0.0, f64::max)
+}
+
+/// The rate that the 4-KiB LDPC codes of RiF and STRAW bear, 2024 and 2026.
+const BORNE: f64 = 0.0085;
+
+// What follows are published numbers of 3D charge-trap cells, each through notes of others; a name says what the cells were set by (fitted)
+// and what they were not (predicted).
+
+/// Do all cells that are said to be charge-trap ones forget when they are new, at either kind of references?
+#[test]
+fn charge_trap_cells_forget_when_they_are_new() {
+    let named: Vec<&str> = CellSpec::shipped().filter(|name| name.contains("charge-trap")).collect();
+    assert_eq!(named.len(), 4);
+    for name in named {
+        let cells = shipped(name);
+        for tracked in [false, true] {
+            let rates = [0.0, 0.1, 1.0, 30.0, 365.0].map(|days| worst_page(&cells, tracked, 0, days));
+            assert!(rates.is_sorted_by(|before, after| before < after), "{name}, tracked {tracked}: {rates:?}");
+        }
+    }
+    let formula = [0.0, 24.0, 8760.0].map(|hours| RberModel::Tlc72Layer.rber(Wear::unread(0, hours)));
+    assert!(formula.is_sorted_by(|before, after| before < after), "{formula:?}");
+}
+
+/// RiF, 160 chips: with default references the first retry may come after 17, 14 and 10 days at 0, 200 and 500 P/E cycles.
+#[test]
+fn fitted_days_to_the_first_retry_are_those_of_rif() {
+    let cells = shipped("tlc-charge-trap");
+    for (pe_cycles, days) in [(0, 17.0), (200, 14.0), (500, 10.0)] {
+        let (early, late) = (0.8 * days, 1.2 * days);
+        assert!(worst_page(&cells, false, pe_cycles, early) < BORNE, "{pe_cycles} P/E cycles: before {early} days");
+        assert!(worst_page(&cells, false, pe_cycles, late) > BORNE, "{pe_cycles} P/E cycles: after {late} days");
+    }
+}
+
+/// AiF, 160 chips: 49 wrong bits a KiB, 6.0e-3, in the worst page at 4,000 P/E cycles after a year with the best references.
+#[test]
+fn fitted_worst_page_of_worn_cells_is_that_of_aif() {
+    let rate = worst_page(&shipped("tlc-charge-trap"), true, 4_000, 365.0);
+    assert!((4.5e-3..=6.0e-3).contains(&rate), "{rate:e}");
+}
+
+/// The 72-layer fit (FAST'19) is of another group's chips, and nothing of it set these cells: default references, 200 to 2,000 P/E cycles,
+/// ten days to a year. Its fresh data, with 1.5e-3, is three times worse, so younger ages are left out.
+#[test]
+fn predicted_rates_are_within_1_6_of_the_72_layer_fit() {
+    let cells = shipped("tlc-charge-trap").with_tracked_references(false);
+    for pe_cycles in [200, 500, 1_000, 2_000] {
+        for days in [10.0, 30.0, 90.0, 365.0] {
+            let wear = Wear::unread(pe_cycles, 24.0 * days);
+            let ratio = cells.at(wear).mean_rber() / RberModel::Tlc72Layer.rber(wear);
+            assert!((1.0 / 1.6..1.6).contains(&ratio), "{pe_cycles} P/E cycles, {days} days: {ratio}");
+        }
+    }
+}
+
+/// Early loss of 3D MLC: the upper reference has moved 5 steps of the chip after three hours and 10 after eleven days (2.0; rounded to
+/// steps, up to 2.3), and A log t + B gives 2.4 or more. New cells as worn ones?
+#[test]
+fn predicted_shifts_grow_with_the_logarithm_of_time() {
+    let cells = shipped("tlc-charge-trap");
+    for pe_cycles in [0, 10_000] {
+        let top = |hours| cells.at(Wear::unread(pe_cycles, hours)).mean_v(7);
+        let ratio = (top(0.0) - top(264.0)) / (top(0.0) - top(3.0));
+        assert!((1.9..2.6).contains(&ratio), "{pe_cycles} P/E cycles: {ratio}");
+    }
+}
+
+/// How long is a year at 30 C when chips are baked at 70 C? 85 hours by 1.04 eV (65 by JESD218's 1.1).
+#[test]
+fn a_year_is_baked_in_85_hours() {
+    let at = |celsius: f64, hours: f64| {
+        let mut cells = shipped("tlc-charge-trap");
+        let States::Measured(measured) = &mut cells.states else { panic!("they are measured ones") };
+        measured.retention_temperature_c = celsius;
+        cells.at(Wear::unread(1_000, hours)).mean_rber()
+    };
+    let (baked, rested) = (at(70.0, 85.0), at(30.0, 8760.0));
+    assert!((baked / rested - 1.0).abs() < 2e-3, "{baked:e} for {rested:e}");
+}
+
+/// Reads that wordlines bear: 749,000 effective ones at 2,000 P/E cycles (STRAW), 2.4 times as many when new, and 60 to 75 % of what they
+/// change in the erased state (DEAR); QLC bears 3.15 times fewer (DEAR).
+#[test]
+fn fitted_reads_that_are_borne_are_those_of_straw_and_dear() {
+    let at = |name: &str, pe_cycles, effective_reads| {
+        let wear = Wear { effective_reads, ..Wear::unread(pe_cycles, 0.0) };
+        shipped(name).with_tracked_references(false).at(wear)
+    };
+    let borne = |name: &str, pe_cycles| {
+        let worst = |reads| {
+            let cells = at(name, pe_cycles, reads);
+            (0..cells.pages()).map(|page| cells.rber(page)).fold(0.0, f64::max)
+        };
+        let (mut low, mut high) = (1e3f64, 1e9f64);
+        for _ in 0..50 {
+            let middle = (low * high).sqrt();
+            if worst(middle) < BORNE { low = middle } else { high = middle }
+        }
+        high
+    };
+    for name in ["tlc-charge-trap", "tlc-charge-trap-asplos21"] {
+        let (new, worn) = (borne(name, 0), borne(name, 2_000));
+        assert!((worn / 749e3 - 1.0).abs() < 0.02, "{name}: {worn:e}");
+        assert!((new / worn - 2.4).abs() < 0.3, "{name}: {}", new / worn);
+        let errors = |reads| {
+            let cells = at(name, 2_000, reads);
+            (0..7).map(|boundary| cells.known_errors(boundary).0).collect::<Vec<_>>()
+        };
+        let (read, unread) = (errors(worn), errors(0.0));
+        let more: Vec<f64> = read.iter().zip(&unread).map(|(read, unread)| read - unread).collect();
+        let share = more[0] / more.iter().sum::<f64>();
+        assert!((0.60..0.75).contains(&share), "{name}: {share}");
+    }
+    let fewer = borne("tlc-charge-trap", 0) / borne("qlc-charge-trap", 0);
+    assert!((fewer / 3.15 - 1.0).abs() < 0.02, "{fewer}");
 }

@@ -161,6 +161,8 @@ impl MeasuredStates {
             variance,
             mean_pe_exponent: spec.mean_pe_exponent,
             variance_pe_exponent: spec.variance_pe_exponent,
+            mean_wear_free: 0.0,
+            variance_wear_free: 0.0,
         };
         let mut mechanisms = vec![mechanism(
             "logarithmic in time",

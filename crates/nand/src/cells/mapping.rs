@@ -9,7 +9,7 @@ pub(crate) const MAX_PAGES: usize = 4;
 /// changes the bit of one page: a Gray code.
 ///
 /// The names give the number of boundaries of each page. Of the Gray codes of four bits with the numbers of
-/// `qlc_4_3_4_4` and `qlc_2_3_5_5` these are the ones whose boundaries of one page are farthest from each other, as the
+/// `qlc_4_3_4_4`, `qlc_2_3_5_5` and `qlc_1_2_6_6` these are the ones whose boundaries of one page are farthest from each other, as the
 /// published assignments are not in our sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Mapping {
@@ -35,6 +35,9 @@ pub enum Mapping {
     /// Sixteen states; lower, middle, upper and top page have two, three, five and five boundaries.
     #[serde(rename = "qlc_2_3_5_5")]
     Qlc2355,
+    /// Sixteen states; lower, middle, upper and top page have one, two, six and six boundaries.
+    #[serde(rename = "qlc_1_2_6_6")]
+    Qlc1266,
 }
 
 impl Mapping {
@@ -48,6 +51,7 @@ impl Mapping {
             Mapping::Qlc1248 => &[&[7], &[3, 11], &[1, 5, 9, 13], &[0, 2, 4, 6, 8, 10, 12, 14]],
             Mapping::Qlc4344 => &[&[0, 3, 5, 10], &[1, 7, 13], &[2, 6, 8, 12], &[4, 9, 11, 14]],
             Mapping::Qlc2355 => &[&[2, 10], &[3, 7, 11], &[0, 4, 6, 8, 13], &[1, 5, 9, 12, 14]],
+            Mapping::Qlc1266 => &[&[7], &[3, 11], &[0, 2, 5, 8, 10, 13], &[1, 4, 6, 9, 12, 14]],
         }
     }
 
@@ -56,7 +60,9 @@ impl Mapping {
             Mapping::Slc => &["page"],
             Mapping::Mlc => &["lower", "upper"],
             Mapping::Tlc232 | Mapping::Tlc124 => &["lower", "centre", "upper"],
-            Mapping::Qlc1248 | Mapping::Qlc4344 | Mapping::Qlc2355 => &["lower", "middle", "upper", "top"],
+            Mapping::Qlc1248 | Mapping::Qlc4344 | Mapping::Qlc2355 | Mapping::Qlc1266 => {
+                &["lower", "middle", "upper", "top"]
+            }
         }
     }
 

@@ -10,8 +10,9 @@ use crate::distribution::Distribution;
 /// time. After N P/E cycles and t hours since the write
 ///
 /// ```text
-/// mean     = mean0  + mean_per_kilocycle     N / 1000 + sum over mechanisms of  f(t a) mean     (N / pe_cycles)^mean_pe_exponent
-/// variance = sigma0^2 + variance_per_kilocycle N / 1000 + sum over mechanisms of  f(t a) variance (N / pe_cycles)^variance_pe_exponent
+/// mean     = mean0  + mean_per_kilocycle     N / 1000 + sum over mechanisms of  f(t a) mean     w(N; mean_wear_free, mean_pe_exponent)
+/// variance = sigma0^2 + variance_per_kilocycle N / 1000 + sum over mechanisms of  f(t a) variance w(N; variance_wear_free, variance_pe_exponent)
+/// w(N; free, e) = free + (1 - free) (N / pe_cycles)^e
 /// ```
 ///
 /// where f is the time law of a mechanism and a its Arrhenius acceleration at `retention_temperature_c`. A variance is never less
@@ -75,6 +76,18 @@ pub struct Mechanism {
     pub mean_pe_exponent: f64,
     /// Exponent of P/E cycles in the variances.
     pub variance_pe_exponent: f64,
+    /// The share of `mean` that needs no wear: 1 is a mechanism that is as strong in new cells, 0, the default, one that new cells do
+    /// not have.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mean_wear_free: f64,
+    /// The share of `variance` that needs no wear.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub variance_wear_free: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The amount of a mechanism after t hours.
@@ -164,6 +177,8 @@ impl MeasuredStates {
             each(at("variance"), &mechanism.variance, -MOST, MOST, true)?;
             within(&at("mean_pe_exponent"), mechanism.mean_pe_exponent, 0.0, 5.0)?;
             within(&at("variance_pe_exponent"), mechanism.variance_pe_exponent, 0.0, 5.0)?;
+            within(&at("mean_wear_free"), mechanism.mean_wear_free, 0.0, 1.0)?;
+            within(&at("variance_wear_free"), mechanism.variance_wear_free, 0.0, 1.0)?;
         }
         Ok(())
     }
@@ -189,8 +204,9 @@ impl MeasuredStates {
             .iter()
             .map(|each| {
                 let amount = retention * each.time.after(wear.retention_hours * self.acceleration(each));
-                let of = |exponent| amount * libm::pow(relative, exponent);
-                (each, of(each.mean_pe_exponent), of(each.variance_pe_exponent))
+                let of = |free, exponent| amount * (free + (1.0 - free) * libm::pow(relative, exponent));
+                let to_mean = of(each.mean_wear_free, each.mean_pe_exponent);
+                (each, to_mean, of(each.variance_wear_free, each.variance_pe_exponent))
             })
             .collect();
         let of = |values: &[f64], state: usize| values.get(state).copied().unwrap_or(0.0);
