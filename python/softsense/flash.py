@@ -300,7 +300,8 @@ def reliability_by_age(
         retention_days: days since the data was written.
 
     Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate), `p_fail_hard` (mean
-    probability that hard decision fails, with the references of the cells), `retries` (mean number of steps after the
+    probability that hard decision fails), `references` (those that both are of, where the cells have threshold voltages:
+    `tracked`, the best ones of that age, or `default`; `None` elsewhere. Retries begin where `read.references` says), `retries` (mean number of steps after the
     first), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber` (`p_uncorrectable` per
     bit of data): means over 8,192 codewords. The result is a function of the arguments.
 
@@ -311,6 +312,9 @@ def reliability_by_age(
     (True, True)
     """
     unit_bits = 8 * json.loads(config.to_json())["geometry"]["codeword_bytes"]
+    cells = config.cells()
+    tracked = cells and json.loads(cells.spec_json)["references"]["tracked"]
+    references = {True: "tracked", False: "default", None: None}[tracked]
     rows = []
     for days in retention_days:
         for cycles in pe_cycles:
@@ -330,6 +334,7 @@ def reliability_by_age(
                     "pe_cycles": cycles,
                     "retention_days": days,
                     **mean,
+                    "references": references,
                     "retries": float(sample["mean_steps"].mean()) - 1,
                     "uber": mean["p_uncorrectable"] * of_age.get("codewords_per_unit", 1) / unit_bits,
                 }

@@ -138,12 +138,13 @@ def measures(rows: list[dict[str, Any]]) -> str:
 
 def reliability_by_age(rows: list[dict[str, Any]]) -> str:
     """What `softsense.flash.reliability_by_age` says."""
+    of = {"tracked": "\nbest references", "default": "\ndefault references"}.get(rows[0]["references"] or "", "\nhard")
     return headed(
         [
             ("retention\ndays", [f"{row['retention_days']:,g}" for row in rows]),
             ("P/E\ncycles", [f"{row['pe_cycles']:,}" for row in rows]),
             ("\nmean RBER", [as_rate(row["rber"]) for row in rows]),
-            ("P_fail,\nhard", [as_rate(row["p_fail_hard"]) for row in rows]),
+            (f"P_fail,{of}", [as_rate(row["p_fail_hard"]) for row in rows]),
             ("retries,\nmean", [f"{row['retries']:.3f}" for row in rows]),
             ("P, no step\ndecodes", [as_rate(row["p_uncorrectable"]) for row in rows]),
             ("\nUBER", [as_rate(row["uber"]) for row in rows]),

@@ -1,7 +1,7 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 12] = [
+pub(crate) const SHIPPED: [(&str, &str); 13] = [
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
     ("mlc-lae", include_str!("../../configs/mlc-lae.toml")),
@@ -12,6 +12,7 @@ pub(crate) const SHIPPED: [(&str, &str); 12] = [
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
     ("tlc-3d", include_str!("../../configs/tlc-3d.toml")),
+    ("tlc-client", include_str!("../../configs/tlc-client.toml")),
     ("tlc-enterprise", include_str!("../../configs/tlc-enterprise.toml")),
     ("tlc-rif", include_str!("../../configs/tlc-rif.toml")),
 ];
