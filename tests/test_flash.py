@@ -526,7 +526,10 @@ def test_references_are_inferred_nearly_as_well_as_they_can_be(tmp_path: Path, s
     assert found["boundary"] == made.fields["boundary"]
 
 
-@pytest.mark.parametrize(("name", "most"), [("tlc-measured", 3000), ("tlc-charge-trap", 3000), ("qlc-charge-trap", 1500), ("qlc-1-2-4-8", 1500)])
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("tlc-measured", 3000), ("tlc-charge-trap", 3000), ("qlc-charge-trap", 1500), ("qlc-1-2-4-8", 1500)],
+)
 def test_shipped_cells_infer_as_was_fitted(name: str, most: int) -> None:
     made = inference.make(name, pe_cycles=range(0, most + 1, most // 10)).fields
     shipped = json.loads(Cells.open(name).spec_json)["references"]["inference"]
@@ -541,9 +544,11 @@ def _retries(pe_cycles: list[int], days: list[float], *overrides: str) -> dict[t
 
 
 def test_predicted_retries_are_between_those_of_two_chips_of_today() -> None:
-    """A public table of retry counts by wordline (MIT licence; how they were obtained is not said): means of its two chips at
-    3,000 P/E cycles, X3_9070 (232 layers) and 3DV7 (176). The cells were not set by it, the step of their retry table was chosen
-    with it in view."""
+    """Means of two chips of 232 and 176 layers at 3,000 P/E cycles, by a public table of retry counts by wordline.
+
+    How they were obtained is not said. The cells were not set by it; the step of their retry table was chosen with
+    it in view.
+    """
     found = _retries([3000, 6000], [30.0, 90.0, 180.0, 365.0])
     chips = {30: (0.34, 2.83), 90: (2.57, 5.04), 180: (4.18, 6.13), 365: (5.83, 6.78)}
     for days, (fewest, most) in chips.items():
@@ -551,7 +556,8 @@ def test_predicted_retries_are_between_those_of_two_chips_of_today() -> None:
     # Wear matters little (1.34 times at three months), and retries grow with the logarithm of time.
     assert found[6000, 90] / found[3000, 90] <= 2.0
     slopes = [
-        (found[3000, late] - found[3000, early]) / math.log(late / early) for early, late in ((30, 90), (90, 180), (180, 365))
+        (found[3000, late] - found[3000, early]) / math.log(late / early)
+        for early, late in ((30, 90), (90, 180), (180, 365))
     ]
     assert max(slopes) < 1.25 * min(slopes)
 

@@ -205,7 +205,7 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
         (["compare", "tlc-3d", "--policies", "two_step,prog"], ["two_step,progressive"]),
         (["compare", "tlc-3d", "--policies", "a"], ["all"]),
         (["run", "tlc-3d", "--policy", "look_ahead_"], ["look_ahead_progressive"]),
-        (["flash", "show", "tlc"], ["tlc-2-3-2", "tlc-1-2-4", "tlc-measured"]),
+        (["flash", "show", "tlc-m"], ["tlc-measured"]),
         (["reproduce", "l"], ["ldpc-in-ssd", "laldpc", "lae-ftl"]),
         (["trace", "convert", "a", "b", "--to", "m"], ["mqsim"]),
         (["fer", "flash-8/9", "--method", "d"], ["direct"]),

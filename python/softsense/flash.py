@@ -300,10 +300,10 @@ def reliability_by_age(
         retention_days: days since the data was written.
 
     Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate), `p_fail_hard` (mean
-    probability that hard decision fails), `references` (those that both are of, where the cells have threshold voltages:
-    `tracked`, the best ones of that age, or `default`; `None` elsewhere. Retries begin where `read.references` says), `retries` (mean number of steps after the
-    first), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber` (`p_uncorrectable` per
-    bit of data): means over 8,192 codewords. The result is a function of the arguments.
+    probability that hard decision fails), `references` (those that both are of: `tracked`, the best of that age, or
+    `default`; `None` without threshold voltages), `retries` (mean number of steps after the first, beginning where
+    `read.references` says), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber`
+    (`p_uncorrectable` per bit of data): means over 8,192 codewords. The result is a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -313,8 +313,8 @@ def reliability_by_age(
     """
     unit_bits = 8 * json.loads(config.to_json())["geometry"]["codeword_bytes"]
     cells = config.cells()
-    tracked = cells and json.loads(cells.spec_json)["references"]["tracked"]
-    references = {True: "tracked", False: "default", None: None}[tracked]
+    tracked = cells is not None and json.loads(cells.spec_json)["references"]["tracked"]
+    references = None if cells is None else "tracked" if tracked else "default"
     rows = []
     for days in retention_days:
         for cycles in pe_cycles:
