@@ -82,6 +82,28 @@ def test_requests_are_all_accounted_for(comparison: softsense.Comparison) -> Non
         assert summary["response"]["all"]["count"] == 3000
 
 
+@pytest.mark.parametrize("queue_depth", [1, 8, 64])
+def test_throughput_obeys_littles_law(config: Path, small: list[str], queue_depth: int) -> None:
+    """In a closed loop as many requests as its depth are always under way: those a second times their mean response.
+
+    Only where the loop fills and empties are there fewer, at most twice the longest response of the run.
+    """
+    loop = [
+        'workload.arrivals="immediate"',
+        "workload.sizes=[{bytes=16384,share=1.0}]",
+        f"host.issue={{closed_loop={{queue_depth={queue_depth}}}}}",
+    ]
+    summary = softsense.run(config, overrides=[*small, *loop]).summary
+    served, response = summary["throughput"], summary["response"]
+    under_way = served["iops"] * 1e-6 * response["all"]["mean_us"]
+    ends = 2e-6 * response["all"]["max_us"] / served["span_s"]
+    assert (1 - ends) * queue_depth <= under_way <= queue_depth * (1 + 1e-9)
+    assert served["mb_per_s"] == pytest.approx(16384e-6 * served["iops"])
+    assert served["iops"] == pytest.approx(served["read_iops"] + served["write_iops"])
+    assert served["mb_per_s"] == pytest.approx(served["read_mb_per_s"] + served["write_mb_per_s"])
+    assert served["read_iops"] * served["span_s"] == pytest.approx(summary["reads"])
+
+
 def test_policies_meet_the_same_codewords(comparison: softsense.Comparison) -> None:
     """A codeword's luck is fixed when it is written, so every policy sees the same levels needed by host reads."""
     host = {r.summary["codeword_reads"]["count"] for r in comparison.all_runs}

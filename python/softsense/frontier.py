@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 _LABELS = {
     "simulated_s": "simulated time (s)",
+    "throughput.iops": "requests a second",
+    "throughput.read_iops": "reads a second",
+    "throughput.write_iops": "writes a second",
+    "throughput.mb_per_s": "data read and written (MB/s)",
+    "throughput.read_mb_per_s": "data read (MB/s)",
+    "throughput.write_mb_per_s": "data written (MB/s)",
     "user_bytes": "capacity for the user (bytes)",
     "codeword_reads.mean_us": "time of a codeword read, mean (us)",
     "writes_detail.write_amplification": "write amplification",

@@ -15,7 +15,7 @@ use crate::summary::{
     DramSummary, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary,
     InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary,
     ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, ReferencesSummary, RefreshSummary, Responses, SchedulingSummary,
-    ScrubSummary, SlcCacheSummary, SlowestReads, Summary, WearSummary, WritesDetail,
+    ScrubSummary, SlcCacheSummary, SlowestReads, Summary, Throughput, WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -249,6 +249,7 @@ impl Run {
                 own: self.simulation.own_costs().into_iter().map(OwnSummary::from).collect(),
             },
             simulated_s: s.last_completion.as_secs(),
+            throughput: Throughput::new(s),
             tenants: (self.config.config().host.tenants.iter().zip(&s.tenants))
                 .map(|(tenant, counted)| TenantSummary::new(&tenant.name, counted, has_deadlines))
                 .collect(),

@@ -51,6 +51,8 @@ pub struct Summary {
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
+    /// How much was served in that time.
+    pub throughput: Throughput,
     /// What each tenant got, in the order of the config; not there where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSummary>,
@@ -307,6 +309,42 @@ pub struct Responses {
     pub flush: Option<ResponseSummary>,
     /// Of all requests, trims and flushes among them.
     pub all: ResponseSummary,
+}
+
+/// Requests and bytes over the time from the first arrival to the last completion. `null` without that time.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Throughput {
+    /// That time, s.
+    pub span_s: f64,
+    /// Completed requests, trims and flushes among them, per s.
+    pub iops: Option<f64>,
+    /// Completed reads per s.
+    pub read_iops: Option<f64>,
+    /// Completed writes per s.
+    pub write_iops: Option<f64>,
+    /// Bytes of completed reads and writes, MB/s: 10^6 bytes.
+    pub mb_per_s: Option<f64>,
+    /// Bytes of completed reads, MB/s.
+    pub read_mb_per_s: Option<f64>,
+    /// Bytes of completed writes, MB/s.
+    pub write_mb_per_s: Option<f64>,
+}
+
+impl Throughput {
+    pub(crate) fn new(statistics: &Statistics) -> Self {
+        let span_s = statistics.span().as_secs();
+        let per_s = |amount: f64| (span_s > 0.0).then(|| amount / span_s);
+        let (read, written) = (1e-6 * statistics.read_bytes as f64, 1e-6 * statistics.written_bytes as f64);
+        Self {
+            span_s,
+            iops: per_s(statistics.completed() as f64),
+            read_iops: per_s(statistics.reads.count() as f64),
+            write_iops: per_s(statistics.writes.count() as f64),
+            mb_per_s: per_s(read + written),
+            read_mb_per_s: per_s(read),
+            write_mb_per_s: per_s(written),
+        }
+    }
 }
 
 /// Codewords that the host read.

@@ -102,7 +102,13 @@ def blocks(comparison: Comparison) -> list[Block]:
     title = "Response time of requests (us)"
     if len(runs) == 1:
         response = [summaries[0]["response"][kind] for kind in kinds]
-        columns = [("requests", [f"{r['count']:,}" for r in response])]
+        served = [summaries[0]["throughput"][("" if kind == "all" else f"{kind}_") + "iops"] for kind in kinds]
+        moved = [summaries[0]["throughput"][("" if kind == "all" else f"{kind}_") + "mb_per_s"] for kind in kinds]
+        columns = [
+            ("requests", [f"{r['count']:,}" for r in response]),
+            ("per s", [as_number(iops, 0) for iops in served]),
+            ("MB/s", [as_number(mb_per_s, 1) for mb_per_s in moved]),
+        ]
         columns += [(label, [as_us(r[f"{stat}_us"]) for r in response]) for stat, label in _STATS.items()]
         found = [Block("response", title, "kind", kinds, columns)]
     else:

@@ -369,8 +369,14 @@ pub struct Statistics {
     pub trims: Histogram,
     /// Response times of flushes.
     pub flushes: Histogram,
+    /// Bytes of completed reads.
+    pub read_bytes: u64,
+    /// Bytes of completed writes.
+    pub written_bytes: u64,
     /// Whether responses grow with the run.
     pub growth: Growth,
+    /// When the first request arrived; none before one has completed.
+    pub first_arrival: Option<Ns>,
     /// When the last request completed.
     pub last_completion: Ns,
     /// Host codeword reads from flash that ended at level 1, 2, ...
@@ -623,14 +629,26 @@ impl Statistics {
         merged([&self.reads, &self.writes, &self.trims, &self.flushes])
     }
 
+    /// From the first arrival to the last completion.
+    pub fn span(&self) -> Ns {
+        self.last_completion - self.first_arrival.unwrap_or(self.last_completion)
+    }
+
     #[inline]
     pub(super) fn complete(&mut self, row: LogRow) {
         match row.kind {
-            RequestKind::Read => self.reads.record(row.response),
-            RequestKind::Write | RequestKind::FuaWrite => self.writes.record(row.response),
+            RequestKind::Read => {
+                self.reads.record(row.response);
+                self.read_bytes += row.bytes;
+            }
+            RequestKind::Write | RequestKind::FuaWrite => {
+                self.writes.record(row.response);
+                self.written_bytes += row.bytes;
+            }
             RequestKind::Trim => self.trims.record(row.response),
             RequestKind::Flush => self.flushes.record(row.response),
         }
+        self.first_arrival = Some(self.first_arrival.map_or(row.arrival, |first| first.min(row.arrival)));
         self.last_completion = row.arrival + row.response;
         self.growth.record(row.response, self.last_completion);
         if let Some(tenant) = self.tenants.get_mut(usize::from(row.tenant)) {
