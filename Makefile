@@ -96,9 +96,9 @@ laws: $(BUILT)
 	$(BIN)/python -m pytest -m law -s
 
 fuzz: $(BUILT)
-	$(BIN)/python fuzz/soak.py --quick --inputs 20000
-	$(BIN)/python fuzz/faults.py --times 2 killed full-disk vanished closed-pipe together
-	SOFTSENSE_EXAMPLES=600 $(BIN)/python -m pytest -q tests/test_foreign_files.py
+	$(BIN)/python fuzz/soak.py --quick --inputs 10000
+	$(BIN)/python fuzz/faults.py --times 1 killed full-disk vanished closed-pipe together
+	SOFTSENSE_EXAMPLES=300 $(BIN)/python -m pytest -q tests/test_foreign_files.py
 
 soak: $(BUILT)
 	$(BIN)/python fuzz/soak.py $(SOAK)

@@ -63,6 +63,7 @@ NAVIGATION = {
         "pr2-ar2",
         "straw",
         "read-retry",
+        "a-drive-of-today",
         "failure-probability",
     ],
     "Model reference": [

@@ -137,6 +137,7 @@ def test_counts_do_not_depend_on_threads_or_processes() -> None:
             assert softsense.measure_fer(**arguments, workers=pool).to_dict() == expected
 
 
+@pytest.mark.law
 @pytest.mark.filterwarnings("ignore")
 def test_counts_are_the_same_from_a_dask_cluster(softsense_command: Softsense) -> None:
     command = ["fer", "flash-8/9", "--rber", "0.0085", "--relative-error", "0.3", "--json"]

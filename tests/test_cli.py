@@ -313,7 +313,7 @@ def test_generated_workload_is_a_trace(softsense_command: Softsense, config: Pat
 
 
 def test_version_and_help(softsense_command: Softsense) -> None:
-    told = r"softsense \d+\.\d+\.\d+, model \d+, release build for \S+, codecs use \S+(, commit \S+)?\n"
+    told = r"softsense \d+\.\d+\.\d+, model \d+, (release|debug) build for \S+, codecs use \S+(, commit \S+)?\n"
     assert re.fullmatch(told, softsense_command("--version").stdout)
     for command in ([], ["run"], ["compare"], ["trace"], ["trace", "stats"], ["config"], ["policies"]):
         assert softsense_command(command, "--help").returncode == 0

@@ -38,6 +38,7 @@ def told(design: softsense.CodeDesign) -> str:
     return json.dumps(design.to_dict())
 
 
+@pytest.mark.law
 def test_a_design_does_not_depend_on_workers(design: softsense.CodeDesign) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert told(design_code(**SMALL, workers=pool)) == told(design)
@@ -174,6 +175,7 @@ def test_a_chain_is_designed_like_any_other_code() -> None:
     assert abs(best["measured_rber"] / best["rber"] - 1) < 0.1, best
 
 
+@pytest.mark.law
 def test_a_code_with_punctured_columns_is_designed_like_any_other(tmp_path: Path, softsense_command: Softsense) -> None:
     asked = SMALL | {"data_bits": 4096, "parity_bits": 1024, "circulant_sizes": [128], "families": ["punctured"]}
     found = design_code(**asked | {"profiles": 1, "measured": 1})

@@ -79,6 +79,7 @@ def test_every_figure_of_laldpc_comes_out(tmp_path: Path, monkeypatch: pytest.Mo
         assert f"{figure.stem}.csv" in report
 
 
+@pytest.mark.law
 def test_the_equation_is_met_for_the_hits_that_were_measured(tmp_path: Path) -> None:
     papers.reproduce(laldpc.PAPER, laldpc.PAPER.chosen(["eq"]), small_plan("F2"), Folder(tmp_path))
     for row in pl.read_csv(tmp_path / "eq.csv").iter_rows(named=True):

@@ -451,6 +451,7 @@ def test_results_do_not_depend_on_jobs(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.law
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_gives_the_same_bytes(tmp_path: Path) -> None:
     """A worker's error is one of ours."""

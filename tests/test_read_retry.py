@@ -126,6 +126,7 @@ def test_techniques_add_one_setting_at_a_time() -> None:
         assert len(new) == len(old) + 1, (before, after)
 
 
+@pytest.mark.law
 def test_the_bench_does_not_depend_on_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Same bytes with one simulation at a time and with two; every technique is there, and no claims are."""
     paper = read_retry.PAPER

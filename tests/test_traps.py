@@ -275,6 +275,7 @@ find_traps("teaching-1/2", most_bits=8, most_violated=2, impulses=12 * 8192, wor
 """
 
 
+@pytest.mark.law
 def test_what_is_found_does_not_depend_on_who_searches_nor_on_kills(
     softsense_command: Softsense, tmp_path: Path
 ) -> None:
