@@ -23,7 +23,7 @@ AUDITOR := $(VENV)/audit/bin/pip-audit
 BUILT := $(VENV)/.built
 # The extension module, which has no tests in Rust, is among them so that its dependencies have the features with which it is built.
 TESTED_IN_RUST := --workspace --locked
-SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -type f)
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find -L crates -type f)
 
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
