@@ -33,7 +33,7 @@ from commands import mutated
 
 from softsense import following
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 CLIENTS = 2
 """Of each server, at once."""
 LEAST_READ = 8192

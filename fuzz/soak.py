@@ -146,8 +146,8 @@ def soak_program(target: str, inputs: int, seed: int) -> Soaked:
             waiting = selectors.DefaultSelector()
             waiting.register(process.stdout, selectors.EVENT_READ)
             last = b""
-            # An input is told before it is tried: silence is a hang. Programs judge themselves how long an answer takes;
-            # they also start and stop servers, beside other targets.
+            # An input is told before it is tried: silence is a hang. Programs judge themselves how long an answer
+            # takes; they also start and stop servers, beside other targets.
             while waiting.select(LONGEST_S + 60) and (text := process.stdout.readline()):
                 last = text
             process.kill()
