@@ -16,7 +16,7 @@ import pytest
 
 import softsense
 from conftest import CONFIGS, ROOT, Softsense
-from softsense import cli
+from softsense import _core, cli
 
 POLICIES = ["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]
 
@@ -313,7 +313,9 @@ def test_generated_workload_is_a_trace(softsense_command: Softsense, config: Pat
 
 
 def test_version_and_help(softsense_command: Softsense) -> None:
-    told = r"softsense \d+\.\d+\.\d+, model \d+, (release|debug) build for \S+, codecs use \S+(, commit \S+)?\n"
+    profile = _core.build_info()["profile"]
+    assert profile in {"release", "debug"}
+    told = rf"softsense \d+\.\d+\.\d+, model \d+, {profile} build for \S+, codecs use \S+(, commit \S+)?\n"
     assert re.fullmatch(told, softsense_command("--version").stdout)
     for command in ([], ["run"], ["compare"], ["trace"], ["trace", "stats"], ["config"], ["policies"]):
         assert softsense_command(command, "--help").returncode == 0

@@ -5,6 +5,7 @@ use softsense_base::{Error, Result, expect_number, expect_whole};
 use crate::Wear;
 use crate::aging::acceleration;
 use crate::distribution::Distribution;
+use crate::rber::is_zero;
 
 /// Measured states: each is normal, with a mean and a spread that grow with P/E cycles and that mechanisms change with
 /// time. After N P/E cycles and t hours since the write
@@ -83,11 +84,6 @@ pub struct Mechanism {
     /// The share of `variance` that needs no wear.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub variance_wear_free: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
 }
 
 /// The amount of a mechanism after t hours.
