@@ -80,6 +80,14 @@ impl Variation {
                 return Err(Error::config(format!("{path}.{what}_sigma"), message));
             }
         }
+        let mean = self.layer_factors.iter().sum::<f64>() / self.layer_factors.len() as f64;
+        if (mean - 1.0).abs() > 0.05 {
+            let message = format!(
+                "found factors with a mean of {mean:.4}, expected 1 within 0.05: raw bit error rates are those of the mean layer; divide \
+                 them by their mean"
+            );
+            return Err(Error::config(format!("{path}.layer_factors"), message));
+        }
         expect_whole(format!("{path}.wordlines_per_layer"), self.wordlines_per_layer, 1, 1_000_000)?;
         if self.overdispersion != 0.0 && !(LEAST_OVERDISPERSION..1.0).contains(&self.overdispersion) {
             let message = format!(
@@ -254,6 +262,12 @@ mod tests {
         let both = Variation { layer_factors: vec![1.0], layer_sigma: 0.2, ..Variation::default() };
         let error = both.check("variation").unwrap_err().to_string();
         assert_eq!(error, "variation.layer_sigma: found 0.2 beside `layer_factors`, expected one of them");
+        let heavy = Variation { layer_factors: vec![3.0, 1.0, 2.0], ..Variation::default() };
+        let error = heavy.check("variation").unwrap_err().to_string();
+        assert!(
+            error.starts_with("variation.layer_factors: found factors with a mean of 2.0000, expected 1 within 0.05"),
+            "{error}"
+        );
     }
 
     /// Have counts of errors the variance of the beta-binomial distribution, n p (1 - p) (1 + (n - 1) rho), and its mean?

@@ -176,6 +176,25 @@ impl MeasuredStates {
             within(&at("mean_wear_free"), mechanism.mean_wear_free, 0.0, 1.0)?;
             within(&at("variance_wear_free"), mechanism.variance_wear_free, 0.0, 1.0)?;
         }
+        self.check_spreads(path)
+    }
+
+    /// Spreads are held at a tenth of what they were when written, in silence: a year where the measurement was must not need it.
+    fn check_spreads(&self, path: &str) -> Result<()> {
+        for pe_cycles in [0, self.pe_cycles] {
+            for (state, (_, variance)) in
+                self.moments(pe_cycles, |each| each.time.after(8760.0)).into_iter().enumerate()
+            {
+                let least = self.least_variance(state);
+                if variance < least {
+                    let message = format!(
+                        "found spreads with which state {state} has a variance of {variance:.4} after {pe_cycles} P/E cycles and a year, expected at least \
+                         {least:.4}, a hundredth of the programmed one: `variance_per_kilocycle` or a mechanism's `variance` takes too much"
+                    );
+                    return Err(Error::config(format!("{path}.programmed.sigma[{state}]"), message));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -193,13 +212,31 @@ impl MeasuredStates {
     /// # Arguments
     /// - `retention`: how much there is of what retention does.
     pub(super) fn distributions(&self, wear: Wear, retention: f64) -> Vec<Distribution> {
-        let cycles = f64::from(wear.pe_cycles);
+        let done = |each: &Mechanism| retention * each.time.after(wear.retention_hours * self.acceleration(each));
+        let normal = |(state, (mean, variance)): (usize, (f64, f64))| {
+            let sigma = libm::sqrt(variance.max(self.least_variance(state)));
+            Distribution::normal(self.unit_v * mean, self.unit_v * sigma)
+        };
+        self.moments(wear.pe_cycles, done).into_iter().enumerate().map(normal).collect()
+    }
+
+    /// A variance below which no state is taken to be.
+    fn least_variance(&self, state: usize) -> f64 {
+        0.01 * self.programmed.sigma[state] * self.programmed.sigma[state]
+    }
+
+    /// Mean and variance of each state.
+    ///
+    /// # Arguments
+    /// - `done`: how much a mechanism has done, of what it does at `pe_cycles`.
+    fn moments(&self, pe_cycles: u32, done: impl Fn(&Mechanism) -> f64) -> Vec<(f64, f64)> {
+        let cycles = f64::from(pe_cycles);
         let (kilocycles, relative) = (cycles / 1000.0, cycles / f64::from(self.pe_cycles));
         let amounts: Vec<(&Mechanism, f64, f64)> = self
             .mechanisms
             .iter()
             .map(|each| {
-                let amount = retention * each.time.after(wear.retention_hours * self.acceleration(each));
+                let amount = done(each);
                 let of = |free, exponent| amount * (free + (1.0 - free) * libm::pow(relative, exponent));
                 let to_mean = of(each.mean_wear_free, each.mean_pe_exponent);
                 (each, to_mean, of(each.variance_wear_free, each.variance_pe_exponent))
@@ -216,8 +253,7 @@ impl MeasuredStates {
                     mean += to_mean * of(&mechanism.mean, state);
                     variance += to_variance * of(&mechanism.variance, state);
                 }
-                let sigma = libm::sqrt(variance.max(0.01 * programmed));
-                Distribution::normal(self.unit_v * mean, self.unit_v * sigma)
+                (mean, variance)
             })
             .collect()
     }

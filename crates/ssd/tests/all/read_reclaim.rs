@@ -141,7 +141,7 @@ fn reclaim_ends_with_the_requests() {
 #[test]
 fn better_layers_bear_more() {
     let limits = format!("{{ wordline = {{ effective_reads = [{:?}, {:?}] }} }}", 3000.0 * STRESS, 1000.0 * STRESS);
-    let layers = "reliability.table.variation={ layer_factors = [1.0, 3.0, 2.0, 1.5] }";
+    let layers = "reliability.table.variation={ layer_factors = [0.5, 1.5, 1.25, 0.75] }";
     let config = device(&limits, &[layers]);
     // The second wordline is read: the first one is good, the third one is not.
     for (count, moved) in [(999, [false, false]), (1000, [false, true]), (2900, [false, true]), (3000, [true, true])] {
