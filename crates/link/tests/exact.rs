@@ -381,7 +381,7 @@ fn rarely_beyond(freedom: u32) -> f64 {
 }
 
 /// Do real decodes with misplaced references fail as often as the raw bit error rate there says, which is what tables are asked at?
-/// 58 combinations of cells, age, page and entry of a retry table, from where the best references are to far off, 1,500 codewords
+/// 96 combinations of cells, age, page and entry of a retry table, from where the best references are to far off, 1,500 codewords
 /// each; failures of the short BCH code are a binomial tail. The sum of squares is chi-square with as many degrees of freedom:
 /// 1 % of seeds are beyond; with all rates 4 % off in RBER it is many times as much.
 #[test]
@@ -392,6 +392,11 @@ fn misplaced_references_fail_as_their_raw_bit_error_rate_says() {
     };
     let (mut square, mut square_off, mut combinations) = (0.0, 0.0, 0);
     for (name, boundaries, ages) in [
+        (
+            "tlc-charge-trap",
+            7,
+            [(0, 200.0, 0.0), (0, 8760.0, 0.0), (200, 72.0, 0.0), (500, 24.0, 3e5), (1000, 6.0, 0.0), (3000, 0.5, 1e5)],
+        ),
         (
             "tlc-measured",
             7,

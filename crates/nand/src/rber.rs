@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Result, canonical, expect_number};
 
-use crate::cells::{MAX_PAGES, ONE_BIT};
+use crate::cells::{DefaultReferences, MAX_PAGES, ONE_BIT};
 use crate::distribution::bisect;
 use crate::equivalent::equivalent_rber;
 use crate::rber_grid::{CompiledGrid, RberGrid};
@@ -392,7 +392,7 @@ impl Rber {
                 only_cells();
                 grid.at(wear)
             }
-            Kind::Surfaces(surfaces) => surfaces.of(read).at(located, page),
+            Kind::Surfaces(surfaces) => surfaces.of(read, page).at(located, page),
         }
     }
 
@@ -413,7 +413,7 @@ impl Rber {
     /// is the retention after which they are not. Other models have no voltages: their wear stays as it is.
     pub fn wear_for(&self, wear: Wear, page: Option<usize>, rber: f64) -> Wear {
         let Kind::Surfaces(surfaces) = &self.0 else { return wear };
-        let hard = surfaces.of(ReadWith::level(1));
+        let hard = surfaces.of(ReadWith::level(1), page);
         let reaches = |pe_cycles: u32| hard.at(&surfaces.locate(Wear { pe_cycles, ..wear }), page) >= rber;
         let limit = wear.pe_cycles.saturating_mul(10).max(10_000);
         // Brackets grow from the likely answer, since every query fills the grid around it.
@@ -492,6 +492,7 @@ struct Surfaces {
     t0_hours: f64,
     r0_reads: f64,
     placed: Arc<PlacedReferences>,
+    defaults: Arc<DefaultReferences>,
     /// Where sensing is whole.
     whole: Sensed,
     /// Where it is not, by how long it lasts, in per cent.
@@ -500,7 +501,7 @@ struct Surfaces {
     known_errors: Box<[OnceLock<Surface>]>,
 }
 
-/// By place of references (see [`Surfaces::place`]), in each by level.
+/// By place of references (see [`Surfaces::place`]), in each the hard decisions and then, of each soft level, the pages and their mean.
 type Sensed = Box<[OnceLock<Surface>]>;
 
 /// The surfaces of the cells that were used last. They are functions of the cells, whoever uses them.
@@ -510,6 +511,9 @@ static KEPT: Mutex<Vec<Arc<Surfaces>>> = Mutex::new(Vec::new());
 const MOST_KEPT: usize = 4;
 
 impl Surfaces {
+    /// How many surfaces a place of references has.
+    const OF_PLACE: usize = 1 + (MAX_LEVEL as usize - 1) * (MAX_PAGES + 1);
+
     /// The surfaces of cells that the process has used recently, or new ones.
     fn of_cells(cells: &CellSpec) -> Arc<Self> {
         let mut kept = KEPT.lock().expect("nothing panics while it holds them");
@@ -528,7 +532,8 @@ impl Surfaces {
             t0_hours: cells.t0_hours(),
             r0_reads: cells.r0_reads(),
             placed: Arc::default(),
-            whole: empty(places * usize::from(MAX_LEVEL)),
+            defaults: Arc::default(),
+            whole: empty(places * Self::OF_PLACE),
             shortened: empty(100),
             known_errors: empty(places),
         }
@@ -559,13 +564,17 @@ impl Surfaces {
     }
 
     #[inline]
-    fn of(&self, read: ReadWith) -> &Surface {
+    fn of(&self, read: ReadWith, page: Option<usize>) -> &Surface {
         let sensed = match read.sensing_percent {
             100 => &self.whole,
             percent => self.shortened[usize::from(percent)].get_or_init(|| empty(self.whole.len())),
         };
-        let index = self.place(read.references) * usize::from(MAX_LEVEL) + usize::from(read.level) - 1;
-        sensed[index].get_or_init(|| Surface::new(self, Asked::Rber(read)))
+        let (within, asked) = match usize::from(read.level) {
+            1 => (0, Asked::Hard(read)),
+            level => (1 + (level - 2) * (MAX_PAGES + 1) + page.unwrap_or(MAX_PAGES), Asked::Soft(read, page)),
+        };
+        let index = self.place(read.references) * Self::OF_PLACE + within;
+        sensed[index].get_or_init(|| Surface::new(self, asked))
     }
 
     fn known_errors(&self, references: ReferencesAt) -> &Surface {
@@ -607,8 +616,11 @@ impl PlacedReferences {
 /// The quantity of a [`Surface`].
 #[derive(Debug, Clone, Copy)]
 enum Asked {
-    /// Raw bit error rates: of each page, and after them of their mean.
-    Rber(ReadWith),
+    /// Raw bit error rates of hard decisions: of each page, and after them of their mean.
+    Hard(ReadWith),
+    /// The equivalent raw bit error rate of a soft level, of one page or of their mean. A page takes a hundred times as long as all hard
+    /// decisions, and rarely do all pages ask at one wear.
+    Soft(ReadWith, Option<usize>),
     /// The two errors of cells that are known to be in the states about the boundary where references are inferred.
     KnownErrors(ReferencesAt),
 }
@@ -621,6 +633,7 @@ enum Asked {
 struct Surface {
     cells: Arc<CellSpec>,
     placed: Arc<PlacedReferences>,
+    defaults: Arc<DefaultReferences>,
     asked: Asked,
     /// Distance of rows in sqrt(P/E cycles): one is, at 10,000 cycles, 200.
     row_step: f64,
@@ -677,8 +690,12 @@ impl Surface {
     const LAST_COLUMN: f64 = 20.0;
 
     fn new(surfaces: &Surfaces, asked: Asked) -> Self {
-        // A point of a soft level takes a hundred times as long, and there are six of them; one of a search ten times.
-        let coarse = matches!(asked, Asked::Rber(read) if read.level > 1 || read.references == ReferencesAt::Valleys);
+        // A point of a search takes ten times as long as others, too.
+        let coarse = match asked {
+            Asked::Hard(read) => read.references == ReferencesAt::Valleys,
+            Asked::Soft(..) => true,
+            Asked::KnownErrors(_) => false,
+        };
         let (row_step, column_step, sheet_step) = if coarse { (2.0, 0.2, 0.2) } else { (1.0, 0.1, 0.05) };
         let cells = Arc::clone(&surfaces.cells);
         let last_sheet = libm::log1p(Self::MOST_READS / surfaces.r0_reads).max(Self::LAST_SHEET);
@@ -688,6 +705,7 @@ impl Surface {
             r0_reads: surfaces.r0_reads,
             cells,
             placed: Arc::clone(&surfaces.placed),
+            defaults: Arc::clone(&surfaces.defaults),
             asked,
             row_step,
             column_step,
@@ -708,7 +726,7 @@ impl Surface {
         let pages = self.cells.pages();
         let index = page.unwrap_or(pages);
         assert!(page.is_none_or(|page| page < pages), "no page {index}: a wordline has {pages}");
-        self.value(located, index)
+        self.value(located, if matches!(self.asked, Asked::Soft(..)) { 0 } else { index })
     }
 
     fn value(&self, located: &LocatedWear, index: usize) -> f64 {
@@ -748,13 +766,14 @@ impl Surface {
     #[cold]
     fn compute(&self, wear: Wear) -> Point {
         let values = match self.asked {
-            Asked::Rber(read) => {
-                let mut rates = self.rates(wear, read);
+            Asked::Hard(read) => {
+                let mut rates = self.hard_rates(wear, read);
                 rates.push(rates.iter().sum::<f64>() / rates.len() as f64);
                 rates
             }
+            Asked::Soft(read, page) => vec![self.soft_rate(wear, read, page)],
             Asked::KnownErrors(references) => {
-                let cells = self.cells.read_hard(wear, ReadWith::hard(references));
+                let cells = self.cells.read_hard(wear, ReadWith::hard(references), &self.defaults);
                 let (up, down) = cells.known_errors(self.cells.inference().boundary);
                 vec![up, down]
             }
@@ -766,20 +785,25 @@ impl Surface {
     }
 
     /// Raw bit error rates by page.
-    fn rates(&self, wear: Wear, read: ReadWith) -> Vec<f64> {
+    fn hard_rates(&self, wear: Wear, read: ReadWith) -> Vec<f64> {
         if read == ReadWith::hard(ReferencesAt::Valleys) {
             return self.cells.rber_by_valleys(wear);
         }
-        if read.level == 1 {
-            let cells = self.cells.read_hard(wear, read);
-            return (0..cells.pages()).map(|page| cells.rber(page)).collect();
-        }
+        let cells = self.cells.read_hard(wear, read, &self.defaults);
+        (0..cells.pages()).map(|page| cells.rber(page)).collect()
+    }
+
+    /// The equivalent raw bit error rate of a page, or the mean of all.
+    fn soft_rate(&self, wear: Wear, read: ReadWith, page: Option<usize>) -> f64 {
         let cells = self.cells.read_with(wear, read);
         let equivalent = |page| {
             let sensing = self.placed.sensing(&self.cells, wear, read, &cells, page);
             equivalent_rber(read.level, sensing.equivocation(&cells))
         };
-        (0..cells.pages()).map(equivalent).collect()
+        match page {
+            Some(page) => equivalent(page),
+            None => (0..cells.pages()).map(equivalent).sum::<f64>() / cells.pages() as f64,
+        }
     }
 }
 

@@ -289,7 +289,8 @@ fn searches_find_what_their_chances_say() {
     let stream = Stream::new(9, Purpose::Counts);
     for (name, cells_counted) in [("tlc-measured", 147_456), ("qlc-1-2-4-8", 147_456), ("mlc", 20_000)] {
         let mut spec = CellSpec::open(name, Path::new("")).unwrap().with_tracked_references(false);
-        spec.references.valley_search = Some(ValleySearch { step_v: 0.03, sensings: 17, cells: cells_counted });
+        spec.references.valley_search =
+            Some(ValleySearch { step_v: 0.03, sensings: 17, cells: cells_counted, centre_v: 0.0 });
         for (age, (pe_cycles, hours)) in
             [(1_000, 24.0), (3_000, 720.0), (3_000, 8_760.0), (8_000, 100.0)].into_iter().enumerate()
         {
@@ -324,6 +325,35 @@ fn searches_find_what_their_chances_say() {
             }
         }
     }
+}
+
+/// Does a search find the valley of its own boundary, not that of the next one, however much states have lost? For all shipped cells
+/// with a search, from just written to a year after the cycles that they are for: raw bit error rates stay near the best.
+#[test]
+fn searches_of_shipped_cells_find_their_own_valleys() {
+    let mut searched = 0;
+    for name in CellSpec::shipped() {
+        let spec = shipped(name);
+        if spec.references.valley_search.is_none() {
+            continue;
+        }
+        let most = if name.starts_with("qlc") { 1_000 } else { 3_000 };
+        for (pe_cycles, days) in
+            (0..=most).step_by(500).flat_map(|cycles| [0.0, 1.0, 30.0, 365.0].map(|days| (cycles, days)))
+        {
+            let wear = Wear::unread(pe_cycles, 24.0 * days);
+            let best = spec.clone().with_tracked_references(true).at(wear);
+            for (page, found) in spec.rber_by_valleys(wear).into_iter().enumerate() {
+                let most = 1.4 * best.rber(page) + 2e-4;
+                assert!(
+                    found < most,
+                    "{name}, {pe_cycles} cycles, {days} days, page {page}: {found:e}, at most {most:e}"
+                );
+            }
+        }
+        searched += 1;
+    }
+    assert!(searched >= 5, "{searched}");
 }
 
 /// Cells as they ship.

@@ -345,7 +345,8 @@ impl Cells {
             let message = "found none, expected `references.valley_search` in the cells, or step_v, sensings and cells";
             return Err(raise(Error::config("search_valleys", message)));
         };
-        let search = ValleySearch { step_v, sensings, cells };
+        let centre_v = known.map_or(0.0, |search| search.centre_v);
+        let search = ValleySearch { step_v, sensings, cells, centre_v };
         spec.references.valley_search = Some(search);
         spec.check("cells").map_err(raise)?;
         let found = spec.read_at(self.wear, ReferencesAt::Valleys);

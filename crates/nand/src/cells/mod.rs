@@ -11,8 +11,10 @@ mod valley_search;
 mod valleys;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -499,10 +501,12 @@ impl CellSpec {
     }
 
     /// [`Self::read_with`] for those who ask for hard decisions alone: where soft levels would stand about them is not looked for, which
-    /// takes most of the time.
-    pub(crate) fn read_hard(&self, wear: Wear, read: ReadWith) -> Cells {
+    /// takes most of the time; nor, again, where default references stand.
+    pub(crate) fn read_hard(&self, wear: Wear, read: ReadWith, defaults: &DefaultReferences) -> Cells {
         let Some(offsets_v) = self.offsets_v(read.references) else { return self.read_with(wear, read) };
-        let mut cells = self.at_default(wear);
+        let references = defaults.of(self, wear);
+        let mut cells = self.without_references_at(wear);
+        cells.expected_references = references.to_vec();
         cells.offset_references(&offsets_v);
         self.as_sensed(cells, read.sensing_percent)
     }
@@ -682,6 +686,25 @@ impl CellSpec {
             None => states,
             Some(state) => vec![states[0], states[state]],
         }
+    }
+}
+
+/// Where default references of cells stand: one place, or one for each number of P/E cycles. Finding it takes most of the time of a hard
+/// decision.
+#[derive(Debug, Default)]
+pub(crate) struct DefaultReferences(Mutex<HashMap<u32, Arc<[f64]>>>);
+
+impl DefaultReferences {
+    fn of(&self, spec: &CellSpec, wear: Wear) -> Arc<[f64]> {
+        let known = || self.0.lock().expect("nothing panics while it holds the references");
+        let placed_for = spec.wear_by_default(wear);
+        let found = known().get(&placed_for.pe_cycles).cloned();
+        // Two threads may compute the same at once, with the same result.
+        found.unwrap_or_else(|| {
+            let references: Arc<[f64]> = spec.at_default(wear).expected_references.into();
+            known().insert(placed_for.pe_cycles, Arc::clone(&references));
+            references
+        })
     }
 }
 
@@ -1039,6 +1062,8 @@ mod tests {
         assert!(error.starts_with("my.toml: measured.mechanisms[1].time.saturating.tau_hours: found 0"), "{error}");
         let error = changed("mean_pe_exponent = 0.5 ", "mean_wear_free = 1.5\nmean_pe_exponent = 0.5 ");
         assert!(error.starts_with("my.toml: measured.mechanisms[0].mean_wear_free: found 1.5, expected"), "{error}");
+        let error = changed("variance = [-34.56, 11.76", "variance = [-34.56, -14.0");
+        assert!(error.starts_with("my.toml: measured.programmed.sigma[1]: found"), "{error}");
         let error = changed("    [0.0375, 0.15, ", "    [0.0375, ");
         let expected = "my.toml: references.retry_table_v[2]: found 6 numbers, expected 7, one for each boundary";
         assert_eq!(error, expected);

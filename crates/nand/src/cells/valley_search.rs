@@ -2,8 +2,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
 
-/// How a controller finds the best references: it senses each boundary at equal distances around the default reference,
-/// counts the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest
+use crate::rber::is_zero;
+
+/// How a controller finds the best references: it senses each boundary at equal distances around the default reference, or around
+/// where it expects the valley, counts the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest
 /// cells (the lowest such gap).
 ///
 /// Counts are of all cells of a page, whatever their state, and random: Poisson, with the mean that the distributions
@@ -13,8 +15,12 @@ use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
 pub struct ValleySearch {
     /// Distance between neighbouring sensings, in volts.
     pub step_v: f64,
-    /// Sensings at each boundary, the middle one at the default reference: an odd number from 3 to 63.
+    /// Sensings at each boundary: an odd number from 3 to 63.
     pub sensings: u32,
+    /// How far the middle sensing is from the default reference, in volts. States that lose charge have their valleys below it; where
+    /// they lose as much as they are apart, a search around the default finds the valley of the next boundary.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub centre_v: f64,
     /// Number of cells that are counted: the cells of a page.
     pub cells: u32,
 }
@@ -24,9 +30,10 @@ impl ValleySearch {
         expect_number(format!("{path}.step_v"), self.step_v, 1e-4, 1.0)?;
         expect_whole(format!("{path}.sensings"), self.sensings, 3, 63)?;
         if self.sensings.is_multiple_of(2) {
-            let message = format!("found {}, expected an odd number: one is at the default reference", self.sensings);
+            let message = format!("found {}, expected an odd number: one is in the middle", self.sensings);
             return Err(Error::config(format!("{path}.sensings"), message));
         }
+        expect_number(format!("{path}.centre_v"), self.centre_v, -5.0, 5.0)?;
         expect_whole(format!("{path}.cells"), self.cells, 1, 10_000_000)
     }
 
@@ -37,13 +44,13 @@ impl ValleySearch {
 
     /// How far the middle of a gap is from the default reference, in volts.
     pub fn offset_v(self, gap: usize) -> f64 {
-        self.step_v * (gap as f64 - 0.5 * (self.gaps() - 1) as f64)
+        self.centre_v + self.step_v * (gap as f64 - 0.5 * (self.gaps() - 1) as f64)
     }
 
     /// Where sensings are, about a default reference, in volts.
     pub(crate) fn sensed_v(self, default_v: f64) -> impl Iterator<Item = f64> {
         let middle = f64::from(self.sensings / 2);
-        (0..self.sensings).map(move |index| default_v + self.step_v * (f64::from(index) - middle))
+        (0..self.sensings).map(move |index| default_v + self.centre_v + self.step_v * (f64::from(index) - middle))
     }
 
     /// The gap that is chosen: the first with the fewest cells.
@@ -133,10 +140,13 @@ mod tests {
 
     #[test]
     fn gaps_lie_about_the_default_reference() {
-        let search = ValleySearch { step_v: 0.1, sensings: 5, cells: 1000 };
+        let search = ValleySearch { step_v: 0.1, sensings: 5, cells: 1000, centre_v: 0.0 };
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         (0..4).for_each(|gap| near(search.offset_v(gap), [-0.15, -0.05, 0.05, 0.15][gap]));
         search.sensed_v(2.0).zip([1.8, 1.9, 2.0, 2.1, 2.2]).for_each(|(found, expected)| near(found, expected));
+        let lower = ValleySearch { centre_v: -0.5, ..search };
+        near(lower.offset_v(0), -0.65);
+        near(lower.sensed_v(2.0).next().unwrap(), 1.3);
         assert_eq!(ValleySearch::chosen([5, 2, 7, 2]), 1);
         assert!(ValleySearch { sensings: 4, ..search }.check("x").unwrap_err().to_string().contains("an odd number"));
     }
