@@ -7,7 +7,7 @@ from pathlib import Path
 
 import softsense
 from conftest import SMALL, Softsense
-from softsense import problems, tables
+from softsense import problems, retry_tables, tables
 
 _FLOOD = [field.replace("2000", "2000000") if "poisson" in field else field for field in SMALL]
 _FLOOD += ["workload.requests=6000"]
@@ -65,6 +65,24 @@ def test_a_load_somewhat_beyond_what_can_be_served_is_told_by_its_growth() -> No
     grown = told(1.05).summary["growth"]
     assert 0.03 < grown["rate"] < 0.07
     assert grown["waiting"] > 100
+
+
+def test_soft_levels_around_misplaced_references_are_doubted_first(
+    softsense_command: Softsense, tmp_path: Path
+) -> None:
+    """Year-old data at default references: the decode table loses nothing, real decodes lose a tenth (docs)."""
+    cells = retry_tables.with_references("tlc-charge-trap", tracked=False)
+    (tmp_path / "untracked.toml").write_text(cells.toml(8))
+    small = ["geometry.blocks_per_plane=128", "geometry.pages_per_block=48", "workload.footprint_bytes=4194304"]
+    age = ["precondition.retention_days=365", "workload.requests=1000", "workload.read_fraction=1.0"]
+    untracked = ["read.references=cells", "reliability.table.rber.threshold_voltage=untracked.toml"]
+    for fields, doubted in ((untracked, True), (untracked[:1], False), ([], False)):
+        options = [word for field in (*small, *age, *fields) for word in ("--set", field)]
+        done = softsense_command("run", "tlc-3d", *options, "--out", str(tmp_path / "out"))
+        assert done.returncode == 0, done.stderr
+        said = done.stdout.find("left to soft levels around references that stay behind the states")
+        assert (said >= 0) == doubted, (fields, done.stdout)
+        assert said < done.stdout.index("Response time")
 
 
 def test_reads_of_what_holds_no_data_are_said_first(softsense_command: Softsense, tmp_path: Path) -> None:

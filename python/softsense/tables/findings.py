@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 SATURATED = 0.95
 """Utilisation from which on a resource is called saturated."""
+
+_BEHIND, _SOFT = 1.5, 0.01
+"""From how many times the best raw bit error rate, and which share of codewords on, soft levels are doubted."""
 
 _WARNINGS = {
     "beyond_table": "were at raw bit error rates beyond the decode table: their outcome is a guess",
@@ -86,6 +90,15 @@ def warnings(comparison: Comparison) -> str:
         ]
         if sentence := _worst(counted, "codeword reads", said):
             sentences.append(sentence)
+    behind = [(found, run) for run in comparison.all_runs if (found := _behind(run)) is not None]
+    if behind:
+        (share, times), run = max(behind, key=lambda each: each[0][0])
+        sentences.append(
+            f"{as_share(share)} of codewords with {run.name} were left to soft levels around references that stay "
+            f"behind the states: at the start the raw bit error rate is {times:.1f} times the best. Decode tables "
+            "take such levels for better than they are, and more data may be lost than is said: `reliability.exact` "
+            "decodes really."
+        )
     emptiest = max(comparison.all_runs, key=_unwritten)
     if (share := _unwritten(emptiest)) >= UNWRITTEN:
         sentences.append(_read_of_nothing(emptiest, share, alone=len(comparison.all_runs) == 1))
@@ -103,6 +116,21 @@ def warnings(comparison: Comparison) -> str:
     if lost and (sentence := _worst(lost, "codewords written", said)):
         sentences.append(sentence)
     return "\n".join(sentences)
+
+
+def _behind(run: RunResult) -> tuple[float, float] | None:
+    """The share of codewords that soft levels around misplaced references were to decode, by a table, and how many
+    times the best raw bit error rate is there; None where that is no matter.
+    """
+    config, reads = json.loads(run.config.to_json()), run.summary["codeword_reads"]
+    by_table = {"table", "adaptive"} & config["reliability"].keys() if isinstance(config["reliability"], dict) else ()
+    if config["read"]["references"] != "cells" or not by_table or not reads["count"]:
+        return None
+    share = (sum(reads["level_histogram"][1:]) + reads["uncorrectable"]) / reads["count"]
+    start = config["precondition"]
+    cells = run.config.cells(start["pe_cycles"], 24 * start["retention_days"]) if share >= _SOFT else None
+    times = cells.rber() / cells.with_references("tracked").rber() if cells is not None else 0.0
+    return (share, times) if times >= _BEHIND else None
 
 
 def _unwritten(run: RunResult) -> float:
