@@ -64,6 +64,7 @@ NAVIGATION = {
         "straw",
         "read-retry",
         "a-drive-of-today",
+        "cells-of-today",
         "failure-probability",
     ],
     "Model reference": [

@@ -8,11 +8,11 @@ import matplotlib.pyplot as plt
 import softsense
 
 GIB = 2**30
-# A small drive of TLC after 4,000 P/E cycles, with data that is a year old: some codewords are beyond its code.
+# A small drive of TLC after 8,000 P/E cycles, with data that is a year old: some codewords are beyond its code.
 DRIVE = [
     *("geometry.blocks_per_plane=128", "geometry.pages_per_block=96", "ftl.over_provisioning=0.15"),
-    *("precondition.pe_cycles=4000", "precondition.retention_days=365"),
-    *("workload.requests=100000", "workload.read_fraction=0.7"),
+    *("precondition.pe_cycles=8000", "precondition.retention_days=365"),
+    *("workload.requests=25000", "workload.read_fraction=0.7"),
 ]
 DATA = 4.5 * GIB
 STRIPES = [None, 15, 7, 3, 1]

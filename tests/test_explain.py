@@ -229,8 +229,9 @@ AHEAD = ["read.retries_ahead=true", "read.retry_sensing_percent=75"]
 
 
 def old(*overrides: str, config: str = "tlc-3d", page: str = "upper", **options: Any) -> Explanation:
-    """A codeword of TLC that hard decision does not decode at default references, and at better ones does."""
+    """A codeword of planar TLC that hard decision does not decode at default references, and at better ones does."""
     age = {"pe_cycles": 3000, "retention_hours": YEAR_HOURS}
+    options = {"cells": "tlc-measured"} | options
     return explain(config, **age, page=page, policies="progressive", overrides=overrides, **options)
 
 
@@ -352,8 +353,8 @@ def test_cells_are_those_of_the_config_unless_others_are_named() -> None:
     assert found.steps["references"][:2].to_list() == ["retry_entry:0", "retry_entry:1"]
     assert found.steps["raw_errors"][1] < found.steps["raw_errors"][0]
     assert "page of the config's cells" in text(found)
-    named = old(cells="tlc-measured")
-    assert named.to_dict() == old().to_dict()
+    named, unnamed = (old(cells=cells, page="centre") for cells in ("tlc-charge-trap", None))
+    assert named.to_dict() == unnamed.to_dict()
     assert explain(max_level=1, policies="two_step").cells_name == "mlc"
 
 
@@ -378,7 +379,8 @@ def test_a_search_for_valleys_is_told() -> None:
     cells = json.loads(Cells.open("tlc-measured").spec_json)
     cells["references"] |= {"offset_v": 0.25}
     toml = re.sub(r'"(\w+)":', r"\1 =", json.dumps(cells)).replace(" =", "=")
-    found = old(f"reliability.table.rber.threshold_voltage={toml}", 'read.references="valley_search"')
+    own = f"reliability.table.rber.threshold_voltage={toml}"
+    found = old(own, 'read.references="valley_search"', cells=None)
     assert found.steps["references"].to_list()[:2] == ["cells", "valleys"]
     search = found.steps.row(1, named=True)
     assert (search["search_sensings"], search["decoded"]) == (11, True)
@@ -438,11 +440,9 @@ def test_the_guide_shows_what_is_printed() -> None:
     assert "--pe 10000 --retention 365d --page upper --needs 2" in guide
     assert shown == text(explain(pe_cycles=10_000, retention_hours=YEAR_HOURS, page="upper", needs=2))
     shown = guide.split("```text\n")[2].split("\n```")[0]
-    assert (
-        """--config tlc-3d --pe 3000 --retention 365d --policies progressive --set 'read.references="sentinels"'"""
-        in guide
-    )
-    told = text(old('read.references="sentinels"'))
+    age = "--config tlc-3d --pe 3000 --retention 365d --page centre"
+    assert f"""{age} --policies progressive --set 'read.references="sentinels"'""" in guide
+    told = text(old('read.references="sentinels"', cells=None, page="centre"))
     assert shown == told[told.index("5. Reading") :]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import softsense
 
-DEVICE = ("geometry.blocks_per_plane=64", "geometry.pages_per_block=96", "precondition.retention_days=1")
+DEVICE = ("geometry.blocks_per_plane=64", "geometry.pages_per_block=96", "precondition.retention_days=0")
 READS = 5000
 
 

@@ -51,7 +51,7 @@ def test_sentinel_reads_sampled_wordlines(tmp_path: Path, monkeypatch: pytest.Mo
     claims = judged(tmp_path)
     assert list(claims) == [claim.id for claim in sentinel.PAPER.claims]
     shares = pl.read_csv(tmp_path / "wordlines.csv")
-    for panel in ("tlc-measured", "qlc-1-2-4-8"):
+    for panel in ("tlc-charge-trap", "qlc-charge-trap"):
         default, inferred, calibrated = (
             shares.filter((pl.col("panel") == panel) & (pl.col("line") == line))["value"].to_numpy()
             for line in ("default", "inferred", "calibrated")
@@ -65,20 +65,21 @@ def test_sentinel_reads_sampled_wordlines(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_sampled_wordline_has_the_errors_of_its_cells() -> None:
     """Are errors by default, and what known cells tell, those of the closed form, within five standard errors?"""
-    cells = Cells.open("tlc-measured", 3000, 365 * 24, "default")
+    cells = Cells.open("tlc-charge-trap", 3000, 365 * 24, "default")
     wordline = sentinel._Wordline(cells, 3)
     of_a_state = 147_456 // cells.states
     expected = of_a_state * cells.known_errors.sum(axis=1)
     found = wordline._errors(np.zeros(cells.states - 1))
     assert np.abs(found - expected).max() < 5 * np.sqrt(expected.max())
-    up, down = cells.known_errors[1]
+    boundary = json.loads(cells.spec_json)["references"]["inference"]["boundary"]
+    up, down = cells.known_errors[boundary]
     spread = np.sqrt((up + down) / 147)
     assert wordline._difference(0) == pytest.approx(up - down, abs=5 * spread)
     steps = cells.inferred_steps(up - down)
-    assert wordline._difference(steps) < wordline._difference(0)
+    assert abs(wordline._difference(steps)) < abs(wordline._difference(0))
     assert cells.calibrated_steps(steps, -0.1) == steps - 1
     assert cells.calibrated_steps(steps, 0.1) == steps + 1
-    assert cells.inferred_offsets_v(steps)[1] == pytest.approx(0.0125 * steps)
+    assert cells.inferred_offsets_v(steps)[boundary] == pytest.approx(0.0125 * steps)
 
 
 def test_retries_ahead_are_those_of_the_closed_form(tmp_path: Path) -> None:
@@ -90,10 +91,10 @@ def test_retries_ahead_are_those_of_the_closed_form(tmp_path: Path) -> None:
     assert lone.height == 24
     for row in lone.to_dicts():
         assert row["value"] == pytest.approx(pr2_ar2.in_closed_form_us(row["line"], int(row["x"])), abs=1e-6), row
-    retries = pl.read_csv(tmp_path / "steps.csv").filter(pl.col("line") == "3,000 P/E cycles")["value"].to_list()
+    retries = pl.read_csv(tmp_path / "steps.csv").filter(pl.col("line") == "2,000 P/E cycles")["value"].to_list()
     assert retries == sorted(retries)
     # Less than all of the time is best, but not the least.
-    assert all(50 < pr2_ar2.best_percent(age) < 100 for age in pr2_ar2._AGES)
+    assert all(50 < pr2_ar2.best_percent(pr2_ar2._CELLS, age) < 100 for age in pr2_ar2._AGES)
 
 
 def test_straw_moves_less_than_reclaim_of_blocks(tmp_path: Path) -> None:
@@ -106,8 +107,8 @@ def test_straw_moves_less_than_reclaim_of_blocks(tmp_path: Path) -> None:
     claims = judged(tmp_path)
     assert {"copies_1000", "copies_2000", "hammered", "uniform", "tolerance", "qlc"} <= set(claims)
     assert claims["copies_2000"]["measured"] > 0.8
-    # Of 54,560 reads that are published, at 1,000 cycles, each stands for so many.
-    assert device.limit(1000, 1.0) == pytest.approx(device.STRESS * 54_560 / device.COMPRESSED, rel=0.005)
+    # Of 749,000 effective reads that are published, after 2,000 cycles, each stands for so many.
+    assert device.limit(2000, 1.0) == pytest.approx(749_000 / device.COMPRESSED, rel=0.005)
     limits = device._reclaims(1000)["STRAW"]["wordline"]["effective_reads"]
     assert limits == sorted(limits, reverse=True)
     assert device.limit(0, 1.0) > device.limit(1000, 1.0) > device.limit(2000, 1.0)

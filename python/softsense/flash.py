@@ -307,7 +307,7 @@ def reliability_by_age(
 
     Raises `ConfigError`.
 
-    >>> young, old = reliability_by_age(Config.open("tlc-3d"), [1000, 5000], [90])
+    >>> young, old = reliability_by_age(Config.open("tlc-3d"), [1000, 9000], [90])
     >>> young["uber"] < 1e-16 < old["uber"], young["retries"] < old["retries"]
     (True, True)
     """

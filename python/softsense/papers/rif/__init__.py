@@ -35,8 +35,8 @@ PAPER = Paper(
     intro=(
         "All published numbers are at second hand, through notes of others, but for those of the abstract. The "
         "paper's chips and traces are not to be "
-        "had: cells are `tlc-measured`, whose age is set by one published number, what one ideal retry loses at "
-        "each wear; workloads are "
+        "had: cells are `tlc-charge-trap`, set to the days after which the paper's need a retry; the age of each "
+        "figure is where one ideal retry loses as much as is published for a wear; workloads are "
         "stand-ins with the published shares of reads, and requests of 64 KiB, 256 at once (assumed). The host's "
         "link of 8 GB/s is not "
         "modelled. Area and power of the predictor are the paper's, and judged by nothing here."

@@ -36,7 +36,7 @@ def bandwidth(plan: Plan, runs: Runs) -> Measured:
     why = (
         "Both are read off where one ideal retry loses as much as is published for that wear, which is the one "
         "number that the "
-        "age of these cells is fitted to: they keep data longer than the paper's. Workloads are stand-ins."
+        "age of the data is fitted to. Workloads are stand-ins."
     ) + aged.reached
     evidence = {}
     for stage in EARLIER:
@@ -114,13 +114,13 @@ def channel(plan: Plan, runs: Runs) -> Measured:
         for label, name in names.items()
     }
 
-    def beyondfirst_beyond(days: float, label: str, seed: int) -> int:
+    def beyond_first(days: float, label: str, seed: int) -> int:
         reads = aged.each(days, label, seed, aged.most_read)[0]["codeword_reads"]
         return int(reads["attempts"] - reads["count"])
 
     def retries(days: float, seed: int) -> float:
         # An ideal retry is one for each codeword that needs any.
-        return beyondfirst_beyond(days, "Sentinel", seed) / max(1, beyondfirst_beyond(days, "one ideal retry", seed))
+        return beyond_first(days, "Sentinel", seed) / max(1, beyond_first(days, "one ideal retry", seed))
 
     evidence["sentinel_retries"] = Evidence(
         aged.at_loss(LOSS["2000"], retries),

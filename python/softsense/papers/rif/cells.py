@@ -42,10 +42,8 @@ def measure_cells(plan: Plan, runs: Runs) -> Measured:
             evidence[f"days_{row['pe_cycles']}"] = Evidence(
                 Number.exact(days),
                 f"By default references the worst page of {CELLS} is beyond a raw bit error rate of 0.0085 "
-                f"{told}: they are other chips, "
-                "whose voltages were published, and their default references are placed for data of a day. The "
-                "ages of the other figures are those "
-                "at which one ideal retry loses as much as in the paper.",
+                f"{told}: the cells were set by these three numbers. The ages of the other figures are those at which "
+                "one ideal retry loses as much as in the paper.",
             )
     return Measured(pl.DataFrame(rows), evidence)
 

@@ -222,6 +222,7 @@ OF_CELLS = (
             f"Days after which default references need a retry, at {int(cycles):,} P/E cycles",
             float(days),
             unit="",
+            kind="calibrated",
         )
         for cycles, days in PUBLISHED["flash"]["retry_needed_after_days"].items()
     ),

@@ -80,7 +80,7 @@ def plan_of(full: bool) -> Plan:
 
 def ages(plan: Plan) -> Sequence[float]:
     """Days of retention, from where hardly anything is retried to beyond the paper's losses."""
-    return (120.0, 160.0, 200.0, 250.0, 300.0, 400.0, 500.0) if plan.full else (160.0, 300.0, 500.0)
+    return (5.0, 10.0, 18.0, 28.0, 45.0, 90.0, 180.0) if plan.full else (10.0, 28.0, 90.0)
 
 
 def aged_cases(plan: Plan) -> list[Case]:

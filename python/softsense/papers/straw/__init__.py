@@ -65,10 +65,10 @@ PAPER = Paper(
     ),
     intro=(
         "All published numbers are at second hand, through notes of others. The paper's 160 chips, its drive and its "
-        "traces are not to be had. Cells are `tlc-measured`, whose read disturb is fitted to two of the published "
-        "numbers; layers differ as assumed, in four classes; limits are the effective reads after which the worst page "
-        "of a class is beyond a raw bit error rate of 0.0085, and of a block what its worst wordline bears of one "
-        f"neighbour. Time is compressed: a read stands for {COMPRESSED}, by which cells are disturbed, and arrives as "
-        "many times slower; a write stands for itself. Workloads are assumed."
+        "traces are not to be had. Cells are `tlc-charge-trap`, whose read disturb is fitted to two published numbers "
+        "of the same chips; layers differ as assumed, in four classes; limits are the effective reads after which the "
+        "worst page of a class is beyond a raw bit error rate of 0.0085, and of a block what its worst wordline bears "
+        f"of one neighbour. Time is compressed: a read stands for {COMPRESSED}, by which cells are disturbed, and "
+        "arrives as many times slower; a write stands for itself. Workloads are assumed."
     ),
 )

@@ -31,11 +31,10 @@ PUBLISHED: dict[str, Any] = {
 """The published numbers, by the names of `published/straw.toml`; mechanisms are told there in words."""
 
 FLASH, CLAIMED = PUBLISHED["flash"], PUBLISHED["claims"]
-CELLS = "tlc-measured"
-STRESS = FLASH["adjacent_stress"]
+CELLS, QLC_CELLS = "tlc-charge-trap", "qlc-charge-trap"
 WORDLINES = FLASH["wordlines_per_block"]
 
-COMPRESSED = 20
+COMPRESSED = 50
 """How many reads each stands for."""
 
 _LAYER_FACTORS = (0.74, 0.82, 0.88, 0.94, 1.0, 1.07, 1.17, 1.35)
@@ -52,6 +51,11 @@ def _compressed() -> dict[str, Any]:
     spec: dict[str, Any] = json.loads(Cells.open(CELLS).spec_json)
     disturb = spec["read_disturb"]
     return spec | {"read_disturb": disturb | {"doubling_reads": disturb["doubling_reads"] / COMPRESSED}}
+
+
+def stress() -> float:
+    """How many reads of other wordlines a read of a neighbour counts for, of these cells."""
+    return float(_compressed()["read_disturb"]["adjacent_stress"])
 
 
 @cache
@@ -92,7 +96,7 @@ def _reclaims(pe_cycles: int) -> dict[str, dict[str, Any]]:
     wordline = {"effective_reads": limits, "counters": PUBLISHED["mechanism"]["rec_entries"]}
     return {
         UNDISTURBED: {},
-        "blocks": {"block": {"reads": int(min(by_layer) / STRESS)}},
+        "blocks": {"block": {"reads": int(min(by_layer) / stress())}},
         "wordlines": {"wordline": wordline},
         "STRAW": {"wordline": wordline | {"pass_through_reduction": 0.05}},
     }

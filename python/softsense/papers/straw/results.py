@@ -15,7 +15,7 @@ from softsense._core import Cells
 from softsense.papers import Case, Evidence, Measured, Number, Plan, Runs, Workload
 from softsense.papers.comparing import Compared, Quantity, cases, first_beyond, percent, response, saved, summaries
 from softsense.papers.drawing import Line, bar_sheet, point
-from softsense.papers.straw.device import CELLS, COMPRESSED, FLASH, STRESS, UNDISTURBED, WORDLINES, arm_of
+from softsense.papers.straw.device import CELLS, COMPRESSED, FLASH, QLC_CELLS, UNDISTURBED, WORDLINES, arm_of, stress
 from softsense.papers.straw.workloads import LOADS, MIXED, REQUESTS_PER_S, STAGES, load_of
 from softsense.papers.techniques import CAPABILITY_RBER
 
@@ -81,7 +81,7 @@ def _counts(plan: Plan, runs: Runs, stage: str, name: str) -> str:
 def copies(plan: Plan, runs: Runs) -> Measured:
     """How many codewords are moved."""
     frame, straw = _by_stage("copies", plan, runs)
-    uniform = 1 - 1 / (STRESS / (1 + 2 * (STRESS - 1) / WORDLINES))
+    uniform = 1 - (1 + 2 * (stress() - 1) / WORDLINES) / stress()
     evidence = {}
     for stage, number in straw.items():
         evidence[f"copies_{stage}"] = Evidence(
@@ -117,7 +117,7 @@ def tail(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, evidence)
 
 
-RATES = (12.5, 25.0, 50.0, 100.0, 200.0)
+RATES = (5.0, 10.0, 20.0, 40.0, 80.0)
 RATE_STAGE = 1000
 
 
@@ -151,6 +151,8 @@ def measure_rates(plan: Plan, runs: Runs) -> Measured:
 def erasures(plan: Plan, runs: Runs) -> Measured:
     """How many blocks are erased."""
     frame, straw = _by_stage("erasures", plan, runs, MIXED)
+    if not straw:
+        return Measured(frame)
     least = min(straw.values(), key=lambda number: number.value)
     why = (
         "Erases of reclaim and of garbage collection, of workloads that write, at the age where the least is saved; "
@@ -160,43 +162,57 @@ def erasures(plan: Plan, runs: Runs) -> Measured:
     return Measured(frame, {"erasures": Evidence(least, why)})
 
 
+_WORN = 2000
+"""P/E cycles at which the cells are set to a number of the paper, for TLC."""
+_QLC_WORN = 1000
+
+
+def _bears(name: str, pe_cycles: int, voltage: float = 1.0) -> float:
+    """Effective reads after which the worst page of just written cells is beyond the code by default references."""
+    spec = json.loads(Cells.open(name).spec_json)
+    spec["read_disturb"]["pass_through_voltage"] = voltage
+    cells = Cells.from_json(json.dumps(spec), pe_cycles, 0.0).with_references("default")
+
+    def is_beyond(reads: float) -> bool:
+        aged = cells.at(pe_cycles, 0.0, reads)
+        found: bool = max(aged.rber(page) for page in range(len(aged.pages))) > CAPABILITY_RBER
+        return found
+
+    return first_beyond(0.0, 1e8, is_beyond)
+
+
 def flash(plan: Plan, runs: Runs) -> Measured:
     """The closed forms of the cells, not compressed: a quantity that is fitted to a number is not judged by it."""
-    cells = Cells.open(CELLS, 1000, 0.0, "default")
-
-    def worst(reads: float, voltage: float = 1.0) -> float:
-        spec = json.loads(cells.spec_json)
-        spec["read_disturb"]["pass_through_voltage"] = voltage
-        aged = Cells.from_json(json.dumps(spec), 1000, 0.0).with_references("default").at(1000, 0.0, reads)
-        return max(aged.rber(page) for page in range(len(aged.pages)))
-
-    hammered = first_beyond(0.0, 1e8, lambda reads: worst(reads) > CAPABILITY_RBER)
-    lowered = first_beyond(0.0, 1e8, lambda reads: worst(reads, 0.95) > CAPABILITY_RBER)
-    even = hammered / cells.effective_reads_if_even(1.0, WORDLINES)
+    hammered, lowered = (_bears(CELLS, _WORN, voltage) for voltage in (1.0, 0.95))
+    limit_reads = hammered / stress()
+    even = hammered / Cells.open(CELLS, _WORN, 0.0).effective_reads_if_even(1.0, WORDLINES)
     rows = [
-        {"what": "reads until failure, one neighbour hammered", "reads": hammered / STRESS},
+        {"what": "reads until failure, one neighbour hammered", "reads": limit_reads},
         {"what": "reads until failure, uniform", "reads": even},
         {"what": "effective reads, pass-through voltage 5 % lower", "reads": lowered},
     ]
     published = FLASH["reads_until_failure"]
-    pages, limit_reads = 4 * WORDLINES, hammered / STRESS
+    pages, qlc_reads = 4 * WORDLINES, _bears(QLC_CELLS, _QLC_WORN) / stress()
     qlc = FLASH["qlc_176_layers"]
     evidence = {
         "hammered": Evidence(
-            Number.exact(limit_reads), "Fitted to: `doubling_reads` of the cells is chosen to meet it at 1,000 cycles."
+            Number.exact(limit_reads),
+            f"`doubling_reads` of the cells is chosen for another number of the paper: {hammered:,.0f} effective reads "
+            f"after {_WORN:,} cycles. The cycles and the age of the data of this number are not in our sources.",
         ),
         "uniform": Evidence(
             Number.exact(even),
-            f"The same effective reads, spread: a neighbour counts {STRESS:g} times. The two published counts ask for "
-            f"{published['uniform'] / published['one_neighbour_hammered']:.1f} as their ratio, which a stress of 9.7 "
-            "would give.",
+            f"The same effective reads, spread: a neighbour counts {stress():g} times. The two published counts ask "
+            f"for {published['uniform'] / published['one_neighbour_hammered']:.1f} as their ratio, which a stress of "
+            "9.7 would give.",
         ),
         "tolerance": Evidence(Number.exact(lowered / hammered - 1), "Fitted to: `pass_through_sensitivity`."),
         "qlc": Evidence(
-            Number.exact(4 * pages / limit_reads),
-            f"In closed form: a block of {WORDLINES} wordlines of four pages is moved after {limit_reads:,.0f} reads "
-            f"of 4 KiB. The published {qlc['internal_writes_tb']} TB for {qlc['host_reads_tb']} TB are of QLC, whose "
-            "cells have no read disturb here, and of what block sizes and reads is not in our sources.",
+            Number.exact(4 * pages / qlc_reads),
+            f"In closed form: a block of {WORDLINES} wordlines of four pages is moved after {qlc_reads:,.0f} reads "
+            f"of 4 KiB, what a neighbour bears in {QLC_CELLS} after {_QLC_WORN:,} cycles (assumed). Of what block "
+            f"sizes and reads the published {qlc['internal_writes_tb']} TB for {qlc['host_reads_tb']} TB are is not in "
+            "our sources.",
         ),
     }
     return Measured(pl.DataFrame(rows), evidence)
@@ -217,7 +233,7 @@ def draw_flash(frame: pl.DataFrame) -> Sheet:
         "reads",
         colours={"measured": "#0072b2"},
         line=None,
-        note="1,000 P/E cycles, just written, default references",
+        note=f"{_WORN:,} P/E cycles, just written, default references",
         digits=0,
         published={name: (float(reads), float(reads)) for name, reads in published.items()},
     )

@@ -20,7 +20,7 @@ LOADS = (
 )
 
 MIXED = tuple(name for name, reads, _ in LOADS if reads < 1)
-REQUESTS_PER_S = 200.0
+REQUESTS_PER_S = 80.0
 
 
 def load_of(

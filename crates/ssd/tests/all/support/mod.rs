@@ -47,9 +47,9 @@ pub fn config(toml: &str) -> CheckedConfig {
     CheckedConfig::from_toml(toml, "test.toml", &[]).unwrap()
 }
 
-/// Of `tlc-3d`, one plane of small blocks of measured cells: 8 wordlines of three pages, of a codeword each. Data lies in the order of its
+/// Of `tlc-3d`, one plane of small blocks of planar cells: 8 wordlines of three pages, of a codeword each. Data lies in the order of its
 /// addresses.
-pub const SMALL_TLC: [&str; 8] = [
+pub const SMALL_TLC: [&str; 9] = [
     "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
      pages_per_block = 24, codewords_per_page = 1, codeword_bytes = 4096 }",
     "ftl.over_provisioning=0.6",
@@ -57,6 +57,7 @@ pub const SMALL_TLC: [&str; 8] = [
     "precondition.pe_cycles=1000",
     "precondition.layout='sequential'",
     "host.write_buffer_bytes=0",
+    "reliability.table.rber.threshold_voltage='tlc-measured'",
     "reliability.table.variation={ chip_sigma = 0.0, block_sigma = 0.0, page_sigma = 0.0 }",
     "host.issue={ closed_loop = { queue_depth = 1 } }",
 ];
