@@ -11,6 +11,8 @@ TRACES ?=
 MOUNT ?=
 # Options of `make soak`.
 SOAK ?=
+# The programs that `make fuzz` runs, by default all: FUZZ="trace config".
+FUZZ ?=
 # The profile of the extension module: dev has overflow checks and debug assertions, and shares what tests of Rust compile.
 PROFILE ?= release
 # Options of `make audit`: AUDIT=--strict.
@@ -96,7 +98,7 @@ laws: $(BUILT)
 	$(BIN)/python -m pytest -m law -s
 
 fuzz: $(BUILT)
-	$(BIN)/python fuzz/soak.py --quick --inputs 10000
+	$(BIN)/python fuzz/soak.py --quick --inputs 10000 $(FUZZ)
 	$(BIN)/python fuzz/faults.py --times 1 killed full-disk vanished closed-pipe together
 	SOFTSENSE_EXAMPLES=300 $(BIN)/python -m pytest -q tests/test_foreign_files.py
 
