@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -120,7 +121,9 @@ def ended(process: subprocess.Popen[bytes]) -> Ended:
     except subprocess.TimeoutExpired:
         process.kill()
         said, complained = process.communicate()
-    return Ended(process.returncode, said or b"", (complained or b"").decode(errors="replace"))
+    # How far it is, which it says on a busy machine that makes it take long, is no complaint.
+    told = re.sub(r"^[^\n]*: \d+ %, [^\n]*\n?", "", (complained or b"").decode(errors="replace"), flags=re.MULTILINE)
+    return Ended(process.returncode, said or b"", told)
 
 
 def results(work: Work, folder: Path) -> dict[str, str]:
