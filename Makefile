@@ -11,7 +11,7 @@ TRACES ?=
 MOUNT ?=
 # Options of `make soak`.
 SOAK ?=
-# The programs that `make fuzz` runs, by default all: FUZZ="trace config".
+# Options of the programs of `make fuzz`: FUZZ="trace config", FUZZ="--without pages".
 FUZZ ?=
 # The profile of the extension module: dev has overflow checks and debug assertions, and shares what tests of Rust compile.
 PROFILE ?= release

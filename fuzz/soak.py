@@ -166,17 +166,18 @@ def main() -> int:
     """Build, soak, tell."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("targets", nargs="*", help="default: all")
+    parser.add_argument("--without", action="append", default=[], metavar="TARGET", help="all but this one")
     parser.add_argument("--inputs", type=int, default=10_000_000, help="for each target; fewer where they are slow")
     parser.add_argument("--seed", type=int, default=1, help="of libFuzzer; default: 1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets at once; default: one per CPU")
     parser.add_argument("--quick", action="store_true", help="coverage of targets alone, nothing of earlier soaks")
     arguments = parser.parse_args()
     known = sorted([*(path.stem for path in (FUZZ / "targets").glob("*.rs")), *A_PROCESS])
-    if unknown := set(arguments.targets) - set(known):
+    if unknown := {*arguments.targets, *arguments.without} - set(known):
         parser.error(f"found {', '.join(sorted(unknown))}, expected some of {', '.join(known)}")
     # The longest first.
     targets = sorted(
-        arguments.targets or known,
+        set(arguments.targets or known) - set(arguments.without),
         key=lambda target: (target not in ("commands", "pages", "deep", "run", "trace"), target),
     )
     binaries = build(quick=arguments.quick) if set(targets) - set(A_PROCESS) else FUZZ

@@ -186,11 +186,13 @@ def best_percent(cells: str, age: tuple[int, float]) -> int:
 
 
 def _profile(plan: Plan, runs: Runs) -> Measured:
+    def of_whole(age: tuple[int, float], percent: int) -> float:
+        return _mean_us(_CELLS, age, percent) / _mean_us(_CELLS, age, 100)
+
     rows = [
-        point("mean of a lone read", _named(age), percent, Number.exact(of_full))
+        point("mean of a lone read", _named(age), percent, Number.exact(of_whole(age, percent)))
         for age in _AGES
         for percent in _PERCENTS
-        for of_full in (_mean_us(_CELLS, age, percent) / _mean_us(_CELLS, age, 100),)
     ]
     chosen = ", ".join(f"{best_percent(_CELLS, age)} % ({_named(age)})" for age in _AGES)
     note = (
