@@ -38,9 +38,11 @@ TOOLS = {
 
 FILES = 200
 CONFIG = "tlc-3d"
+# The same for all four drives: cells that the BCH code bears while they are new.
+CELLS = 'rber={threshold_voltage="tlc-measured"},variation={chip_sigma=0.1,block_sigma=0.1,page_sigma=0.1}'
+LDPC = (f'reliability={{exact={{code="flash-8/9",{CELLS}}}}}',)
 BCH = (
-    'reliability={exact={code="bch:m=16,t=40,k=32768",rber={threshold_voltage="tlc-measured"},'
-    "variation={chip_sigma=0.1,block_sigma=0.1,page_sigma=0.1}}}",
+    f'reliability={{exact={{code="bch:m=16,t=40,k=32768",{CELLS}}}}}',
     "read.max_level=1",
     'read.soft_references="cells"',
     # The config's retry table was made for the LDPC code, and is too coarse for this one: it gets the best references.
@@ -91,8 +93,8 @@ def main() -> int:
     image = make_file_system(out, size_mib)
     guarded = ["--parity", "--refresh", REFRESH]
     candidates = [
-        Candidate("LDPC, parity and refresh", guarded),
-        Candidate("LDPC alone", ["--no-parity"]),
+        Candidate("LDPC, parity and refresh", [*guarded, *set_options(LDPC)]),
+        Candidate("LDPC alone", ["--no-parity", *set_options(LDPC)]),
         Candidate("BCH, parity and refresh", [*guarded, *set_options(BCH)]),
         Candidate("BCH alone", ["--no-parity", *set_options(BCH)]),
     ]

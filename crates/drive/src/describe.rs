@@ -71,7 +71,7 @@ impl Drive {
                 SuperblockStatus {
                     index,
                     pe_cycles: superblock.pe_cycles,
-                    age_hours: first.map_or(0.0, |first| state.rested_hours - first.at_hours),
+                    age_hours: first.map_or(0.0, |first| state.hours_since(first)),
                     valid_share: f64::from(superblock.valid) / f64::from(data_slots),
                     reads: superblock.most_reads(),
                     state: match superblock.used_for {

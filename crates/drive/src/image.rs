@@ -24,7 +24,7 @@ use softsense_base::{Error, ErrorKind, Result};
 use crate::Shape;
 use crate::state::{Record, State};
 
-const FORMAT: &str = "softsense drive, version 1";
+const FORMAT: &str = "softsense drive, version 2";
 const STATE_MAGIC: &[u8; 8] = b"ssstate1";
 const JOURNAL_MAGIC: &[u8; 8] = b"ssjourn1";
 /// A journal longer than this is replaced by a checkpoint.
@@ -228,7 +228,11 @@ impl Image {
         file.take(LONGEST_IDENTITY_BYTES).read_to_end(&mut text).map_err(io(&path))?;
         let identity: Identity = serde_json::from_slice(&text).map_err(|error| damaged(&path, error))?;
         if identity.format != FORMAT {
-            return Err(damaged(&path, format!("found format `{}`, expected `{FORMAT}`", identity.format)));
+            let message = format!(
+                "found format `{}`, expected `{FORMAT}`: copy its data out with the softsense that made it",
+                identity.format
+            );
+            return Err(Error::new(ErrorKind::Io, path.display().to_string(), message));
         }
         Ok(Some(identity))
     }

@@ -6,7 +6,7 @@ use softsense_nand::retention_bake_minutes;
 
 use crate::drive::{Drive, Refused};
 use crate::reading::SlotRead;
-use crate::state::{Broken, MOST_CLOCK_NS, Record, Use};
+use crate::state::{Broken, Record, Use};
 use crate::stations::At;
 use crate::status::BackgroundCounters;
 
@@ -139,8 +139,8 @@ impl Drive {
         if self.shape.parity && (0..self.shape.dies).any(is_missed) {
             return Some(Reason::Broken);
         }
-        let age_hours = self.state.rested_hours - first.at_hours;
-        if self.spec.refresh_hours.is_some_and(|most| age_hours > most) && superblock.valid > 0 {
+        // By the clock: firmware does not know what its cells have forgotten.
+        if self.spec.refresh_hours.is_some_and(|most| self.state.hours_since(first) > most) && superblock.valid > 0 {
             return Some(Reason::Age);
         }
         self.reclaim_reads.is_some_and(|most| superblock.most_reads() > most).then_some(Reason::Reads)
@@ -211,17 +211,16 @@ impl Drive {
         } else {
             retention_bake_minutes(retention_hours, from, to, ACTIVATION_ENERGY_EV) / 60.0
         };
-        let steps = if powered { self.steps_for(rested_hours) } else { 1 };
+        let steps = if powered { self.steps_for(retention_hours) } else { 1 };
         for step in 0..steps {
             let share = |whole: u64| {
                 whole * u64::from(step + 1) / u64::from(steps) - whole * u64::from(step) / u64::from(steps)
             };
-            let passed_ns = (retention_hours * 3.6e12 / f64::from(steps)) as u64;
-            self.state.clock_ns = self.state.clock_ns.saturating_add(passed_ns).min(MOST_CLOCK_NS);
             if rested_hours > 0.0 {
                 self.close_open();
             }
             self.commit(&Record::Aged {
+                passed_ns: (retention_hours * 3.6e12 / f64::from(steps)) as u64,
                 rested_hours: rested_hours / f64::from(steps),
                 pe_cycles: share(pe_cycles.into()) as u32,
                 reads: share(reads),
@@ -246,8 +245,8 @@ impl Drive {
     }
 
     /// How often a drive with power looks after its data in a time: at least four times before any of it is due.
-    fn steps_for(&self, rested_hours: f64) -> u32 {
-        let due = self.spec.refresh_hours.map_or(0.0, |hours| 4.0 * rested_hours / hours);
+    fn steps_for(&self, hours: f64) -> u32 {
+        let due = self.spec.refresh_hours.map_or(0.0, |refresh_hours| 4.0 * hours / refresh_hours);
         (due.ceil().min(10_000.0) as u32).max(STEPS_WITH_POWER)
     }
 

@@ -44,8 +44,10 @@ pub(crate) enum Use {
 pub(crate) struct Programmed {
     /// The number of the programming: with the place it makes the cells.
     pub write: u64,
-    /// The drive's rested hours then.
+    /// The drive's rested hours then: they decide what its cells have forgotten.
     pub at_hours: f64,
+    /// The drive's clock then: all that its firmware knows of the age of data.
+    pub at_ns: u64,
 }
 
 /// What is known of a superblock.
@@ -117,7 +119,7 @@ pub(crate) enum Record {
     /// A unit could not be read when it was to be moved.
     Lost { unit: u32 },
     /// Time has passed, in a way that nothing else tells.
-    Aged { rested_hours: f64, pe_cycles: u32, reads: u64 },
+    Aged { passed_ns: u64, rested_hours: f64, pe_cycles: u32, reads: u64 },
     /// Something is broken from now on.
     Broke(Broken),
     /// Cells of a slot were changed: the bits that are wrong in it.
@@ -150,6 +152,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Hours by the clock since a wordline was programmed.
+    pub(crate) fn hours_since(&self, programmed: &Programmed) -> f64 {
+        self.clock_ns.saturating_sub(programmed.at_ns) as f64 / 3.6e12
+    }
+
     pub(crate) fn new(shape: &Shape) -> Self {
         let superblock = Superblock {
             used_for: Use::Free,
@@ -323,8 +330,9 @@ impl State {
                 }
                 self.point(shape, *unit, LOST);
             }
-            Record::Aged { rested_hours, pe_cycles, reads } => {
+            Record::Aged { passed_ns, rested_hours, pe_cycles, reads } => {
                 check_hours(*rested_hours)?;
+                self.clock_ns = self.clock_ns.saturating_add(*passed_ns).min(MOST_CLOCK_NS);
                 self.rested_hours += rested_hours;
                 for superblock in &mut self.superblocks {
                     superblock.pe_cycles = superblock.pe_cycles.saturating_add(*pe_cycles);

@@ -154,7 +154,7 @@ pub struct SuperblockStatus {
     pub index: u32,
     /// Its P/E cycles.
     pub pe_cycles: u32,
-    /// Hours since its first wordline was programmed; 0 if none is.
+    /// Hours by the drive's clock since its first wordline was programmed; 0 if none is.
     pub age_hours: f64,
     /// Share of its room for data that is current.
     pub valid_share: f64,

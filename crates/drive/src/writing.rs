@@ -186,7 +186,7 @@ impl Drive {
         counters.wordlines_programmed += 1;
         counters.parity_written += if parity_die.is_some() { stripes as u64 } else { 0 };
         counters.padding_written += (data_slots.len() - units.len()) as u64;
-        let programmed = Programmed { write, at_hours: self.state.rested_hours };
+        let programmed = Programmed { write, at_hours: self.state.rested_hours, at_ns: self.state.clock_ns };
         self.commit(&Record::Programmed { superblock, programmed, slots, of_buffer });
         let mut end = at;
         for die in working {

@@ -189,6 +189,23 @@ fn power_is_lost() {
     }
 }
 
+/// Does warmth hasten what cells forget, and not the clock by which firmware refreshes?
+#[test]
+fn refresh_goes_by_the_clock_at_any_temperature() {
+    let refreshed = [25, 40, 55].map(|temperature_c| {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = DriveSpec { refresh_hours: Some(168.0), ..spec(folder.path(), SIZE_BYTES) };
+        let drive = open(&config(&[]), &spec).unwrap();
+        (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+        let age = format!(r#"{{"retention_hours": 1680, "temperature_c": {temperature_c}, "powered": true}}"#);
+        ask(&drive, &format!(r#"{{"age": {age}}}"#));
+        let status = ask(&drive, r#"{"status": {}}"#);
+        assert!(status["superblocks"].as_array().unwrap().iter().all(|each| number(each, "age_hours") <= 168.0 * 1.25));
+        number(&status, "background.refreshed")
+    });
+    assert!(refreshed[0] > 10.0 && refreshed[1] == refreshed[0] && refreshed[2] == refreshed[0], "{refreshed:?}");
+}
+
 /// Do refresh and reclaim keep data alive that a shelf would lose?
 #[test]
 fn a_drive_with_power_looks_after_its_data() {
