@@ -65,9 +65,9 @@ from softsense.cli.ranges import Whole
 )
 @click.option(
     "--check-reads",
-    default=200_000,
+    default=500_000,
     type=Whole(1_000, 10**8),
-    help="Reads to simulate for the comparison; default: 200,000.",
+    help="Reads to simulate for the comparison; default: 500,000.",
 )
 @click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of the samplers; default: 1.")
 @click.option("--workers", type=Whole(1, 1024), help="Threads; default: one per CPU.")
@@ -129,6 +129,7 @@ def fit_command(
                 checks.append(fit.compare(fitted, each, check_reads))
                 report("simulating rounds", done, done / len(checked))
             dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report, deep.queues[0]) if deep else None
+        fit.refuse_another(checks)
         fit.write(fitted, folder, checks, dies, draw=not as_json, number=number)
         folder.sign(manifest)
         if as_json:

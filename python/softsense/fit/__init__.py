@@ -8,7 +8,7 @@
 See docs/fitting-a-drive.md, and docs/model/fit.md for the parts of a latency.
 """
 
-from softsense.fit.check import compare
+from softsense.fit.check import compare, refuse_another
 from softsense.fit.depth import Depth, fit_depth
 from softsense.fit.device import config, config_toml
 from softsense.fit.drive import Fit, fit_log
@@ -42,6 +42,7 @@ __all__ = [
     "open_log",
     "picture",
     "read_tails",
+    "refuse_another",
     "table",
     "to_dict",
     "unknown",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import Config
+from softsense._core import Config, ConfigError
 from softsense.fit.device import config_toml
 from softsense.fit.histograms import Histogram, in_bins
+from softsense.formats import as_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 SHARES = (0.5, 0.9, 0.99, 0.999)
 """Of reads, whose latencies are compared."""
+
+MOST_DISTANCE = 0.02
+"""The share of reads that a config may have elsewhere than the fit that it was made of has them."""
 
 
 def simulate(config: Config, reads: int, seed: int = 1) -> NDArray[np.float64]:
@@ -28,7 +33,35 @@ def simulate(config: Config, reads: int, seed: int = 1) -> NDArray[np.float64]:
     return result.requests["response_ns"].to_numpy() / 1e3
 
 
-def compare(fit: Fit, of_round: float, reads: int = 200_000) -> dict[str, Any]:
+def distance(predicted: Histogram, simulated: Histogram) -> dict[str, float]:
+    """The share of reads that the simulator has in other bins than the prediction, and what chance alone would give.
+
+    The total variation of two distributions, sum |p - q| / 2, is never 0 between a distribution and a sample of it: of
+    N reads each bin is off by sqrt(2 q (1 - q) / (pi N)) in the mean.
+
+    Returns `share`, and `by_chance` of it.
+    """
+    q = predicted.all_counts / predicted.reads
+    share = 0.5 * float(np.abs(q - simulated.all_counts / simulated.reads).sum())
+    by_chance = 0.5 * float(np.sqrt(2 * q * (1 - q) / (np.pi * simulated.reads)).sum())
+    return {"share": share, "by_chance": by_chance}
+
+
+def refuse_another(checks: Sequence[dict[str, Any]]) -> None:
+    """Raises `ConfigError` if the simulator has another distribution than was fitted, in any round of `compare`."""
+    off = [(row["distance"]["share"] - row["distance"]["by_chance"], row) for row in checks]
+    if not off:
+        return
+    most, row = max(off, key=lambda each: each[0])
+    if most > MOST_DISTANCE:
+        raise ConfigError(
+            f"fit: the simulator has {as_share(most)} of reads of round {row['round']:g} elsewhere than the fit has "
+            f"them, expected at most {as_share(MOST_DISTANCE)}: the log has reads that the config cannot express, and "
+            "no fitted.toml was written; `fit.fit_log` and `fit.to_dict` have what was fitted"
+        )
+
+
+def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
     """Quantiles, peaks and slow reads of a round: of the log, as the fit predicts them, and as the simulator has them.
 
     Args:
@@ -37,8 +70,9 @@ def compare(fit: Fit, of_round: float, reads: int = 200_000) -> dict[str, Any]:
         reads: to simulate.
 
     Returns `quantiles` (a dict for each of `SHARES`: `share`, `log_us`, `predicted_us` with `low_us` and `high_us`,
-    `simulated_us`), `peaks` (for each page type where the log, the prediction and the simulation have most reads, lower
-    edge of the bin in us), and `slow` (share beyond 400 us, or beyond 1.5 medians of faster and slower drives).
+    `simulated_us`), `distance` (as the function of this name has it), `peaks` (for each page type where the log, the
+    prediction and the simulation have most reads, lower edge of the bin in us), and `slow` (share beyond 400 us, or
+    beyond 1.5 medians of faster and slower drives).
     """
     measured = next(each for each in fit.log.rounds if each.round == of_round)
     device = Config.from_toml(config_toml(fit, of_round), "fitted.toml")
@@ -66,6 +100,7 @@ def compare(fit: Fit, of_round: float, reads: int = 200_000) -> dict[str, Any]:
     return {
         "round": of_round,
         "quantiles": quantiles,
+        "distance": distance(predicted, simulated),
         "peaks": _peaks(fit, measured, predicted, simulated),
         "slow": slow,
     }

@@ -51,7 +51,8 @@ def divided(fit: Fit, p: Parameters) -> Times:
     at most half of what there is.
     """
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
-    least = min(float(p.at_us[k]) for k in page_types(fit, p))
+    # Minor peaks, too: what is sooner than overhead, transfer and decode together could not be simulated.
+    least = min(float(p.at_us[k]) for k in range(int(fit.structure.hit), fit.structure.peaks))
     memory = _MEMORY_US
     jitter = float(np.min(p.sigma_us))
     if fit.structure.hit:

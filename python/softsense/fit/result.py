@@ -10,6 +10,7 @@ import numpy as np
 
 from softsense.fit import device, identified
 from softsense.fit.model import unpack
+from softsense.formats import as_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,6 +127,11 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
                 f"{q['share']:>5.1%} {q['log_us']:>6.1f} {q['predicted_us']:>8.1f} {q['low_us']:>9.1f} to "
                 f"{q['high_us']:>6.1f}  {q['simulated_us']:>10.1f}"
             )
+        off = check["distance"]
+        lines.append(
+            f"The simulator has {as_share(off['share'])} of reads elsewhere than the fit, {as_share(off['by_chance'])} "
+            "by chance."
+        )
     if deep:
         if deep.queue:
             lines += ["", f"Queue depth of the deep log: {deep.queue}"]
