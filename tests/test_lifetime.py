@@ -161,7 +161,8 @@ def test_stages_are_the_rates_of_a_config(worn: Config) -> None:
 
 
 def test_bad_questions_are_named(worn: Config) -> None:
-    constant = Config.open("mlc-25nm")
+    rate = "reliability.table.rber={ constant = { rber = 0.0034 } }"
+    constant = Config.open("mlc-25nm", [rate, "reliability.table.file=flash-8-9"])
     for config, options, message in (
         (worn, {"tables": ["adaptive-1-2", "adaptive-1-2"]}, "expected each once"),
         (worn, {"utilisations": [1.0]}, "utilisation: found 1, expected a share"),

@@ -502,7 +502,9 @@ def test_without_traces_what_needs_them_is_not_measured(tmp_path: Path) -> None:
 
 def test_lone_reads_are_those_of_the_equations(tmp_path: Path) -> None:
     """2,000 reads of 12,000 codewords with each of six seeds: 2 % are four standard errors of the two-step read."""
-    plan = replace(tiny_plan(), seeds=tuple(range(1, 7)), requests=2000)
+    plan = tiny_plan()
+    overrides = (*ldpc_in_ssd.published.STATED_AGE, *plan.overrides)
+    plan = replace(plan, seeds=tuple(range(1, 7)), requests=2000, overrides=overrides)
     papers.reproduce(ldpc_in_ssd.PAPER, ldpc_in_ssd.PAPER.chosen(["eqs"]), plan, Folder(tmp_path))
     frame = pl.read_csv(tmp_path / "eqs.csv")
     measured = {row["equation"]: row["measured_us"] / row["equation_us"] for row in frame.iter_rows(named=True)}

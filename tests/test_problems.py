@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import softsense
 from conftest import SMALL, Softsense
-from softsense import problems, retry_tables, tables
+from softsense import _core, problems, retry_tables, tables
 
 _FLOOD = [field.replace("2000", "2000000") if "poisson" in field else field for field in SMALL]
 _FLOOD += ["workload.requests=6000"]
@@ -109,3 +111,66 @@ def test_reads_of_what_holds_no_data_are_said_first(softsense_command: Softsense
         "run", "mlc-25nm", *(w for f in SMALL for w in ("--set", f)), "--out", str(tmp_path / "o")
     )
     assert "never written" not in whole.stdout
+
+
+_RBERS = {
+    "constant": "{ constant = { rber = 0.0075 } }",
+    "wear alone": "{ power_law = { scale = 4.4e-4, pe_exponent = 1.2 } }",
+    "wear and time": "{ power_law = { scale = 2.16e-6, pe_exponent = 1.57, retention_exponent = 1.98 } }",
+    "a floor alone": "{ power_law = { floor = 0.0075, scale = 0.0, pe_exponent = 1.0 } }",
+    "exponential": "{ exponential = { scale = 2.6e-3, e_folding_pe_cycles = 9000 } }",
+    "a grid of wear": "{ grid = { pe_cycles = [0, 20000], retention_days = [0.0], rber = [[0.001], [0.02]] } }",
+    "cells": "{ threshold_voltage = 'mlc' }",
+}
+_RELIABILITIES = {
+    "perfect": "reliability='perfect'",
+    "fixed": "reliability={ fixed = { p_fail = [0.3, 0.0] } }",
+    **{
+        name: f"reliability={{ table = {{ file = 'flash-8-9', most_beyond = 1.0, rber = {rber} }} }}"
+        for name, rber in _RBERS.items()
+    },
+}
+_OTHER_AGES = {"pe_cycles": (11_000, 17_000), "retention_days": (200.0, 900.0), "block_reads": (1e5, 9e5)}
+
+
+@pytest.mark.parametrize("name", _RELIABILITIES)
+def test_an_age_is_idle_exactly_where_other_ages_give_the_same_numbers(name: str) -> None:
+    old = ["precondition.pe_cycles=11000", "precondition.retention_days=200"]
+    base = [*SMALL, _RELIABILITIES[name], *old, "workload.requests=1500", "read.policy=progressive"]
+    for field, ages in _OTHER_AGES.items():
+        path = f"precondition.{field}"
+        runs = [softsense.run("mlc-25nm", overrides=[*base, f"{path}={age}"]) for age in ages]
+        first, second = ({key: run.summary[key] for key in ("response", "codeword_reads")} for run in runs)
+        idle = [path in run.config.idle_ages for run in runs]
+        assert idle == [first == second] * 2, field
+        assert [path in run.summary.get("idle_ages", []) for run in runs] == idle
+    said = tables.warnings(softsense.Comparison([runs[0]]))
+    assert ("Nothing depends on " in said) == bool(runs[0].config.idle_ages)
+    assert ("100,000 reads of a block" in said) == any(idle)
+
+
+def test_no_shipped_config_has_an_idle_age() -> None:
+    for name in (row["name"] for row in _core.configs()):
+        assert not softsense.Config.open(name).idle_ages, name
+
+
+def test_a_sweep_over_an_age_that_nothing_depends_on_says_so_first(
+    softsense_command: Softsense, tmp_path: Path
+) -> None:
+    overrides = [*SMALL, "workload.requests=300", _RELIABILITIES["constant"]]
+    lines = [f"set = {json.dumps(overrides)}", "[grid]", '"precondition.pe_cycles" = [0, 3000, 10000]']
+    (tmp_path / "s.toml").write_text("\n".join(['config = "mlc-25nm"', *lines]))
+    done = softsense_command("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "Nothing depends on the swept precondition.pe_cycles in 2 of 3 points" in " ".join(done.stdout.split())
+
+
+def test_the_device_of_ldpc_in_ssd_grows_old(softsense_command: Softsense) -> None:
+    means = {}
+    for cycles in (0, 3_000, 8_000, 10_000):
+        done = softsense_command("run", "mlc-25nm", "--set", f"precondition.pe_cycles={cycles}", "--json")
+        assert done.returncode == 0, done.stderr
+        means[cycles] = json.loads(done.stdout)["response"]["read"]["mean_us"]
+    # Hard decision suffices to some 6,945 cycles (figure 9).
+    assert means[0] == means[3_000]
+    assert means[10_000] > 1.2 * means[8_000] > 1.2 * 1.05 * means[3_000]

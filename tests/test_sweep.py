@@ -746,10 +746,10 @@ def test_a_changed_sweep_keeps_the_points_that_are_still_in_it(tmp_path: Path) -
 
 
 def test_points_that_are_the_same_are_simulated_once(tmp_path: Path) -> None:
-    """The config says `restart`, so that saying so makes no other point."""
+    """The config says `restart_on_jumps`, so that saying so makes no other point."""
     text = f"""
     config = "mlc-25nm"
-    policies = ["two_step", "two_step:restart"]
+    policies = ["two_step", "two_step:restart_on_jumps"]
     set = {json.dumps(SMALL)}
     [latin_hypercube]
     samples = 4

@@ -113,6 +113,7 @@ class Config:
     user_bytes: int
     has_workload: bool
     knows_rber: bool
+    idle_ages: list[str]
     own_sources: dict[str, str]
     @staticmethod
     def open(name_or_path: str | os.PathLike[str], overrides: list[str] = []) -> Config:
@@ -225,9 +226,12 @@ class ReadStep:
 
     level: int
     references: str | None
-    retry: Literal["incremental", "restart"] | None
+    retry: Literal["incremental", "restart", "restart_on_jumps"] | None
     def __init__(
-        self, level: int, references: str | None = None, retry: Literal["incremental", "restart"] | None = None
+        self,
+        level: int,
+        references: str | None = None,
+        retry: Literal["incremental", "restart", "restart_on_jumps"] | None = None,
     ) -> None:
         """`level` 1 is hard decision. `references` None reads as `[read]` of the config reads: a hard decision comes
         with its retries (retry table, search, inference), and has failed when all of those have. Otherwise they stand

@@ -128,8 +128,21 @@ def finding(result: SweepResult) -> str:
     first = [frontier for frontier in result.frontiers if frontier.best and frontier.pair == result.sweep.pairs[0]]
     first = first or [frontier for frontier in result.frontiers if frontier.best][:1]
     told = [_said(frontier) for frontier in first[:_MOST_SAID]]
-    sentences = [_unwritten(result), outcome(result), _set_aside(result), *told]
+    sentences = [_idle(result), _unwritten(result), outcome(result), _set_aside(result), *told]
     return " ".join(filter(None, sentences))
+
+
+def _idle(result: SweepResult) -> str:
+    """A sentence about swept ages that nothing depends on; empty if all matter."""
+    points = result.planned.points
+    fields = list(dict.fromkeys(name for point in points for name in point.idle))
+    if not fields:
+        return ""
+    idle = sum(bool(point.idle) for point in points)
+    return (
+        f"Nothing depends on the swept {listed(fields)} in {idle:,} of {len(points):,} points: these points differ as "
+        "their other fields and their seeds do. `reliability` has error rates that do not change with this age."
+    )
 
 
 def _unwritten(result: SweepResult) -> str:
@@ -190,7 +203,7 @@ def _numbers_of(design: Design) -> list[str]:
 
 def table(result: SweepResult) -> str:
     """The frontiers as blocks of text, the points that failed, and the number of points."""
-    blocks = [said for said in (_unwritten(result), problems(result)) if said]
+    blocks = [said for said in (_idle(result), _unwritten(result), problems(result)) if said]
     for frontier in result.frontiers:
         if not frontier.best:
             blocks += [] if result.interrupted else [f"{title(frontier)}\n{_why_none(frontier)}"]

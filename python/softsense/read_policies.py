@@ -9,7 +9,7 @@ from typing import Any
 from softsense import _core
 from softsense._core import Config, ConfigError
 
-_RETRIES = ("restart", "incremental")
+_RETRIES = ("restart", "incremental", "restart_on_jumps")
 
 
 def policy_names(policies: Sequence[str] | str) -> list[str]:

@@ -318,7 +318,7 @@ impl AskedPolicy {
         let searches = references == ReferencesAt::Valleys && last.is_none_or(|last| last.references != references);
         let whole = Step { search_sensings: if searches { self.steps.search_sensings } else { 0 }, ..whole };
         match last {
-            Some(last) if retry == Retry::Incremental && last.references == references && level > last.level => {
+            Some(last) if last.references == references && retry.keeps(last.level, level) => {
                 Step { hard: false, extra_levels: level - last.level, ..whole }
             }
             _ => whole,

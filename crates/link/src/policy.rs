@@ -39,6 +39,9 @@ pub enum Retry {
     Incremental,
     /// The whole level is sensed and transferred again (LDPC-in-SSD, eqs. 1 and 2; LaLDPC's T_i).
     Restart,
+    /// `incremental` one level deeper, `restart` over several levels at once: each policy as LDPC-in-SSD has it, `two_step`
+    /// by eq. 1, `look_ahead` by eq. 2, `progressive` by eq. 3.
+    RestartOnJumps,
 }
 
 /// Where references of hard decisions are placed.
@@ -251,6 +254,16 @@ impl Retry {
         match self {
             Retry::Incremental => "incremental",
             Retry::Restart => "restart",
+            Retry::RestartOnJumps => "restart_on_jumps",
+        }
+    }
+
+    /// Whether a step to a level keeps what one at the same references has sensed.
+    pub(crate) fn keeps(self, from: u8, to: u8) -> bool {
+        match self {
+            Retry::Incremental => to > from,
+            Retry::Restart => false,
+            Retry::RestartOnJumps => to == from + 1,
         }
     }
 }
@@ -466,19 +479,19 @@ impl ReadSpec {
             (ReferencesAt::Cells | ReferencesAt::Valleys, _) | (_, SoftReferences::Cells) => references,
             (_, SoftReferences::FewestViolated) => history.fewest_violated().unwrap_or(references),
         };
-        let is_kept = about == references && step.sensing_percent == 100 && !step.known_cells && next > level;
-        match retry {
-            Retry::Incremental if is_kept => Step {
-                level: next,
-                hard: false,
-                extra_levels: next - level,
-                search_sensings: 0,
-                unsent_sensings: 0,
-                predictions: 0,
-                ..step
-            },
-            // What was sensed is elsewhere, or not good enough.
-            Retry::Incremental | Retry::Restart => Step::fresh_at(about, next),
+        // What was sensed elsewhere, or not well enough, is no help.
+        let is_good = about == references && step.sensing_percent == 100 && !step.known_cells;
+        if !is_good || !retry.keeps(level, next) {
+            return Step::fresh_at(about, next);
+        }
+        Step {
+            level: next,
+            hard: false,
+            extra_levels: next - level,
+            search_sensings: 0,
+            unsent_sensings: 0,
+            predictions: 0,
+            ..step
         }
     }
 }
@@ -491,6 +504,19 @@ mod tests {
     use super::*;
 
     /// The steps of a codeword that decodes from level `least` on.
+    /// Does a level at a time keep what was sensed, and a jump sense it anew?
+    #[test]
+    fn restart_on_jumps_is_each_policy_by_its_equation() {
+        for (policy, alike) in [
+            (Policy::TwoStep, Retry::Restart),
+            (Policy::LookAhead, Retry::Restart),
+            (Policy::Progressive, Retry::Incremental),
+            (Policy::LookAheadProgressive, Retry::Incremental),
+        ] {
+            assert_eq!(steps(policy, Retry::RestartOnJumps, 7), steps(policy, alike, 7), "{policy:?}");
+        }
+    }
+
     fn steps(policy: Policy, retry: Retry, least: u8) -> Vec<Step> {
         let spec = ReadSpec { policy, retry, ..ReadSpec::default() };
         let observed = |step: Step| Observation { decoded: step.level >= least, ..Observation::failed(step) };

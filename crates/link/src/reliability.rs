@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, canonical, expect_number, expect_whole};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::LdpcShape;
-use softsense_nand::{CellSpec, Factors, InferredBy, Placement, Rber, RberModel, ReadDisturb, Variation, Wear};
+use softsense_nand::{
+    CellSpec, Factors, InferredBy, NamedCells, Placement, Rber, RberModel, ReadDisturb, Variation, Wear,
+};
 
 use crate::{AgedBch, BchSpec, ByAge, CodewordReader, DecodeTable, ExactSpec, MAX_LEVEL, SoftLevels};
 use exact::Exact;
@@ -157,12 +159,13 @@ fn usual_most_beyond() -> f64 {
 }
 
 impl Default for ReliabilitySpec {
-    /// The measured table of `flash-8/9`, at raw bit error rates at which hard decision fails for 28.8 % of codewords.
+    /// The measured table of `flash-8/9` with nested references, and chips of cells of which hard decision fails for 28.8 % of
+    /// codewords after 10,000 P/E cycles and a month.
     fn default() -> Self {
-        let chip_factors = vec![1.9319, 2.5915, 2.2816, 3.0606];
+        let chip_factors = vec![1.7079, 2.2910, 2.0170, 2.7057];
         ReliabilitySpec::Table(TableSpec {
-            file: "flash-8-9".into(),
-            rber: RberModel::Constant { rber: 0.003406 },
+            file: "flash-8-9-nested".into(),
+            rber: RberModel::ThresholdVoltage(NamedCells::Named("mlc".into())),
             variation: Variation { chip_factors, block_sigma: 0.1, ..Variation::default() },
             most_beyond: usual_most_beyond(),
         })
@@ -482,6 +485,16 @@ impl Reliability {
     /// Whether [`CellAge`] is looked at at all.
     pub fn needs_age(&self) -> bool {
         self.flash().is_some()
+    }
+
+    /// Whether P/E cycles matter: to raw bit error rates, or to the code.
+    pub fn needs_pe_cycles(&self) -> bool {
+        let code_changes = match &self.kind {
+            Kind::Tables(tables) => tables.tables.changes(),
+            Kind::Bch(bch) => bch.codes.len() > 1,
+            Kind::Perfect | Kind::Fixed(_) | Kind::Exact(_) | Kind::Given(_) => false,
+        };
+        code_changes || self.flash().is_some_and(|flash| flash.model.depends_on_pe_cycles())
     }
 
     /// Whether time since the write matters, so that write times have to be remembered.

@@ -178,6 +178,16 @@ impl RberModel {
         }
     }
 
+    /// Whether P/E cycles change the RBER.
+    pub fn depends_on_pe_cycles(&self) -> bool {
+        match *self {
+            RberModel::Constant { .. } => false,
+            RberModel::PowerLaw { scale, pe_exponent, .. } => scale != 0.0 && pe_exponent != 0.0,
+            RberModel::Exponential { .. } | RberModel::Tlc72Layer | RberModel::ThresholdVoltage(_) => true,
+            RberModel::Grid(ref grid) => grid.depends_on_pe_cycles(),
+        }
+    }
+
     /// Whether retention changes the RBER, so that write times have to be remembered.
     pub fn depends_on_retention(&self) -> bool {
         match *self {

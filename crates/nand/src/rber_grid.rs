@@ -89,6 +89,10 @@ impl RberGrid {
             .then(|| format!("found a start after {days} days, expected {first} to {last}, those of the grid"))
     }
 
+    pub(crate) fn depends_on_pe_cycles(&self) -> bool {
+        self.pe_cycles.len() > 1
+    }
+
     pub(crate) fn depends_on_retention(&self) -> bool {
         self.retention_days.len() > 1
     }

@@ -321,6 +321,13 @@ impl Config {
         self.checked.parallelism_of_area(total_mm2).map_err(raise)
     }
 
+    /// The ages that `precondition` has and nothing depends on, by their paths: other ages give the same numbers. Where reads never
+    /// look at flash, ages that every config has by default are not meant.
+    #[getter]
+    fn idle_ages(&self) -> Vec<&'static str> {
+        self.checked.idle_ages()
+    }
+
     /// The cells that the reliability has, at an age; None where it has none with threshold voltages. Raises ConfigError.
     #[pyo3(signature = (pe_cycles = 0, retention_hours = 0.0))]
     fn cells(&self, pe_cycles: u32, retention_hours: f64) -> PyResult<Option<flash::Cells>> {

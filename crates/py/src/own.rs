@@ -362,7 +362,7 @@ impl ReadStep {
     /// (retry table, search, inference), and has failed when all of those have. Otherwise they stand where the description of the
     /// `cells` has them, which may follow the true age, as no controller could; at the chip's `default`; where a search for `valleys` finds
     /// them; or at an entry of the retry table, `retry_entry:0`. `retry` is `incremental` where what was sensed with the same
-    /// references is kept, `restart` where it is not; None as `read.retry` says. Raises ValueError.
+    /// references is kept, `restart` where it is not, `restart_on_jumps` where it is kept one level deeper alone; None as `read.retry` says. Raises ValueError.
     #[new]
     #[pyo3(signature = (level, references = None, retry = None))]
     fn new(level: u8, references: Option<&str>, retry: Option<&str>) -> PyResult<Self> {
@@ -387,8 +387,10 @@ impl ReadStep {
             None => None,
             Some("incremental") => Some(Retry::Incremental),
             Some("restart") => Some(Retry::Restart),
+            Some("restart_on_jumps") => Some(Retry::RestartOnJumps),
             Some(other) => {
-                let message = format!("retry: found `{other}`, expected incremental, restart or None");
+                let message =
+                    format!("retry: found `{other}`, expected incremental, restart, restart_on_jumps or None");
                 return Err(PyValueError::new_err(message));
             }
         };

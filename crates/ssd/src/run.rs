@@ -234,6 +234,7 @@ impl Run {
                 ReliabilitySpec::Bch(_) => "BCH by age".into(),
                 ReliabilitySpec::Exact(exact) => format!("exact {}", exact.code),
             },
+            idle_ages: self.config.idle_ages(),
             source: self.source.clone(),
             interrupted,
             requests: s.completed(),

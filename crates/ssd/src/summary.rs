@@ -32,6 +32,9 @@ pub struct Summary {
     pub references: Option<ReferencesSummary>,
     /// Where failure probabilities came from.
     pub reliability: String,
+    /// The ages that `precondition` has and nothing depends on, by their paths; not there where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub idle_ages: Vec<&'static str>,
     /// Where the requests came from: `{"trace": ...}`, `{"workload": ...}`, or `{"tenants": ...}` with as much of each.
     pub source: serde_json::Value,
     /// Whether the run was stopped before its end; the numbers then cover what had completed.

@@ -135,7 +135,10 @@ def explain(
         if not any(attempt(codeword, each)["converged"] for each in range(1, needs)):
             break
     else:
-        raise ConfigError(f"needs: found no codeword that needs level {needs} among {_MOST_TRIED:,}, expected one")
+        raise ConfigError(
+            f"needs: found no codeword that needs level {needs} among {_MOST_TRIED:,}, expected one: cells of more P/E "
+            f"cycles or longer retention fail more often (raw bit error rate here: {rber:.2g})"
+        )
     attempts = [attempt(codeword, each) for each in sensed]
     required = next((row["level"] for row in attempts if row["converged"]), None)
 

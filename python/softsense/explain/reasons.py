@@ -20,7 +20,7 @@ def why(read: dict[str, Any]) -> str:
         return f"is told that level {last} is needed" if read["decoded"] else f"is told that only level {last} is left"
     if len(levels) == 1:
         said = f"level 1 {'decodes' if read['decoded'] else 'fails: uncorrectable'}"
-    elif read["retry"] == "restart":
+    elif read["retry"] == "restart" or (read["retry"] == "restart_on_jumps" and last > levels[-2] + 1):
         said = f"{list_of_levels(levels[:-1])}; level {last}, from the start, {end}"
     else:
         added = f"{last - levels[-2]} more" if len(levels) == 2 else "one more each time"

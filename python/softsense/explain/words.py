@@ -183,8 +183,8 @@ def _about_policies(found: Explanation) -> list[str]:
         f"5. Reading it with {found.config_name}, which does nothing else meanwhile. Hidden is time in which two parts "
         "of the read go on at once. Policies that look ahead keep the plane until the outcome is known."
     )
-    if "incremental" in retries and found.placement != "nested":
-        said += " Incremental retries keep what has been sensed, which presumes nested references: these are not."
+    if retries - {"restart"} and found.placement != "nested":
+        said += " Retries that keep what has been sensed presume nested references: these are not."
     columns = [
         ("levels\ntried", [" ".join(map(str, read["levels"])) for read in reads]),
         *[

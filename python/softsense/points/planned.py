@@ -44,6 +44,7 @@ class Point:
         open_loop: whether requests come at times of their own, however long earlier ones take.
         error: why it cannot be simulated, if that is known.
         batch: of a search, in which of its batches it was asked for, from 1.
+        idle: those of the swept fields that are ages, and that nothing depends on.
     """
 
     number: int
@@ -56,6 +57,7 @@ class Point:
     error: str | None = None
     open_loop: bool = False
     batch: int | None = None
+    idle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -296,8 +298,9 @@ class Planned:
             named = {name: _own_name(value, resolved, name) for name, value in setting.items()}
             told = policy or resolved["read"]["policy"]
             open_loop = is_open_loop(resolved, trace is not None)
-            point = Point(number, identity, named, told, trace, resolved["seed"], lifetime_id, None, open_loop, batch)
-            self.points.append(point)
+            idle = tuple(name for name in config.idle_ages if name in setting)
+            first = (number, identity, named, told, trace, resolved["seed"], lifetime_id)
+            self.points.append(Point(*first, open_loop=open_loop, batch=batch, idle=idle))
 
     def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
         """The overrides that give decoders the area of the config's decoders."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from softsense.formats import as_share, as_us
+from softsense.formats import as_share, as_us, listed
 from softsense.problems import OVERLOADED, UNWRITTEN, unwritten
 from softsense.read_policies import follows_age, is_bound
 
@@ -18,6 +18,12 @@ SATURATED = 0.95
 
 _BEHIND, _SOFT = 1.5, 0.01
 """From how many times the best raw bit error rate, and which share of codewords on, soft levels are doubted."""
+
+_AGES = {
+    "pe_cycles": "{:,.0f} P/E cycles",
+    "retention_days": "{:g} days of retention",
+    "block_reads": "{:,.0f} reads of a block",
+}
 
 _WARNINGS = {
     "beyond_table": "were at raw bit error rates beyond the decode table: their outcome is a guess",
@@ -75,6 +81,7 @@ def warnings(comparison: Comparison) -> str:
         for run in comparison.all_runs
         if follows_age(run.summary)
     ]
+    sentences += _idle_ages(comparison)
     if overloaded:
         problem, run = max(overloaded, key=lambda found: found[0].amount)
         others = len({each.name for _, each in overloaded}) - 1
@@ -116,6 +123,20 @@ def warnings(comparison: Comparison) -> str:
     if lost and (sentence := _worst(lost, "codewords written", said)):
         sentences.append(sentence)
     return "\n".join(sentences)
+
+
+def _idle_ages(comparison: Comparison) -> list[str]:
+    """A sentence about ages of the start that nothing depends on, if there are any."""
+    run = comparison.runs[0]
+    start = json.loads(run.config.to_json())["precondition"]
+    fields = [path.rpartition(".")[2] for path in run.config.idle_ages]
+    if not fields:
+        return []
+    ages = [_AGES[name].format(start[name]) for name in fields] if not start["ssds"] else list(run.config.idle_ages)
+    return [
+        f"Nothing depends on {listed(ages)} that the start has: at any other age the numbers are the same. "
+        "`reliability` has error rates that do not change with it; `threshold_voltage` has cells that grow old."
+    ]
 
 
 def _behind(run: RunResult) -> tuple[float, float] | None:

@@ -21,7 +21,9 @@ use crate::config::read::Source;
 pub use crate::config::read::toml_lines;
 use crate::config::set::Override;
 pub use crate::config::set::own_path;
-use crate::config::{Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, TenantSpec, TenantTrace};
+use crate::config::{
+    Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, SsdAge, TenantSpec, TenantTrace,
+};
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
 use crate::own::Own;
@@ -153,6 +155,33 @@ impl CheckedConfig {
     /// The reliability of its codewords.
     pub fn reliability(&self) -> &Reliability {
         &self.reliability
+    }
+
+    /// The ages that the start has and nothing depends on, by their paths: runs at other ages give the same numbers. Where
+    /// reads never look at flash, those that a config has by default are not meant.
+    pub fn idle_ages(&self) -> Vec<&'static str> {
+        let (start, usual) = (&self.config.precondition, PreconditionSpec::default());
+        let looks = self.reliability.needs_age();
+        let has = |of: fn(SsdAge) -> f64, usual: f64| {
+            let alone = start.age();
+            let ages = if start.ssds.is_empty() { std::slice::from_ref(&alone) } else { &start.ssds };
+            ages.iter().any(|&age| of(age) != 0.0 && (looks || of(age) != usual))
+        };
+        let wears_out = self.config.flash.bad_blocks.is_some();
+        let is_kept = self.config.ftl.refresh.is_some() || self.config.ftl.scrub.is_some();
+        let mut idle = Vec::new();
+        if !wears_out && !self.reliability.needs_pe_cycles() && has(|age| age.pe_cycles.into(), usual.pe_cycles.into())
+        {
+            idle.push("precondition.pe_cycles");
+        }
+        if !is_kept && !self.reliability.needs_retention() && has(|age| age.retention_days, usual.retention_days) {
+            idle.push("precondition.retention_days");
+        }
+        let counts_reads = self.config.ftl.read_reclaim.is_some() || self.reliability.read_disturb().is_some();
+        if !counts_reads && has(|age| age.block_reads, usual.block_reads) {
+            idle.push("precondition.block_reads");
+        }
+        idle
     }
 
     /// Whether several users share the device.

@@ -111,7 +111,7 @@ impl PreconditionSpec {
     }
 
     /// The age of all SSDs for which `ssds` has none.
-    fn age(&self) -> SsdAge {
+    pub(crate) fn age(&self) -> SsdAge {
         SsdAge { pe_cycles: self.pe_cycles, retention_days: self.retention_days, block_reads: self.block_reads }
     }
 

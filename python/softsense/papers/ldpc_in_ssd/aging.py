@@ -12,10 +12,10 @@ from softsense import flash
 from softsense._core import Cells, Config
 from softsense.colours import STATES
 from softsense.formats import as_share, listed
-from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs, configured
+from softsense.papers import Claim, Evidence, Figure, Measured, Number, Plan, Runs
 from softsense.papers.comparing import first_beyond
 from softsense.papers.drawing import bar_sheet
-from softsense.papers.ldpc_in_ssd.published import AT_FAILURE, CHIP_ORDER, CHIPS, DEVICE, PROTOCOL, PUBLISHED
+from softsense.papers.ldpc_in_ssd.published import AT_FAILURE, CHIP_ORDER, CHIPS, PROTOCOL, PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import codeword_sample, threshold
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _BLOCKS_A_CHIP = 32
 
 
 def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
-    config = configured(DEVICE, plan.overrides)
+    config = at_stated_age(plan.overrides)
     sample = codeword_sample(config)
     rows, hard = [], []
     for place, chip in enumerate(CHIP_ORDER):
@@ -81,7 +81,7 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
             row = {"chip": chip, "device_chip": device_chip, "block": block, "rber": float(sample["rber"][i])}
             blocks.setdefault((device_chip, block), row | {"p_fail": hard[-1]})
         rows += list(blocks.values())[:_BLOCKS_A_CHIP]
-    paper = configured(DEVICE, ())
+    paper = at_stated_age()
     shipped = _factors(paper)
     again = flash.calibrate(paper, PUBLISHED["hard_decision_failure_at_10k_pe"])
     off = max(abs(a / b - 1) for a, b in zip(again, shipped, strict=True))
@@ -101,7 +101,7 @@ def _early() -> Evidence:
     """Until which P/E cycles hard decision alone keeps the paper's target, with data a month old on the worst chip."""
     limit, hours = threshold(1, AT_FAILURE)["rber"], 24 * PROTOCOL["retention_days"]
 
-    worst = max(_factors(configured(DEVICE, ())))
+    worst = max(_factors(at_stated_age()))
 
     def rber(pe_cycles: float) -> float:
         return worst * Cells.open("mlc", round(pe_cycles), hours).rber()

@@ -21,7 +21,6 @@ from softsense.papers import (
     Number,
     Plan,
     Runs,
-    configured,
 )
 from softsense.papers.comparing import (
     Arm,
@@ -30,7 +29,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.ldpc_in_ssd.arms import BOTH, LOOK_AHEAD, NESTED, NONE, PROGRESSIVE, TWO_STEP
 from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on
-from softsense.papers.ldpc_in_ssd.published import DEVICE, PUBLISHED
+from softsense.papers.ldpc_in_ssd.published import PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import share_ahead
 
 
@@ -162,7 +161,7 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
 
 def _why_energy(id_: str) -> str:
     """An explanation of the energy of sensing, from the times of the config."""
-    config = json.loads(configured(DEVICE, ()).to_json())
+    config = json.loads(at_stated_age().to_json())
     pages = config["flash"]["page_types"]
     first = config["bus"]["transfer_us"] + config["decoder"]["time"]["fixed_us"]
     extra = fmean(page["sense_extra_level_us"] for page in pages)
@@ -182,7 +181,7 @@ def _why_energy(id_: str) -> str:
 
 def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
     """What looking ahead costs if every read does it."""
-    energy = json.loads(configured(DEVICE, ()).to_json())["energy"]
+    energy = json.loads(at_stated_age().to_json())["energy"]
     hard, soft = energy["sense_uj"], energy["sense_uj"] + (MAX_LEVEL - 1) * energy["sense_extra_level_uj"]
     p = PUBLISHED["hard_decision_failure_at_10k_pe"]
     by_hand = (hard + soft) / (hard + p * soft) - 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense.formats import as_share, listed
-from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload, configured
+from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, Workload
 from softsense.papers.comparing import (
     lone_reads,
     response,
@@ -15,7 +15,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import LOOK_AHEAD, PROGRESSIVE, TWO_STEP
-from softsense.papers.ldpc_in_ssd.published import DEVICE
+from softsense.papers.ldpc_in_ssd.published import at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import Lone
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _cases_eqs(plan: Plan) -> list[Case]:
 
 
 def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
-    lones = {id_: Lone(configured(DEVICE, [*plan.overrides, *arm.overrides])) for id_, arm in _EQUATIONS.items()}
+    lones = {id_: Lone(at_stated_age([*plan.overrides, *arm.overrides])) for id_, arm in _EQUATIONS.items()}
     says = {
         "eq_1": lones["eq_1"].two_step(),
         "eq_2": lones["eq_2"].look_ahead(),

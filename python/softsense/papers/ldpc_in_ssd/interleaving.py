@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from softsense.formats import as_share, listed
-from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs, configured
+from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import (
     Arm,
     Compared,
@@ -20,7 +20,7 @@ from softsense.papers.comparing import (
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, COLOURS, NONE, TWO_STEP, by_ways, drawn_bars, in_ways, interleaved
 from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on
-from softsense.papers.ldpc_in_ssd.published import CHIPS, DEVICE, PUBLISHED
+from softsense.papers.ldpc_in_ssd.published import CHIPS, PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import codeword_sample, hard_failure, threshold
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
 
 def _why_interleaving(plan: Plan) -> str:
     """Raw bit error rates and failures by page type, without interleaving and with four ways."""
-    names = [page["name"] for page in json.loads(configured(DEVICE, ()).to_json())["flash"]["page_types"]]
-    alone, four = (codeword_sample(configured(DEVICE, [*plan.overrides, in_ways(ways)])) for ways in (1, CHIPS))
+    names = [page["name"] for page in json.loads(at_stated_age().to_json())["flash"]["page_types"]]
+    alone, four = (codeword_sample(at_stated_age([*plan.overrides, in_ways(ways)])) for ways in (1, CHIPS))
     parts = []
     for kind, name in enumerate(names):
         rber = [float(sample["rber"][sample["page_type"] == kind].mean()) for sample in (alone, four)]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs, configured
-from softsense.papers.ldpc_in_ssd.published import DEVICE, PUBLISHED
+from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs
+from softsense.papers.ldpc_in_ssd.published import PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import Lone
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Measure = Callable[[Plan, Runs], Measured]
 @cache
 def given_failures() -> str:
     """The override by which levels fail as often as those of the four chips do in the mean, whatever is read."""
-    sampled = Lone(configured(DEVICE, ("geometry.blocks_per_plane=512",))).p_fail.mean(axis=0).tolist()
+    sampled = Lone(at_stated_age(("geometry.blocks_per_plane=512",))).p_fail.mean(axis=0).tolist()
     p_fail = [PUBLISHED["hard_decision_failure_at_10k_pe"], *(round(p, 6) for p in sampled[1:])]
     return f"reliability={{ fixed = {{ p_fail = {p_fail} }} }}"
 

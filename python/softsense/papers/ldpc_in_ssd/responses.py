@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from softsense._core import Config
 from softsense.formats import as_share, listed
-from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs, configured
+from softsense.papers import Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import (
     Compared,
     cases,
@@ -17,7 +17,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.ldpc_in_ssd.arms import BOTH, LOOK_AHEAD, NONE, PROGRESSIVE, TWO_STEP, drawn_bars
 from softsense.papers.ldpc_in_ssd.machines import GANGS, READINGS, figure_on
-from softsense.papers.ldpc_in_ssd.published import DEVICE, PUBLISHED, READ_INTENSIVE
+from softsense.papers.ldpc_in_ssd.published import PUBLISHED, READ_INTENSIVE, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import Lone, codewords_read, share_ahead
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _eq_1_growth(config: Config) -> float:
 def _measure_fig11(plan: Plan, runs: Runs) -> Measured:
     compared = Compared(plan, runs, [TWO_STEP], NONE)
     evidence: dict[str, Evidence] = {}
-    unloaded = _eq_1_growth(configured(DEVICE, plan.overrides))
+    unloaded = _eq_1_growth(at_stated_age(plan.overrides))
     for id_, name, key in (
         ("increase_postmark", "Postmark", "baseline_read_increase_min"),
         ("increase_synthetic2", "Synthetic2", "baseline_read_increase_max"),

@@ -18,13 +18,12 @@ from softsense.papers import (
     Plan,
     Runs,
     Workload,
-    configured,
 )
 from softsense.papers.comparing import (
     summaries,
 )
 from softsense.papers.ldpc_in_ssd.arms import LOOK_AHEAD
-from softsense.papers.ldpc_in_ssd.published import DEVICE
+from softsense.papers.ldpc_in_ssd.published import at_stated_age
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +52,7 @@ def codeword_sample(config: Config) -> dict[str, NDArray[Any]]:
 
 def hard_failure(*overrides: str) -> float:
     """The mean probability that hard decision fails, of codewords as they are at the start."""
-    return float(codeword_sample(configured(DEVICE, overrides))["p_fail"][:, 0].mean())
+    return float(codeword_sample(at_stated_age(overrides))["p_fail"][:, 0].mean())
 
 
 class Lone:

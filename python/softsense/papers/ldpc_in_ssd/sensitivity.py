@@ -25,7 +25,6 @@ from softsense.papers import (
     Plan,
     Runs,
     Workload,
-    configured,
     markdown_table,
     synthetic,
 )
@@ -36,7 +35,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, COLOURS, NONE, TWO_STEP, in_ways, interleaved
-from softsense.papers.ldpc_in_ssd.published import CHIP_ORDER, CHIPS, DEVICE, PROTOCOL, PUBLISHED
+from softsense.papers.ldpc_in_ssd.published import CHIP_ORDER, CHIPS, PROTOCOL, PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import hard_failure
 
 if TYPE_CHECKING:
@@ -60,13 +59,13 @@ def spread_factors(sigma: float, *overrides: str) -> list[float]:
     """Factors of chips 1, 3, 2 and 4 whose logarithms are normal quantiles, scaled to the published failure."""
     quantiles = [NormalDist().inv_cdf((chip - 0.5) / CHIPS) for chip in CHIP_ORDER]
     factors = [math.exp(sigma * quantile) for quantile in quantiles]
-    config = configured(DEVICE, [f"reliability.table.variation.chip_factors={factors}", *overrides])
+    config = at_stated_age([*overrides, f"reliability.table.variation.chip_factors={factors}"])
     return flash.calibrate(config, PUBLISHED["hard_decision_failure_at_10k_pe"])
 
 
 def _pages(factors: Sequence[float]) -> str:
     """The override that gives page types these factors of the raw bit error rate."""
-    pages = json.loads(configured(DEVICE, ()).to_json())["flash"]["page_types"]
+    pages = json.loads(at_stated_age().to_json())["flash"]["page_types"]
     rows = [{**page, "rber_factor": factor} for page, factor in zip(pages, factors, strict=True)]
     texts = [", ".join(f"{key} = {json.dumps(value)}" for key, value in row.items()) for row in rows]
     return "flash.page_types=[" + ", ".join(f"{{ {text} }}" for text in texts) + "]"

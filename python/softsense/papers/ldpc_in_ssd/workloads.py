@@ -13,7 +13,7 @@ from softsense.papers.comparing import (
     FINANCE1,
     WEB_SEARCH,
 )
-from softsense.papers.ldpc_in_ssd.published import PUBLISHED
+from softsense.papers.ldpc_in_ssd.published import PUBLISHED, STATED_AGE
 
 if TYPE_CHECKING:
     pass
@@ -53,5 +53,5 @@ def plan_of(full: bool) -> Plan:
     )
     seeds = (1, 2, 3) if full else (1, 2)
     # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
-    overrides = () if full else ("geometry.blocks_per_plane=512",)
+    overrides = (*STATED_AGE, *(() if full else ("geometry.blocks_per_plane=512",)))
     return Plan(full, seeds, workloads, 200_000 if full else 30_000, overrides=overrides)
