@@ -30,7 +30,7 @@ fn devices() -> Vec<(CheckedConfig, Vec<Request>)> {
         &[],
         &["flash.busy_unit=die", "flash.cache_register=false"],
         &["flash.suspend={ program_us = 10.0, erase_us = 20.0, resume_us = 5.0 }", "host.reads_first=true"],
-        &["read.policy=look_ahead_progressive", "flash.reset_us=5"],
+        &["read.policy=look_ahead_progressive", "read.retry=restart", "flash.reset_us=5"],
         &["host.write_buffer_bytes=262144", "host.issue={ closed_loop = { queue_depth = 16 } }"],
         &[
             "encoder={ time_us = 6.0, placement = { per_channel = 1 } }",

@@ -64,7 +64,8 @@ def _measure_eqs(plan: Plan, runs: Runs) -> Measured:
     percent = listed([as_share(p, significant=2) for p in means])
     differ = {id_: 100 * (numbers[id_].value / says[id_] - 1) for id_ in says}
     why_4 = (
-        f"Levels 1 to {len(means)} fail for {percent} of codewords in the mean. Eq. 4 multiplies these as if failures "
+        f"Levels 1 to {len(means)} fail for {percent} of codewords in the mean; the deepest are upper bounds of the "
+        "table, which saw hardly a frame fail there. Eq. 4 multiplies these as if failures "
         f"at successive levels were independent: {lone.eq_4():.4f} further attempts a read. But who fails at a level "
         "has failed at all below, so the probability of each further attempt is that of the failure before it, and "
         f"their sum is {lone.attempts():.4f}; measured {attempts.value:.4f}. With eq. 4, eq. 3 would say "

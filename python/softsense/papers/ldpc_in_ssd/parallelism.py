@@ -100,7 +100,6 @@ CLAIMS = (
         "17",
         "the saving of all three is insensitive to parallelism (with 2 channels over with 8)",
         1.0,
-        no_effect=0.0,
         all_workloads=True,
         source=("claims.parallelism_insensitive",),
     ),
