@@ -47,8 +47,8 @@ pub fn config(toml: &str) -> CheckedConfig {
     CheckedConfig::from_toml(toml, "test.toml", &[]).unwrap()
 }
 
-/// Of `tlc-3d`, one plane of small blocks of planar cells: 8 wordlines of three pages, of a codeword each. Data lies in the order of its
-/// addresses.
+/// One plane of `tlc-3d` with small blocks and planar cells. A block has 8 wordlines of three pages, and a page has one codeword. Data lies in
+/// the order of its addresses.
 pub const SMALL_TLC: [&str; 9] = [
     "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
      pages_per_block = 24, codewords_per_page = 1, codeword_bytes = 4096 }",
