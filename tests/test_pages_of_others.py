@@ -173,7 +173,7 @@ def test_a_report_learns_of_nothing_but_itself(browser: Browser, tmp_path: Path)
         time.sleep(0.5)
         assert server.answered == answered
         # And back to the page, which goes on.
-        view.js("history.back()")
+        view.js("setTimeout(() => history.back()) && 0")
         view.until("document.querySelectorAll('.files a').length")
         assert server.answered[-1] == "/api/state"
         view.close()
