@@ -323,6 +323,8 @@ def fuzzed(first: int, count: int, told: Callable[[int], None]) -> dict[str, Any
 
 def main() -> int:
     """Send some requests; say, as JSON, how many, and which broke a promise."""
+    # A shell starts jobs in the background with interrupts ignored; servers would inherit that, and never end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser()
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
