@@ -38,7 +38,7 @@ TOOLS = {
 
 FILES = 200
 CONFIG = "tlc-3d"
-# The same for all four drives: cells that the BCH code bears while they are new.
+# All four drives have these cells, which the BCH code corrects while they are new.
 CELLS = 'rber={threshold_voltage="tlc-measured"},variation={chip_sigma=0.1,block_sigma=0.1,page_sigma=0.1}'
 LDPC = (f'reliability={{exact={{code="flash-8/9",{CELLS}}}}}',)
 BCH = (

@@ -43,7 +43,7 @@ def read_histogram(lines: Lines, unit: str = "us") -> Log:
     filled = sums > 0
     if not filled.any():
         raise FileError(f"{lines.path}: found only empty rounds, expected one with reads at least")
-    # Of a worn drive many reads may take longer than the last edge; more than all of them cannot.
+    # Many reads of a worn drive may take longer than the last edge, so a sum may be small; no sum exceeds all reads.
     whole = (sums >= _PERCENT_SUMS[0]) & (sums <= _PERCENT_SUMS[1])
     percent = bool(np.sum(whole[filled]) >= 0.5 * np.sum(filled) and sums.max() <= _PERCENT_SUMS[1])
     if not percent and (not np.allclose(columns, np.round(columns)) or sums.max() < LEAST_READS):

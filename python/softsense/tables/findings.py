@@ -128,11 +128,14 @@ def warnings(comparison: Comparison) -> str:
 def _idle_ages(comparison: Comparison) -> list[str]:
     """A sentence about ages of the start that nothing depends on, if there are any."""
     run = comparison.runs[0]
-    start = json.loads(run.config.to_json())["precondition"]
-    fields = [path.rpartition(".")[2] for path in run.config.idle_ages]
-    if not fields:
+    ages = run.config.idle_ages
+    if not ages:
         return []
-    ages = [_AGES[name].format(start[name]) for name in fields] if not start["ssds"] else list(run.config.idle_ages)
+    start = json.loads(run.config.to_json())["precondition"]
+    # Several SSDs have an age each.
+    if not start["ssds"]:
+        fields = [path.rpartition(".")[2] for path in ages]
+        ages = [_AGES[name].format(start[name]) for name in fields]
     return [
         f"Nothing depends on {listed(ages)} that the start has: at any other age the numbers are the same. "
         "`reliability` has error rates that do not change with it; `threshold_voltage` has cells that grow old."
