@@ -656,9 +656,12 @@ class Decoder:
 
     Attributes:
         max_level: the deepest read level that tells it more than the one before: 1 if it decodes hard decisions.
+        uses_llr_step: whether it computes in floating point, so that what it decides of integer LLRs depends on its
+            `llr_step`.
     """
 
     max_level: int
+    uses_llr_step: bool
     def decode(
         self,
         received: NDArray[np.uint8] | NDArray[np.int8] | NDArray[np.float32] | NDArray[np.float64],

@@ -423,6 +423,15 @@ impl DecoderSpec {
         }
     }
 
+    /// Whether this decoder of `code` computes in floating point, so that what it decides depends on what a step of an integer LLR stands
+    /// for.
+    pub fn uses_llr_step(&self, code: &Code) -> bool {
+        match code {
+            Code::Bch(_) => false,
+            Code::Ldpc(code) => matches!(self.algorithm_of(code), Algorithm::MessagePassing { .. }),
+        }
+    }
+
     /// This decoder of `code`.
     ///
     /// # Arguments

@@ -891,6 +891,12 @@ impl Decoder {
         levels_of(&self.code, self.spec.algorithm)
     }
 
+    /// Whether it computes in floating point, so that what it decides of integer LLRs depends on its `llr_step`.
+    #[getter]
+    fn uses_llr_step(&self) -> bool {
+        self.spec.uses_llr_step(&self.code)
+    }
+
     /// Decodes a frame or a batch of frames; the same for any number of threads. Raises CodeError.
     ///
     /// `received` is either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits zero; or

@@ -50,9 +50,8 @@ def code_for(code: str | os.PathLike[str], codeword_bytes: int) -> Code:
     return opened
 
 
-def deepest_level(of_config: int, asked: int | None, code: Code, decoder: str, iterations: int) -> int:
-    """The deepest level that is read."""
-    of_decoder = code.decoder(decoder, iterations).max_level
+def deepest_level(of_config: int, asked: int | None, code: Code, decoder: str, of_decoder: int) -> int:
+    """The deepest level that is read, where a decoder gains nothing beyond level `of_decoder`."""
     if asked is not None and asked > of_decoder:
         who = "BCH codes take" if code.kind == "bch" else f"{decoder} takes"
         raise ConfigError(f"max_level: found {asked}, expected {of_decoder}: {who} hard decisions")

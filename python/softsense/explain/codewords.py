@@ -108,7 +108,7 @@ def counts_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray
     counts = []
     for state, quantiles in enumerate(codeword.quantiles_by_state):
         below = np.searchsorted(quantiles, cells.cdf(state, read["references"]))
-        counts.append(np.diff(below, prepend=0, append=len(quantiles)))
+        counts.append(np.diff([0, *below, len(quantiles)]))
     return np.array(counts)
 
 

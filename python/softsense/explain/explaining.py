@@ -101,7 +101,9 @@ def explain(
     opened_code = code_for(code, resolved["geometry"]["codeword_bytes"])
     if iterations < 1:
         raise ConfigError(f"iterations: found {iterations}, expected at least 1")
-    deepest = deepest_level(resolved["read"]["max_level"], max_level, opened_code, decoder, iterations)
+    # Compiled once where steps do not matter: a page of `explain --serve` has to answer at once.
+    of_any_step = opened_code.decoder(decoder, iterations)
+    deepest = deepest_level(resolved["read"]["max_level"], max_level, opened_code, decoder, of_any_step.max_level)
     if level is not None and not 1 <= level <= deepest:
         raise ConfigError(f"level: found {level}, expected 1 to {deepest}")
     if not 0 <= seed < _SEEDS:
@@ -122,6 +124,8 @@ def explain(
         return opened_code.decoder(decoder, iterations, llr_step=llr_step)
 
     def decoder_for(read: dict[str, Any], level: int, rber: float) -> Decoder:
+        if not of_any_step.uses_llr_step:
+            return of_any_step
         return decoder_of_step(step_of(read, level, rber, opened_code))
 
     rber = opened.rber(number)
