@@ -195,7 +195,10 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     [
         (["com"], ["compare", "completion"]),
         (["run", "tlc-3"], ["tlc-3d"]),
-        (["config", "check", "mlc-la"], ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc"]),
+        (
+            ["config", "check", "mlc-la"],
+            ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc", "mlc-laldpc-serial"],
+        ),
         (["explain", "--config", "tlc"], ["tlc-3d", "tlc-client", "tlc-enterprise", "tlc-rif"]),
         (["code", "show", "flash"], [name for name, _ in softsense.Code.entries() if name.startswith("flash")]),
         (["code", "traps", "teach"], ["teaching-1/2"]),

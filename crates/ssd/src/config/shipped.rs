@@ -1,13 +1,16 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 13] = [
+pub(crate) const SHIPPED: [(&str, &str); 16] = [
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
+    ("mlc-25nm-gangs", include_str!("../../configs/mlc-25nm-gangs.toml")),
+    ("mlc-25nm-serial", include_str!("../../configs/mlc-25nm-serial.toml")),
     ("mlc-lae", include_str!("../../configs/mlc-lae.toml")),
     ("mlc-lae-unsqueezed", include_str!("../../configs/mlc-lae-unsqueezed.toml")),
     ("mlc-lae-worst-case", include_str!("../../configs/mlc-lae-worst-case.toml")),
     ("mlc-laldpc", include_str!("../../configs/mlc-laldpc.toml")),
+    ("mlc-laldpc-serial", include_str!("../../configs/mlc-laldpc-serial.toml")),
     ("mqsim-ssd", include_str!("../../configs/mqsim-ssd.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
