@@ -81,6 +81,9 @@ def _cell(cell: Any, is_number: bool, first: bool, label: str, marks: Mapping[st
         inner = f'<span class="name">{inner}</span>'
     elif len(text) > _MOST_UNBROKEN:
         inner = f'<span class="long">{inner}</span>'
+    elif is_number and key is not None and " (" in inner:
+        # A line of its own, so that a table with several intervals is no wider than a page.
+        inner = inner.replace(" (", ' <span class="interval">(', 1) + "</span>"
     tag = 'th scope="row"' if first else "td"
     return f"<{tag}{_class(is_number, 'verdict' if mark else '')}{sort}{label}>{inner}</{tag[:2]}>"
 
