@@ -158,7 +158,6 @@ def test_every_figure_of_the_pool_comes_out(tmp_path: Path, monkeypatch: pytest.
     assert NOT_MEASURED not in {claim["verdict"] for claim in claims.values()}
     for claim in (
         "endurance_1_3",
-        "mean_of_printed",
         "iterations_grow",
         "rate_grows_with_t",
         "latency_independent_of_count",

@@ -68,7 +68,7 @@ def test_every_figure_of_laldpc_comes_out(tmp_path: Path, monkeypatch: pytest.Mo
     claims = judged(tmp_path)
     assert list(claims) == [claim.id for claim in paper.claims]
     unmeasured = {id_ for id_, claim in claims.items() if claim["verdict"] == NOT_MEASURED}
-    assert unmeasured == TRACES | BY_WORKLOAD
+    assert unmeasured == TRACES | BY_WORKLOAD | {"f2_exception"}, "a stand-in has no special pattern of access"
     assert {id_ for _, measured in result.figures for id_ in measured.evidence} == set(claims) - TRACES - BY_WORKLOAD
     assert claims["cumulative_latency"]["measured"] == pytest.approx(1099.0)
     assert claims["known_latency"]["measured"] == pytest.approx(229.0)

@@ -12,11 +12,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import polars as pl
 import pytest
 
+import softsense
 from conftest import Folder, dask_client
 from softsense import ConfigError, FileError, cli, flash, papers, plots
 from softsense.folders import Results
@@ -26,6 +28,7 @@ from softsense.papers import (
     NOT,
     NOT_MEASURED,
     SIGN_ONLY,
+    UNDECIDED,
     UNDER_SOME,
     Case,
     Claim,
@@ -42,7 +45,10 @@ from softsense.papers import (
     running,
     synthetic,
 )
+from softsense.papers.comparing import falls, ordered
 from softsense.papers.drawing import bar_sheet
+from softsense.papers.laldpc import methods
+from softsense.papers.ldpc_in_ssd import machines
 
 TINY = (
     "geometry.channels=4",
@@ -51,7 +57,21 @@ TINY = (
     "geometry.planes_per_die=1",
     "geometry.blocks_per_plane=64",
 )
-KEYS = ["id", "figure", "claim", "kind", "published", "measured", "lo", "hi", "verdict", "under", "on_ours", "why"]
+KEYS = [
+    "id",
+    "figure",
+    "claim",
+    "kind",
+    "published",
+    "measured",
+    "lo",
+    "hi",
+    "verdict",
+    "under",
+    "on_ours",
+    "left_out",
+    "why",
+]
 
 
 def tiny_workload(name: str, reads: float, requests: int = 400) -> Workload:
@@ -127,8 +147,8 @@ def test_without_a_direction_a_number_holds_or_does_not() -> None:
 def test_a_bound_holds_if_the_whole_interval_keeps_it() -> None:
     claim = Claim("c", "1", "below a fifth", 0.20, "at most")
     assert papers.verdict(claim, Evidence(Number(0.15, 0.10, 0.20))) == HOLDS
-    assert papers.verdict(claim, Evidence(Number(0.15, 0.10, 0.21), improves=True)) == IN_DIRECTION
-    assert papers.verdict(claim, Evidence(Number(0.15, 0.10, 0.21))) == NOT
+    assert papers.verdict(claim, Evidence(Number(0.19, 0.17, 0.21), improves=True)) == IN_DIRECTION
+    assert papers.verdict(claim, Evidence(Number(0.19, 0.17, 0.21))) == NOT
     assert papers.verdict(claim, Evidence(Number(0.39, 0.38, 0.41), improves=True)) == IN_DIRECTION
     assert papers.verdict(claim, Evidence(Number(0.41, 0.40, 0.42), improves=True)) == SIGN_ONLY
 
@@ -163,6 +183,72 @@ def test_an_order_holds_in_all_workloads_or_in_their_mean() -> None:
     assert papers.verdict(claim, Evidence(None, in_all=True, in_mean=True)) == HOLDS
     assert papers.verdict(claim, Evidence(None, in_mean=True)) == IN_DIRECTION
     assert papers.verdict(claim, Evidence(None)) == NOT
+
+
+def test_an_order_with_less_than_the_least_effect_has_its_sign_only() -> None:
+    claim = Claim("c", "1", "more", rule="order")
+    for values, expected in (
+        ([(1.0, 0.95), (1.0, 0.9)], HOLDS),
+        ([(1.0, 0.994), (1.0, 0.9)], IN_DIRECTION),
+        ([(1.0, 0.994), (1.0, 0.995)], SIGN_ONLY),
+        ([(1.0, 1.01), (1.0, 0.9)], IN_DIRECTION),
+        ([(1.0, 1.01), (1.0, 1.02)], NOT),
+    ):
+        each = {str(i): falls(pair) for i, pair in enumerate(values)}
+        mean = falls([fmean(column) for column in zip(*values, strict=True)])
+        assert papers.verdict(claim, ordered(each, mean, None, "")) == expected, values
+
+
+def test_a_wide_interval_of_two_seeds_proves_nothing() -> None:
+    """12.7 standard errors reach nearly every published number."""
+    near = Claim("c", "1", "doubles", 2.0, no_effect=1.0)
+    assert papers.verdict(near, Evidence(Number(1.1, 0.2, 2.0))) == UNDECIDED
+    assert papers.verdict(near, Evidence(Number(2.05, 1.9, 2.2))) == HOLDS
+    # As wide as the claim itself allows is no guess.
+    wide = replace(near, tolerance=0.5)
+    assert papers.verdict(wide, Evidence(Number(2.0, 1.1, 2.9))) == HOLDS
+    bound = Claim("c", "1", "below a fifth", 0.20, "at most")
+    assert papers.verdict(bound, Evidence(Number(0.30, -0.2, 0.8), improves=True)) == UNDECIDED
+
+
+def test_a_claim_about_all_workloads_without_one_is_not_measured() -> None:
+    claim = Claim("c", "1", "twice on all", 2.0, no_effect=1.0, all_workloads=True)
+    left = {"Synthetic1": "the machine cannot serve it"}
+    evidence = Evidence(Number.exact(2.0), "Because.", left_out=left)
+    found = papers.judged(claim, evidence)
+    assert (found["verdict"], found["measured"], found["left_out"]) == (NOT_MEASURED, None, left)
+    assert "Synthetic1: the machine cannot serve it" in found["why"]
+    assert papers.verdict(replace(claim, all_workloads=False), evidence) == HOLDS
+    whole = Evidence(Number.exact(2.0))
+    assert papers.verdict(claim, replace(evidence, under={"another machine": whole})) == NOT_MEASURED
+    assert papers.verdict(claim, replace(whole, under={"a small machine": evidence})) == HOLDS
+
+
+def test_a_reading_that_turns_a_verdict_is_in_the_verdict() -> None:
+    claim = Claim("c", "1", "a fifth more", 0.20, no_effect=0.0, unit="+%")
+    direction, sign = Evidence(Number(0.3, 0.29, 0.31)), Evidence(Number(0.8, 0.79, 0.81))
+    for alone, other in ((direction, sign), (sign, direction)):
+        assert papers.verdict(claim, replace(alone, under={"8,000 a second": other})) == SIGN_ONLY
+
+
+def test_an_order_judged_by_hand_has_a_least_effect_too() -> None:
+    claim = Claim("c", "1", "faster (over the other)", rule="order")
+    assert papers.verdict(claim, Evidence(Number.exact(1.006), in_all=True)) == SIGN_ONLY
+    assert papers.verdict(claim, Evidence(Number.exact(0.97), in_mean=True)) == IN_DIRECTION
+
+
+def test_an_excerpt_is_not_the_workload() -> None:
+    claim = Claim("c", "1", "half of its reads", 0.5, unit="%")
+    found = papers.judged(claim, Evidence(Number.exact(0.2), "Because.", unlike="It is an excerpt."))
+    assert (found["verdict"], found["measured"]) == (NOT_MEASURED, None)
+    assert found["why"] == "It is an excerpt. There it is 0.2. Because."
+
+
+def test_what_turns_a_verdict_is_named() -> None:
+    claim = Claim("c", "1", "a fifth at most", 0.2, "at most", unit="+%")
+    slow, same = Evidence(Number.exact(0.4)), Evidence(Number.exact(0.15))
+    found = papers.judged(claim, Evidence(Number.exact(0.1), "Because.", under={"slow": slow, "same": same}))
+    assert found["why"] == "Because. As first assumed it is judged: holds. Otherwise with slow (does not hold)."
 
 
 def test_what_was_not_measured_says_so() -> None:
@@ -483,7 +569,7 @@ def test_every_figure_of_ldpc_in_ssd_comes_out(tmp_path: Path, monkeypatch: pyte
     assert NOT_MEASURED not in verdicts.values()
     assert verdicts["retention_bake"] == HOLDS
     assert verdicts["recovery_bake"] == NOT
-    assert verdicts["progressive_beats_look_ahead"] == HOLDS
+    assert verdicts["progressive_beats_look_ahead"] in (HOLDS, UNDER_SOME)
     report = (tmp_path / "report.md").read_text()
     for figure in paper.figures:
         assert (tmp_path / f"{figure.stem}.png").read_bytes().startswith(b"\x89PNG")
@@ -498,6 +584,24 @@ def test_without_traces_what_needs_them_is_not_measured(tmp_path: Path) -> None:
     assert verdicts["order_of_workloads"] == NOT_MEASURED
     assert verdicts["increase_synthetic2"] != NOT_MEASURED
     assert "Postmark | left out" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "overrides"),
+    [
+        ("mlc-25nm-gangs", "mlc-25nm", machines.GANGS.overrides),
+        ("mlc-25nm-serial", "mlc-25nm", machines.DYNAMIC.overrides),
+        ("mlc-laldpc-serial", "mlc-laldpc", methods.SERIAL),
+    ],
+)
+def test_machines_by_name_are_those_that_are_judged(name: str, base: str, overrides: tuple[str, ...]) -> None:
+    shipped, judged = (
+        json.loads(config.to_json())
+        for config in (softsense.load_config(name), softsense.load_config(base, list(overrides)))
+    )
+    shipped.pop("workload")
+    judged.pop("workload")
+    assert shipped == judged
 
 
 def test_lone_reads_are_those_of_the_equations(tmp_path: Path) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from softsense.formats import as_share, listed
-from softsense.papers import Case, Evidence, Number, Plan, Runs, Workload, synthetic
+from softsense.papers import LEAST_EFFECT, Case, Evidence, Number, Plan, Runs, Workload, synthetic
 
 Summary = dict[str, Any]
 
@@ -137,15 +137,8 @@ class Compared:
 
     def order(self, arms: Sequence[Arm], number: Number, why: str) -> Evidence:
         """Whether the quantity of each arm is larger than that of the next arm."""
-
-        def met(values: Sequence[float]) -> bool:
-            return all(a > b for a, b in pairwise(values))
-
-        each = {name: met([self.number(name, arm).value for arm in arms]) for name in self.workloads}
-        wrong = [name for name, good in each.items() if not good]
-        mean = met([self.mean(arm).value for arm in arms])
-        where = f" Not so on {listed(wrong)}." if wrong else ""
-        return Evidence(number, (why + where).strip(), in_all=not wrong, in_mean=mean)
+        each = {name: falls([self.number(name, arm).value for arm in arms]) for name in self.workloads}
+        return ordered(each, falls([self.mean(arm).value for arm in arms]), number, why)
 
     def frame(self) -> pl.DataFrame:
         """For `bar_sheet`."""
@@ -156,6 +149,31 @@ class Compared:
                 row = {"group": name, "bar": arm.label, "value": number.value, "lo": number.lo, "hi": number.hi}
                 rows.append(row | {self.quantity.column: self._means[name, arm.label]})
         return pl.DataFrame(rows)
+
+
+Fall = Literal["much", "little", "not"]
+"""Whether numbers fall, each to the next: by the least effect at least, by less, or some not."""
+
+
+def falls(values: Sequence[float]) -> Fall:
+    """Of positive numbers.
+
+    >>> falls([1.0, 0.9, 0.5]), falls([1.0, 0.99]), falls([1.0, 0.9, 0.95])
+    ('much', 'little', 'not')
+    """
+    pairs = list(pairwise(values))
+    if all(b <= (1 - LEAST_EFFECT) * a for a, b in pairs):
+        return "much"
+    return "little" if all(b < a for a, b in pairs) else "not"
+
+
+def ordered(each: Mapping[str, Fall], mean: Fall, number: Number | None, why: str) -> Evidence:
+    """Of an order: how it is met by workload and in their mean."""
+    wrong = [name for name, fall in each.items() if fall == "not"]
+    little = [name for name, fall in each.items() if fall == "little"]
+    why += f" Not so on {listed(wrong)}." if wrong else ""
+    why += f" By less than {as_share(LEAST_EFFECT, 0)} on {listed(little)}." if little else ""
+    return Evidence(number, why.strip(), in_all=not wrong and not little, in_mean=mean == "much", in_sign=mean != "not")
 
 
 def saved(ratio: Number) -> Number:

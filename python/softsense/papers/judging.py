@@ -11,15 +11,16 @@ from typing import Any, Literal
 
 from scipy.special import stdtrit
 
-from softsense.formats import as_share
+from softsense.formats import as_share, listed
 
 HOLDS = "holds"
 UNDER_SOME = "holds under some assumptions"
 IN_DIRECTION = "holds in direction"
 SIGN_ONLY = "same sign only"
 NOT = "does not hold"
+UNDECIDED = "undecided"
 NOT_MEASURED = "not measured"
-VERDICTS = (HOLDS, UNDER_SOME, IN_DIRECTION, SIGN_ONLY, NOT, NOT_MEASURED)
+VERDICTS = (HOLDS, UNDER_SOME, IN_DIRECTION, SIGN_ONLY, NOT, UNDECIDED, NOT_MEASURED)
 
 TOLERANCE = 0.15
 """A published number is met by an interval that reaches within this part of it."""
@@ -27,17 +28,23 @@ TOLERANCE = 0.15
 FACTOR = 2.0
 """An effect is met in direction if it is no more than so many times the published one, and no less than its inverse."""
 
+LEAST_EFFECT = 0.02
+"""An order needs this difference of its means, as a share of the greater one: less is no effect that anybody sees."""
+
 RULE = f"""A number has a 95 % interval: over seeds with Student's t, paired by seed where it is a ratio of two runs. It
 *holds* if the interval meets the published number give or take {as_share(TOLERANCE, 0)} of it (for an increase, of the
 increase; other tolerances are said). It *holds in direction* if not, but the whole interval lies on the published side
 of no effect, and the effect is between half of the published one and twice as large; beyond that it has the *same sign
 only*. A cost is a bound: "14 to 38 % more" is "at most 38 % more". A bound *holds* if the upper end of the interval
 keeps it. If not, but what was measured is better than what the claim improves on, it holds *in direction* below twice
-the bound, and has the *same sign only* beyond. An order of techniques *holds* if the means over seeds are in that order
-in every workload that was given, and *in direction* if they are in the mean of workloads. Anything else *does not
-hold*. What the paper leaves open is assumed: where a claim was measured under several assumptions, the interval spans
-them all, and a claim that holds under one of them but not under all *holds under some assumptions*: such a setting was
-found to be compatible, and predicts nothing. What needs a workload that was not given is *not measured*."""
+the bound, and has the *same sign only* beyond. A claim is *undecided* if its interval reaches from where it holds to
+where it does not, and half of it is wider than the tolerance: few seeds prove nothing. An order of techniques *holds*
+if the means over seeds are in that order in every workload, by at least {as_share(LEAST_EFFECT, 0)}; *in direction* if
+those in the mean of workloads are; it has the *same sign only* if these differ by less. Anything else *does not hold*.
+What the paper leaves open is assumed: where a claim was measured under several assumptions, the interval spans them
+all, and the verdict is the weakest of theirs; a claim that holds under one of them but not under all *holds under some
+assumptions*: such a setting was found to be compatible, and predicts nothing. What needs a workload that was not given,
+or that the machine cannot serve, is *not measured*; nor is what an excerpt or a stand-in cannot have."""
 
 Kind = Literal["measured", "arithmetic", "calibrated", "invented workload", "own check"]
 
@@ -140,6 +147,9 @@ class Evidence:
         improves: of a bound, whether it is better than what the claim improves on.
         in_all: of an ordering, whether it is met in every workload.
         in_mean: of an ordering, whether it is met in the mean of workloads.
+        in_sign: of an ordering, whether the means of workloads are in it by less than the least effect.
+        left_out: workloads that were not measured, by their names, and why.
+        unlike: why what was measured is not what the claim speaks of, such as an excerpt of its trace; else empty.
         under: the same claim measured under other assumptions that the paper leaves open, by the name of each.
         on_ours: the same claim on softsense's own device, where the rest is of the paper's machine.
     """
@@ -149,6 +159,9 @@ class Evidence:
     improves: bool = False
     in_all: bool = False
     in_mean: bool = False
+    in_sign: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    unlike: str = ""
     under: Mapping[str, Evidence] = field(default_factory=dict)
     on_ours: Evidence | None = None
 
@@ -157,25 +170,38 @@ class Evidence:
         """The number with an interval over seeds and over all assumptions."""
         if self.number is None:
             return None
-        return self.number.spanning(each.number for each in self.under.values() if each.number)
+        return self.number.spanning(each.number for each in self.under.values() if each.number and not each.unlike)
 
 
 def verdict(claim: Claim, evidence: Evidence) -> str:
     """Judge a claim by `RULE`."""
     alone = _verdict(claim, evidence)
-    each = {alone, *(_verdict(claim, other) for other in evidence.under.values())}
-    return UNDER_SOME if HOLDS in each and len(each) > 1 else alone
+    each = {alone, *(_verdict(claim, other) for other in evidence.under.values())} - {NOT_MEASURED}
+    if alone == NOT_MEASURED:
+        return alone
+    # What holds over all assumptions is the weakest verdict.
+    return UNDER_SOME if HOLDS in each and len(each) > 1 else max(each, key=VERDICTS.index)
 
 
 def _verdict(claim: Claim, evidence: Evidence) -> str:
     number, published = evidence.number, claim.published
+    if evidence.unlike or (claim.all_workloads and evidence.left_out):
+        return NOT_MEASURED
     if claim.rule == "order":
-        return HOLDS if evidence.in_all else IN_DIRECTION if evidence.in_mean else NOT
+        is_met = evidence.in_all or evidence.in_mean
+        if is_met and claim.unit == "x" and number and abs(number.value - 1) < LEAST_EFFECT:
+            return SIGN_ONLY
+        if is_met:
+            return HOLDS if evidence.in_all else IN_DIRECTION
+        return SIGN_ONLY if evidence.in_sign else NOT
     assert number is not None
     assert published is not None
+    is_wide = 0.5 * (number.hi - number.lo) > claim.tolerance * abs(published)
     if claim.rule == "at most":
         if number.hi <= published:
             return HOLDS
+        if is_wide and number.lo <= published:
+            return UNDECIDED
         if not evidence.improves:
             return NOT
         return IN_DIRECTION if number.value <= FACTOR * published else SIGN_ONLY
@@ -188,7 +214,9 @@ def _verdict(claim: Claim, evidence: Evidence) -> str:
         # Near no effect is not enough: the claim says on which side.
         return NOT if not beyond else HOLDS if number.lo <= none + margin else SIGN_ONLY
     if number.lo <= published + margin and number.hi >= published - margin:
-        return HOLDS
+        # An interval within what the claim allows is no guess, however wide the claim.
+        within = published - margin <= number.lo and number.hi <= published + margin
+        return UNDECIDED if is_wide and not within else HOLDS
     if none is None or not beyond:
         return NOT
     ratio = (number.value - none) / (published - none)
@@ -197,7 +225,16 @@ def _verdict(claim: Claim, evidence: Evidence) -> str:
 
 def judged(claim: Claim, evidence: Evidence | None) -> dict[str, Any]:
     """A row of `claims.json`; without evidence the claim was not measured."""
-    spanned = evidence.spanned if evidence else None
+    found = verdict(claim, evidence) if evidence else NOT_MEASURED
+    spanned = evidence.spanned if evidence and found != NOT_MEASURED else None
+    why = evidence.why if evidence else "It needs a workload that was not given."
+    if evidence and evidence.unlike:
+        why = f"{evidence.unlike} {_told(evidence.number)}{evidence.why}".strip()
+    elif evidence and found == NOT_MEASURED:
+        left = "; ".join(f"{name}: {reason}" for name, reason in evidence.left_out.items())
+        why = f"It speaks of all workloads, of which some were left out ({left}). {evidence.why}".strip()
+    elif evidence:
+        why = f"{why} {_depends(claim, evidence)}".strip()
     return {
         "id": claim.id,
         "figure": claim.figure,
@@ -205,11 +242,25 @@ def judged(claim: Claim, evidence: Evidence | None) -> dict[str, Any]:
         "kind": claim.kind,
         "published": claim.published,
         **_interval(spanned),
-        "verdict": verdict(claim, evidence) if evidence else NOT_MEASURED,
+        "verdict": found,
         "under": {name: _alone(claim, each) for name, each in evidence.under.items()} if evidence else {},
         "on_ours": _alone(claim, evidence.on_ours) if evidence and evidence.on_ours else None,
-        "why": evidence.why if evidence else "It needs a workload that was not given.",
+        "left_out": dict(evidence.left_out) if evidence else {},
+        "why": why,
     }
+
+
+def _depends(claim: Claim, evidence: Evidence) -> str:
+    """The assumptions that turn the verdict."""
+    alone = _verdict(claim, evidence)
+    each = {name: _verdict(claim, other) for name, other in evidence.under.items()}
+    turned = [f"{name} ({found})" for name, found in each.items() if found not in (alone, NOT_MEASURED)]
+    return f"As first assumed it is judged: {alone}. Otherwise with {listed(turned)}." if turned else ""
+
+
+def _told(number: Number | None) -> str:
+    """What was measured of something else."""
+    return f"There it is {number.value:.4g}. " if number else ""
 
 
 def _interval(number: Number | None) -> dict[str, float | None]:

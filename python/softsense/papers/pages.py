@@ -8,7 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from softsense.charts import Chart, Mark, Series, Sheet
-from softsense.papers.judging import HOLDS, IN_DIRECTION, KINDS, NOT, NOT_MEASURED, RULE, SIGN_ONLY, UNDER_SOME
+from softsense.papers.judging import (
+    HOLDS,
+    IN_DIRECTION,
+    KINDS,
+    NOT,
+    NOT_MEASURED,
+    RULE,
+    SIGN_ONLY,
+    UNDECIDED,
+    UNDER_SOME,
+)
 from softsense.papers.plans import configured
 from softsense.papers.telling import claim_cells, claim_heads, claim_row, headline, reasons, tally
 from softsense.report.pages import html, versions
@@ -23,6 +33,7 @@ MARKS = {
     IN_DIRECTION: "fair",
     SIGN_ONLY: "poor",
     NOT: "bad",
+    UNDECIDED: "unknown",
     NOT_MEASURED: "unknown",
 }
 """Verdicts, and the names of their colours in the style sheet."""
@@ -95,7 +106,7 @@ def _verdicts(result: Reproduction) -> str:
     if result.plan.full:
         sentences.append(f"Measured with {n}.")
     else:
-        wide = ": intervals are wide, and numbers are easily met" if result.paper.claims else ""
+        wide = ": intervals are wide, and runs are short" if result.paper.claims else ""
         sentences.append(f"A quick look with {n}{wide}.")
     return " ".join(sentences)
 

@@ -96,11 +96,14 @@ Runs = Mapping[Case, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """What a figure measured: its numbers, the evidence for claims by their ids, and paragraphs for the report."""
+    """What a figure measured: its numbers, the evidence for claims by their ids, paragraphs for the report, and the
+    workloads that it left out, each with the reason.
+    """
 
     frame: pl.DataFrame
     evidence: dict[str, Evidence] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +17,9 @@ from softsense import _core
 from softsense._core import StopFlag
 from softsense.api import run
 from softsense.base import Progress
+from softsense.charts import Sheet
 from softsense.executing import Elsewhere, Flight, Threads, Workers
+from softsense.formats import listed
 from softsense.papers.judging import judged
 from softsense.papers.plans import Case, Figure, Measured, Paper, Plan, configured
 from softsense.papers.telling import report
@@ -26,7 +28,6 @@ from softsense.traces import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-    from softsense.charts import Sheet
     from softsense.store import Store
 
 
@@ -178,6 +179,13 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         self._flight.close(self._keep)
 
 
+def _with_left_out(measured: Measured, plan: Plan) -> Measured:
+    """The same, with what the plan left out beside what the figure did."""
+    left = {workload.name: "its trace was not given" for workload in plan.left_out}
+    evidence = {id_: replace(each, left_out=left | dict(each.left_out)) for id_, each in measured.evidence.items()}
+    return replace(measured, evidence=evidence, left_out=left | dict(measured.left_out))
+
+
 def reproduce(
     paper: Paper,
     figures: Sequence[Figure],
@@ -221,8 +229,10 @@ def reproduce(
         result.runs = len(simulations)
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
-            measured = figure.measure(plan, simulations)
+            measured = _with_left_out(figure.measure(plan, simulations), plan)
             drawn = figure.draw(measured.frame)
+            if measured.left_out and isinstance(drawn, Sheet):
+                drawn = replace(drawn, foot=f"{drawn.foot} Left out: {listed(list(measured.left_out))}.".strip())
             with folder.replacing(f"{figure.stem}.csv") as path:
                 measured.frame.write_csv(path, float_precision=6)
             with folder.replacing(f"{figure.stem}.png") as path:
@@ -231,8 +241,7 @@ def reproduce(
             result.figures.append((figure, measured))
             for claim in paper.claims:
                 if claim.figure == figure.id:
-                    there = not (claim.all_workloads and plan.left_out)
-                    result.claims.append(judged(claim, measured.evidence.get(claim.id) if there else None))
+                    result.claims.append(judged(claim, measured.evidence.get(claim.id)))
     except KeyboardInterrupt:
         result.interrupted = True
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from softsense.papers.judging import (
     NOT_MEASURED,
     RULE,
     SIGN_ONLY,
+    UNDECIDED,
     UNDER_SOME,
     VERDICTS,
     Claim,
@@ -22,6 +24,7 @@ from softsense.papers.judging import (
 )
 
 if TYPE_CHECKING:
+    from softsense.papers.plans import Measured
     from softsense.papers.running import Reproduction
 
 
@@ -80,12 +83,19 @@ def reasons(claim: Claim, found: Mapping[str, Any]) -> list[str]:
     return told
 
 
+def left_out(measured: Measured) -> list[str]:
+    """A paragraph on the workloads that a figure left out, if it did."""
+    left = "; ".join(f"{name}: {why}" for name, why in measured.left_out.items())
+    return [f"**Left out** (claims about all workloads are not measured): {left}."] if left else []
+
+
 _SAID = {
     HOLDS: ("holds", "hold"),
     UNDER_SOME: ("holds under some assumptions", "hold under some assumptions"),
     IN_DIRECTION: ("holds in direction", "hold in direction"),
     SIGN_ONLY: ("has the same sign only", "have the same sign only"),
     NOT: ("does not hold", "do not hold"),
+    UNDECIDED: ("is undecided", "are undecided"),
     NOT_MEASURED: ("was not measured", "were not measured"),
 }
 _CLAIMS = {
@@ -148,7 +158,7 @@ def report(result: Reproduction) -> str:
         lines += [result.paper.intro, ""]
     if result.interrupted:
         lines += ["**Interrupted**: this report covers the figures that were complete.", ""]
-    scale = "full" if plan.full else "quick: with few seeds intervals are wide, and numbers are easily met"
+    scale = "full" if plan.full else "quick: with few seeds intervals are wide, and runs are short"
     if not claims:
         scale = scale.split(":")[0]
     what = [(workload.name, workload.what) for workload in plan.workloads]
@@ -161,7 +171,7 @@ def report(result: Reproduction) -> str:
     for figure, found in result.figures:
         lines += ["", f"## {figure.title}", "", f"![{figure.title}]({figure.stem}.png)", ""]
         lines += [f"Numbers: [{figure.stem}.csv]({figure.stem}.csv).", ""]
-        for note in found.notes:
+        for note in (*left_out(found), *found.notes):
             lines += [note, ""]
         for row in result.claims:
             if row["figure"] == figure.id:
@@ -180,12 +190,20 @@ def headline(result: Reproduction) -> str:
 
 
 def summary_table(results: Sequence[Reproduction]) -> str:
-    """How many claims of each paper have which verdict, for the terminal; own checks are not among them."""
-    rows = [["paper", "claims", *VERDICTS]]
+    """How many claims of each paper have which verdict, for the terminal: those that were measured, since others are
+    weaker evidence; how many of these there are is said below.
+    """
+    rows = [["paper", "measured", *VERDICTS]]
     for result in results:
-        found = [row["verdict"] for row in result.claims if row["kind"] != "own check"]
+        found = [row["verdict"] for row in result.claims if row["kind"] == "measured"]
         rows.append([result.paper.name, str(len(found)), *(str(found.count(word) or "") for word in VERDICTS)])
     lines = _aligned(rows)
+    others = Counter(row["kind"] for result in results for row in result.claims if row["kind"] != "measured")
+    if others:
+        kinds = [
+            f"{count:,} {_CLAIMS[kind] if count == 1 else _plural(_CLAIMS[kind])}" for kind, count in others.items()
+        ]
+        lines += ["", *wrap(f"Not counted above: {listed(kinds)}.", 120)]
     for result in results:
         if sentence := headline(result):
             lines += ["", *wrap(f"{result.paper.name}: {sentence}", 120)]

@@ -31,7 +31,15 @@ from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import adaptive, baseline
 from softsense.papers.lae_ftl.published import PUBLISHED, SENSE_US, TRACES
 from softsense.papers.lae_ftl.units import AGES, ENGINE, SEGMENTS, WORST_CASE
-from softsense.papers.lae_ftl.workloads import PARTS, READ, READ_LATENCY, SEGMENT_COLOURS, bar, short
+from softsense.papers.lae_ftl.workloads import (
+    PARTS,
+    READ,
+    READ_LATENCY,
+    SEGMENT_COLOURS,
+    bar,
+    read_otherwise,
+    short,
+)
 
 if TYPE_CHECKING:
     from softsense.charts import Sheet
@@ -51,7 +59,10 @@ def on_engine(segment: int, *overrides: str) -> Arm:
 
 def _cases_fig06a(plan: Plan) -> list[Case]:
     arms = [arm for i in range(len(SEGMENTS)) for arm in (on_engine(i), adaptive(i), baseline(i))]
-    return cases(short(plan), *arms)
+    segments = range(len(SEGMENTS))
+    engines = [arm for i in segments for arm in (on_engine(i), baseline(i))]
+    others = [case for each in read_otherwise(short(plan)).values() for case in cases(each, *engines)]
+    return cases(short(plan), *arms) + others
 
 
 def _compared(plan: Plan, runs: Runs, arm: Callable[[int], Arm], quantity: Quantity) -> list[Compared]:
@@ -84,6 +95,7 @@ class _Gains:
     mean: Number
     response: list[Number]
     one_at_a_time: list[Number]
+    otherwise: Mapping[str, list[Number]]
 
     @property
     def at(self) -> int:
@@ -101,20 +113,24 @@ class _Gains:
             _ONE_AT_A_TIME: largest(self.one_at_a_time),
             "with the wait for the die": largest(self.response),
             "the mean of segments": Evidence(self.mean),
+            **{name: largest(numbers) for name, numbers in self.otherwise.items()},
         }
 
 
 def _gains(plan: Plan, runs: Runs) -> dict[str, _Gains]:
     on, whole = (_compared(plan, runs, on_engine, quantity) for quantity in (READ_LATENCY, READ))
     alone = _compared(plan, runs, adaptive, READ_LATENCY)
+    otherwise = {how: _compared(each, runs, on_engine, READ_LATENCY) for how, each in read_otherwise(plan).items()}
     return {
         name: _Gains(
             [gain_of(each, name) for each in on],
             _mean_gain(on, name),
             [gain_of(each, name) for each in whole],
             [gain_of(each, name) for each in alone],
+            {how: [gain_of(each, name) for each in found] for how, found in otherwise.items() if not workload.file},
         )
-        for name in (workload.name for workload in plan.workloads)
+        for workload in plan.workloads
+        for name in (workload.name,)
     }
 
 

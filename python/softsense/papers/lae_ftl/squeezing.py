@@ -42,6 +42,7 @@ from softsense.papers.lae_ftl.workloads import (
     bar,
     footprint,
     only_footprints,
+    read_otherwise,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def _machines(plan: Plan) -> dict[str, _Machine]:
         _BUFFERS: _Machine(once, _AS_IN_FIG_4),
         _ON_ENGINE: _Machine(once, (engine.override,)),
         _ELSEWHERE: _Machine(_going_on_elsewhere(once)),
+        **{f"the footprint, {name}": _Machine(each) for name, each in read_otherwise(mapped).items()},
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,9 @@ _TS_FOOTPRINT = 2048 * MIB
 _SECTORS_OF_A_UNIT, _DAY_S = 8, 86_400.0
 # All of it assumed: requests of one to sixteen units.
 _SRC_READS, _SRC_PER_S = 0.5, 5.0
+_UNPRINTED_PER_S = {"F2": _F2_PER_S, "MSR-src": _SRC_PER_S}
+# What the readings have instead: rates are so low that nothing waits, and only a much greater one could matter.
+_EXPONENTS, _FASTER = (0.7, 1.1), 10.0
 _SRC_SIZES = ((4, 0.4), (8, 0.2), (16, 0.2), (64, 0.2))
 
 
@@ -119,7 +123,7 @@ def plan_of(full: bool) -> Plan:
         ts_stand_in(most),
     )
     workloads = tuple(placed(each) for each in (financial, *others))
-    return Plan(full, (1, 2, 3) if full else (1, 2), workloads, 100_000 if full else 20_000)
+    return Plan(full, (1, 2, 3), workloads, 100_000 if full else 20_000)
 
 
 def placed(workload: Workload, share: float | None = None) -> Workload:
@@ -160,6 +164,29 @@ def fewer(plan: Plan, most: int) -> Plan:
         return replace(workload, overrides=(*workload.overrides, f"workload.requests={fewer}"))
 
     return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
+
+
+def read_otherwise(plan: Plan) -> dict[str, Plan]:
+    """The plan with stand-ins whose addresses and rates, which nobody printed, are others; one seed, as readings differ
+    by more than seeds do.
+    """
+    once = replace(plan, seeds=plan.seeds[:1])
+
+    def rate(workload: Workload) -> tuple[str, ...]:
+        per_s = _UNPRINTED_PER_S.get(workload.name)
+        return (f"workload.arrivals.poisson.requests_per_s={_FASTER * per_s}",) if per_s else ()
+
+    def with_fields(of: Callable[[Workload], tuple[str, ...]]) -> Plan:
+        changed = (w if w.file else replace(w, overrides=(*w.overrides, *of(w))) for w in once.workloads)
+        return replace(once, workloads=tuple(changed))
+
+    zipf = {
+        f"stand-ins of Zipf {exponent}": with_fields(
+            lambda _, exponent=exponent: (f"workload.addresses.zipf.exponent={exponent}",)  # type: ignore[misc]
+        )
+        for exponent in _EXPONENTS
+    }
+    return {**zipf, f"F2 and MSR-src {_FASTER:g} times as fast": with_fields(rate)}
 
 
 def spread(plan: Plan, share: float | None) -> Plan:

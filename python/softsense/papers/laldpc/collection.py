@@ -79,5 +79,6 @@ CLAIMS = (
         "gc",
         "collection reads what it moves in fewer attempts (LaLDPC-new over LDPC-in-SSD)",
         rule="order",
+        kind="invented workload",
     ),
 )

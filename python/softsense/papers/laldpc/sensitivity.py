@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ import polars as pl
 
 from softsense.formats import as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
-from softsense.papers.comparing import Arm, Compared, cases, percent, saved
+from softsense.papers.comparing import Arm, Compared, Fall, cases, falls, ordered, percent, saved
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc.methods import COLOURS, FLASH_READ, MAIN, READ, SERIAL, Methods, methods, soft_ratio
 from softsense.papers.laldpc.published import KIB, PUBLISHED
@@ -101,8 +100,8 @@ def _monotone(found: Mapping[tuple[str, int], Compared], parameter: str, rising:
     """Whether LaLDPC-new's ratio to LDPC-in-SSD rises, or falls, with a parameter: on all workloads, in their mean."""
     mine = {value: compared for (name, value), compared in found.items() if name == parameter}
 
-    def met(ratios: Sequence[float]) -> bool:
-        return all(a < b if rising else a > b for a, b in pairwise(ratios))
+    def met(ratios: Sequence[float]) -> Fall:
+        return falls(ratios[::-1] if rising else ratios)
 
     first, last = (mine[value] for value in (min(mine), max(mine)))
     each = {
@@ -110,12 +109,10 @@ def _monotone(found: Mapping[tuple[str, int], Compared], parameter: str, rising:
         for name in first.workloads
     }
     means = [compared.mean(_new(compared)) for compared in mine.values()]
-    wrong = [name for name, good in each.items() if not good]
     gains = listed([f"{percent(saved(mean))} at {value:,}" for value, mean in zip(mine, means, strict=True)])
     why = f"LaLDPC-new's gain in flash read latency, mean of workloads: {gains}."
-    why += f" Not so on {listed(wrong)}." if wrong else ""
     number = Number.ratio(last.seed_means(_new(last)), first.seed_means(_new(first)))
-    return Evidence(number, why, in_all=not wrong, in_mean=met([mean.value for mean in means]))
+    return ordered(each, met([mean.value for mean in means]), number, why)
 
 
 def _life_matters_most(found: Mapping[tuple[str, int], Compared]) -> Evidence:

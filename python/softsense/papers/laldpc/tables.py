@@ -150,18 +150,22 @@ def _soft_evidence(plan: Plan, runs: Runs, workload: Workload) -> Evidence:
     count, soft = (
         fmean(each) for each in ([r["count"] for r in reads], [sum(r["level_histogram"][1:]) for r in reads])
     )
+    ratio = Number.of([soft_share(summary) for summary in found])
     why = (
         f"The trace is {workload.what}. Of {count:,.0f} codewords that it reads from flash {soft:,.0f} are of data "
         "that it has not written before."
     )
-    if "excerpt" in workload.what:
-        why += " An excerpt has written less before it reads than the whole."
+    under = {}
     if merged:
-        why += (
-            f" Writes that cover a codeword in part read another {merged:,.0f} first; if those counted as reads, and "
-            f"were all soft, it would be {100 * (soft + merged) / (count + merged):.0f} %."
-        )
-    return Evidence(Number.of([soft_share(summary) for summary in found]), why)
+        why += f" Writes that cover a codeword in part read another {merged:,.0f} first."
+        others = [
+            (sum(each["codeword_reads"]["level_histogram"][1:]), each["writes_detail"]["read_modify_writes"], each)
+            for each in found
+        ]
+        ratios = [(above + of) / (each["codeword_reads"]["count"] + of) for above, of, each in others]
+        under = {"reads before partial writes count, and are all soft": Evidence(Number.of(ratios))}
+    unlike = "An excerpt has written less before it reads than the whole." if "excerpt" in workload.what else ""
+    return Evidence(ratio, why, unlike=unlike, under=under)
 
 
 FIGURES = (

@@ -28,7 +28,7 @@ from softsense.papers.comparing import (
     summaries,
 )
 from softsense.papers.ldpc_in_ssd.arms import BOTH, LOOK_AHEAD, NESTED, NONE, PROGRESSIVE, TWO_STEP
-from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on
+from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on, read_otherwise
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import share_ahead
 
@@ -220,7 +220,13 @@ def _draw_energy(frame: pl.DataFrame) -> Sheet:
 
 FIGURES = (
     figure_on(
-        "energy", "Section 5.5: energy", _measure_energy, _draw_energy, lambda plan: cases(plan, *_ENERGY_ARMS), GANGS
+        "energy",
+        "Section 5.5: energy",
+        _measure_energy,
+        _draw_energy,
+        lambda plan: cases(plan, *_ENERGY_ARMS),
+        GANGS,
+        read_otherwise(GANGS),
     ),
 )
 

@@ -18,7 +18,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import TWO_STEP
-from softsense.papers.ldpc_in_ssd.machines import GANGS, ONE_DRAW, figure_on
+from softsense.papers.ldpc_in_ssd.machines import GANGS, ONE_DRAW, figure_on, read_otherwise
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED
 from softsense.papers.ldpc_in_ssd.sampled import codewords_read
 
@@ -101,7 +101,15 @@ def _draw_fig05(frame: pl.DataFrame) -> Sheet:
 
 
 FIGURES = (
-    figure_on("5", "Figure 5: what given failures cost", _measure_fig05, _draw_fig05, _cases_fig05, GANGS, (ONE_DRAW,)),
+    figure_on(
+        "5",
+        "Figure 5: what given failures cost",
+        _measure_fig05,
+        _draw_fig05,
+        _cases_fig05,
+        GANGS,
+        (ONE_DRAW, *read_otherwise(GANGS)),
+    ),
 )
 
 CLAIMS = (

@@ -19,7 +19,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, COLOURS, NONE, TWO_STEP, by_ways, drawn_bars, in_ways, interleaved
-from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on
+from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on, read_otherwise
 from softsense.papers.ldpc_in_ssd.published import CHIPS, PUBLISHED, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import codeword_sample, hard_failure, threshold
 
@@ -152,6 +152,7 @@ FIGURES = (
         drawn_bars("Figure 15: mean read response of two-step reads with interleaving", "over the two-step read"),
         lambda plan: cases(plan, *(arm for base in (NONE, TWO_STEP) for arm in by_ways(base))),
         CHIPS_THAT_DIFFER,
+        read_otherwise(CHIPS_THAT_DIFFER, more=True),
     ),
     figure_on(
         "16",
@@ -160,6 +161,7 @@ FIGURES = (
         _draw_fig16,
         lambda plan: cases(plan, NONE, interleaved(NONE, 4), TWO_STEP, *by_ways(BOTH)),
         CHIPS_THAT_DIFFER,
+        read_otherwise(CHIPS_THAT_DIFFER, more=True),
     ),
 )
 

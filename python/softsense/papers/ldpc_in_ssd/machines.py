@@ -9,14 +9,14 @@ What the text leaves open, or DiskSim's code and comments say differently, is a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs
-from softsense.papers.ldpc_in_ssd.published import PUBLISHED, at_stated_age
+from softsense.papers import Case, Evidence, Figure, Measured, Plan, Runs, Workload
+from softsense.papers.ldpc_in_ssd.published import PUBLISHED, SYNTHETIC, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import Lone
 
 if TYPE_CHECKING:
@@ -42,18 +42,28 @@ class Machine:
         name: for people.
         overrides: fields of the shipped device that it replaces.
         given: whether its failure probabilities are given.
-        overloaded_by: workloads that it cannot serve even where nothing fails. What waits for it grows as long as they
-            last, so that a mean response says how long that was; they are not measured.
+        overloaded_by: workloads that it cannot serve even where nothing fails, each with the reason in words. What
+            waits for it grows as long as they last, so that a mean response says how long that was; they are not
+            measured.
+        synthetic: fields of synthetic workloads whose numbers are assumed.
     """
 
     name: str
     overrides: tuple[str, ...] = ()
     given: bool = False
-    overloaded_by: tuple[str, ...] = ()
+    overloaded_by: Mapping[str, str] = field(default_factory=dict)
+    synthetic: tuple[str, ...] = ()
 
     def served(self, plan: Plan) -> Plan:
         """What of a plan it can serve."""
-        return replace(plan, workloads=tuple(w for w in plan.workloads if w.name not in self.overloaded_by))
+        kept = (w for w in plan.workloads if w.name not in self.overloaded_by)
+        return replace(plan, workloads=tuple(self._reading(workload) for workload in kept))
+
+    def _reading(self, workload: Workload) -> Workload:
+        """A workload as the machine has it."""
+        if workload.name not in SYNTHETIC or not self.synthetic:
+            return workload
+        return replace(workload, overrides=(*workload.overrides, *self.synthetic))
 
     def case(self, case: Case) -> Case:
         """The same simulation on this machine: what an arm says goes before what the machine does."""
@@ -95,22 +105,41 @@ _GANGS = (
     "ftl.whole_pages=true",
     'host.partial_write="copy_back"',
 )
-_REWRITES = ("Synthetic1",)
-"""Its writes of one page each rewrite a superpage, at a rate that is assumed."""
 OURS = Machine("softsense's own")
-GANGS = Machine("synchronous gangs", (*_GANGS, "flash.shared_sensing=false"), given=True, overloaded_by=_REWRITES)
-SENSED_TOGETHER = Machine("a gang senses its pages together", _GANGS, given=True, overloaded_by=_REWRITES)
+GANGS = Machine(
+    "synchronous gangs",
+    (*_GANGS, "flash.shared_sensing=false"),
+    given=True,
+)
+SENSED_TOGETHER = Machine("a gang senses its pages together", _GANGS, given=True)
 ONE_DRAW = Machine(
     "failures drawn for an operation of a gang",
     (*_GANGS, 'reliability.fixed.drawn_for="page"'),
     given=True,
-    overloaded_by=_REWRITES,
 )
 STATIC = Machine("serial chips, static allocation", (*_SERIAL, *_STATIC, 'host.partial_write="pad"'), given=True)
 DYNAMIC = Machine("serial chips, dynamic allocation", (*_SERIAL, 'host.partial_write="pad"'), given=True)
 CHIPS_THAT_DIFFER = Machine("serial chips, dynamic allocation", _SERIAL)
 """For interleaving, which needs chips that differ, and chips with control of their own."""
-READINGS = (SENSED_TOGETHER, ONE_DRAW, STATIC, DYNAMIC)
+_SYNTHETIC = {
+    "2,000 synthetic requests a second": ("workload.arrivals.poisson.requests_per_s=2000.0",),
+    "8,000 synthetic requests a second": ("workload.arrivals.poisson.requests_per_s=8000.0",),
+    "synthetic requests of 16 KiB": ("workload.sizes=[{ bytes = 16384, share = 1.0 }]",),
+    "synthetic addresses of Zipf 0.9": ("workload.addresses={ zipf = { exponent = 0.9 } }",),
+}
+"""What the paper does not print of its synthetic workloads, each read otherwise. Gangs serve 8,000 requests a second of
+66 % reads and no more: each write of a page rewrites a superpage.
+"""
+_MORE = {"20,000 synthetic requests a second": ("workload.arrivals.poisson.requests_per_s=20000.0",)}
+
+
+def read_otherwise(machine: Machine, more: bool = False) -> tuple[Machine, ...]:
+    """The machine with other synthetic workloads; with `more` also at a rate that gangs cannot serve."""
+    found = _SYNTHETIC | (_MORE if more else {})
+    return tuple(replace(machine, name=name, synthetic=overrides) for name, overrides in found.items())
+
+
+READINGS = (SENSED_TOGETHER, ONE_DRAW, STATIC, DYNAMIC, *read_otherwise(GANGS))
 
 
 def figure_on(
@@ -152,20 +181,29 @@ def measured_on(measure: Measure, machine: Machine, under: Sequence[Machine] = (
     def of(plan: Plan, runs: Runs) -> Measured:
         ours = measure(plan, runs)
         theirs = measure(machine.served(plan), _OnMachine(machine, runs))
+        left: dict[str, dict[str, str]] = {}
         others = {each.name: measure(each.served(_fewer(plan)), _OnMachine(each, runs)) for each in under}
-        evidence = {id_: _beside(id_, found, ours, others) for id_, found in theirs.evidence.items()}
+        for each in (machine, *under):
+            known = {workload.name for workload in plan.workloads}
+            left[each.name] = {name: why for name, why in each.overloaded_by.items() if name in known}
+        evidence = {id_: _beside(id_, found, ours, others, left) for id_, found in theirs.evidence.items()}
+        evidence = {id_: replace(found, left_out=left[machine.name]) for id_, found in evidence.items()}
         named = [(machine.name, theirs), *others.items(), (OURS.name, ours)]
         frame = pl.concat(
             [each.frame.with_columns(pl.lit(name).alias("machine")) for name, each in named], how="diagonal_relaxed"
         )
         notes = [f"On {name}: {note}" for name, each in named[:: len(named) - 1] for note in each.notes]
-        return Measured(frame, evidence, tuple(notes))
+        return Measured(frame, evidence, tuple(notes), left[machine.name])
 
     return of
 
 
-def _beside(id_: str, found: Evidence, ours: Measured, others: Mapping[str, Measured]) -> Evidence:
-    under = {name: each.evidence[id_] for name, each in others.items() if id_ in each.evidence}
+def _beside(
+    id_: str, found: Evidence, ours: Measured, others: Mapping[str, Measured], left: Mapping[str, Mapping[str, str]]
+) -> Evidence:
+    under = {
+        name: replace(each.evidence[id_], left_out=left[name]) for name, each in others.items() if id_ in each.evidence
+    }
     why = found.why
     if (on_ours := ours.evidence.get(id_)) and on_ours.why:
         why = f"On the paper's machine: {found.why} On ours: {on_ours.why}"

@@ -24,7 +24,7 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import BOTH, FEW_CHANNELS, NONE, TWO_STEP, interleaved
-from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on
+from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER, figure_on, read_otherwise
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ FIGURES = (
         _draw_fig17,
         lambda plan: cases(plan, *_FIG17, *map(_few, _FIG17)),
         CHIPS_THAT_DIFFER,
+        read_otherwise(CHIPS_THAT_DIFFER, more=True),
     ),
 )
 

@@ -61,6 +61,8 @@ CHIPS = 4
 # The chips in the order of the stripe, so that pairs of neighbours are the paper's 1 & 3 and 2 & 4.
 CHIP_ORDER = (1, 3, 2, 4)
 READ_INTENSIVE = 0.95
+SYNTHETIC = ("Synthetic1", "Synthetic2")
+"""Workloads of which the paper prints the share of reads alone."""
 
 _COMPUTED = "of the equations that figure 8 computes with it"
 

@@ -16,7 +16,7 @@ from softsense.papers.comparing import (
     summaries,
 )
 from softsense.papers.ldpc_in_ssd.arms import BOTH, LOOK_AHEAD, NONE, PROGRESSIVE, TWO_STEP, drawn_bars
-from softsense.papers.ldpc_in_ssd.machines import GANGS, READINGS, figure_on
+from softsense.papers.ldpc_in_ssd.machines import GANGS, READINGS, figure_on, read_otherwise
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED, READ_INTENSIVE, at_stated_age
 from softsense.papers.ldpc_in_ssd.sampled import Lone, codewords_read, share_ahead
 
@@ -158,6 +158,7 @@ FIGURES = (
         drawn_bars("Figure 12: mean read response with look-ahead", "over the two-step read"),
         lambda plan: cases(plan, TWO_STEP, LOOK_AHEAD),
         GANGS,
+        read_otherwise(GANGS),
     ),
     figure_on(
         "13",
@@ -175,6 +176,7 @@ FIGURES = (
         drawn_bars("Figure 14: mean read response with look-ahead, progressive, and both", "over the two-step read"),
         lambda plan: cases(plan, TWO_STEP, LOOK_AHEAD, PROGRESSIVE, BOTH),
         GANGS,
+        read_otherwise(GANGS),
     ),
 )
 
