@@ -282,23 +282,67 @@ def test_growth_that_wanders_is_followed_and_its_intervals_have_the_rounds_held_
     assert np.mean(nearer) < 0.8, nearer
 
 
-def test_depth_tells_how_many_dies_serve_reads(hidden: tuple[hidden_drives.Hidden, Path, fit.Fit]) -> None:
+def deep_log(fitted: fit.Fit, depth: int, *overrides: str, queue: Queue | None = None) -> fit.Deep:
+    """Latencies of the fitted drive with so many reads outstanding, on other hardware."""
+    given = [*overrides, f"host.issue.closed_loop.queue_depth={depth}", "workload.requests=20000"]
+    requests = softsense.run(fit.config(fitted), overrides=given, seed=5, log_requests=True).requests
+    assert requests is not None
+    edges = np.arange(0, 8000, 4.0)
+    counts, _ = np.histogram(requests["response_ns"].to_numpy() / 1e3, edges)
+    return fit.Deep(fit.Histogram(0.0, edges, counts.astype(float)), depth, queue)
+
+
+FOUR_DIES = ("geometry.channels=4", "geometry.chips_per_channel=1")
+
+
+def test_depth_tells_how_many_dies_serve_reads(
+    hidden: tuple[hidden_drives.Hidden, Path, fit.Fit], tmp_path: Path
+) -> None:
     _, _, fitted = hidden
-    overrides = [
-        *("geometry.channels=4", "geometry.chips_per_channel=1", "host.issue.closed_loop.queue_depth=16"),
-        "workload.requests=20000",
-    ]
-    deep = softsense.run(fit.config(fitted), overrides=overrides, seed=5, log_requests=True)
-    assert deep.requests is not None
-    edges = np.arange(0, 4000, 4.0)
-    counts, _ = np.histogram(deep.requests["response_ns"].to_numpy() / 1e3, edges)
     queue = Queue(16, 15.8, "the clock")
-    found = fit.fit_depth(fitted, fit.Histogram(0.0, edges, counts.astype(float)), 16, queue=queue)
-    assert found.to_dict()["queue_depth"] == queue.to_dict()
-    assert "Queue depth of the deep log: 15.8 on average (the clock)\nDies that" in fit.table(fitted, deep=found)
+    logs = [deep_log(fitted, 16, *FOUR_DIES, queue=queue), deep_log(fitted, 4, *FOUR_DIES)]
+    found = fit.fit_depth(fitted, logs)
+    assert found.to_dict()["queue_depth"] == [queue.to_dict(), None]
+    told = fit.table(fitted, deep=found)
+    assert (
+        "Queue depth of the deep log: 15.8 on average (the clock)\nDies that serve reads at once, by 16 and 4 " in told
+    )
+    assert "By each log alone: 4 by 16 and 4 by 4." in told
     assert found.best == 4
-    assert sum(found.probabilities) == pytest.approx(1)
-    assert len(found.probabilities) == len(DIES)
+    assert found.interval() == (4, 4)
+    assert found.misfit < 2
+    for probabilities in (found.probabilities, *found.alone):
+        assert sum(probabilities) == pytest.approx(1)
+        assert len(probabilities) == len(DIES)
+    # The config is of the drive that was found, and queues as it does; that without the logs, of eight dies, does not.
+    outstanding = ["host.issue.closed_loop.queue_depth=16"]
+    fit.write(fitted, tmp_path, deep=found, draw=False)
+    config = softsense.load_config(tmp_path / "fitted.toml", outstanding)
+    assert json.loads(config.to_json())["geometry"]["channels"] == 4
+    eight = fit.config(fitted).with_overrides(outstanding)
+    assert np.median(fit.check.simulate(eight, 20_000, 9)) < 0.75 * logs[0].latencies.quantile_us(np.array([0.5]))
+    simulated = np.quantile(fit.check.simulate(config, 20_000, 9), (0.5, 0.9))
+    assert simulated == pytest.approx(logs[0].latencies.quantile_us(np.array([0.5, 0.9])), rel=0.08)
+
+
+def test_a_drive_that_queues_elsewhere_says_that_no_number_of_dies_explains_it(
+    hidden: tuple[hidden_drives.Hidden, Path, fit.Fit],
+) -> None:
+    """Behind a slow link, reads wait for it and not for dies: depths tell other numbers, and none of them for sure."""
+    _, _, fitted = hidden
+    link = "host.link={ speed = { bandwidth_gb_per_s = 0.25 } }"
+    logs = [deep_log(fitted, depth, "geometry.channels=32", "geometry.chips_per_channel=1", link) for depth in (4, 32)]
+    found = fit.fit_depth(fitted, logs)
+    assert found.misfit > 2
+    assert "No number of dies explains the logs" in fit.table(fitted, deep=found)
+
+
+def test_more_dies_than_were_tried_are_so_many_or_more(hidden: tuple[hidden_drives.Hidden, Path, fit.Fit]) -> None:
+    _, _, fitted = hidden
+    logs = (deep_log(fitted, 4, *FOUR_DIES),)
+    sure = tuple(float(dies == DIES[-1]) for dies in DIES)
+    found = fit.Depth(logs, sure, (sure,), 1.0)
+    assert found.told() == ["Dies that serve reads at once, by 4 outstanding: 128 or more (95 %: 128 to 128 or more)"]
 
 
 # ---- Logs ----

@@ -59,9 +59,11 @@ from softsense.cli.ranges import Whole
 )
 @click.option(
     "--deep-log",
+    "deep_logs",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Log of the same drive with several outstanding reads.",
+    multiple=True,
+    help="Log of the same drive with several outstanding reads; repeatable, for several depths.",
 )
 @click.option(
     "--check-reads",
@@ -79,7 +81,7 @@ def fit_command(
     tails: Path | None,
     hold_out: str | None,
     number: float | None,
-    deep_log: Path | None,
+    deep_logs: tuple[Path, ...],
     depth: int | None,
     check_reads: int,
     seed: int,
@@ -101,14 +103,23 @@ def fit_command(
     from softsense.folders import Folder, default_folder, stem
     from softsense.manifests import Manifest
 
-    log = fit.open_log(logs, **options, depth=None if deep_log else depth)
+    if depth is not None and len(deep_logs) > 1:
+        raise ConfigError(
+            f"--depth: found {depth} beside {len(deep_logs)} deep logs, expected none: each has a depth of its own, "
+            "which its clock or its JSON tells"
+        )
+    log = fit.open_log(logs, **options, depth=None if deep_logs else depth)
     held = fit.held_out(log, hold_out)
     shares = fit.read_tails(tails, log, held) if tails else None
-    deep = fit.open_log([deep_log], **options, depth=depth, deep=True) if deep_log else None
-    if deep and deep.depth < 2:
-        raise ConfigError(
-            f"--deep-log: found a depth of {deep.depth}, expected 2 or more (--depth says it where no log does)"
-        )
+    deep = []
+    for file in deep_logs:
+        opened = fit.open_log([file], **options, depth=depth, deep=True)
+        if opened.depth < 2:
+            raise ConfigError(
+                f"--deep-log: found a depth of {opened.depth} in {file}, expected 2 or more (--depth says it where no "
+                "log does)"
+            )
+        deep.append(fit.Deep(opened.rounds[0], opened.depth, opened.queues[0]))
     for note in dict.fromkeys(each for queue in log.queues for each in queue.notes):
         click.echo(f"note: {note}", err=True)
     # Finished rounds are reused, whatever other options the same logs are fitted with.
@@ -128,7 +139,7 @@ def fit_command(
             for done, each in enumerate(checked, start=1):
                 checks.append(fit.compare(fitted, each, check_reads))
                 report("simulating rounds", done, done / len(checked))
-            dies = fit.fit_depth(fitted, deep.rounds[0], deep.depth, report, deep.queues[0]) if deep else None
+            dies = fit.fit_depth(fitted, deep, report) if deep else None
         fit.refuse_another(checks)
         fit.write(fitted, folder, checks, dies, draw=not as_json, number=number)
         folder.sign(manifest)

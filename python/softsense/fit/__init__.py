@@ -9,7 +9,7 @@ See docs/fitting-a-drive.md, and docs/model/fit.md for the parts of a latency.
 """
 
 from softsense.fit.check import compare, refuse_another
-from softsense.fit.depth import Depth, fit_depth
+from softsense.fit.depth import Deep, Depth, fit_depth
 from softsense.fit.device import config, config_toml
 from softsense.fit.drive import Fit, fit_log
 from softsense.fit.growth import Growth
@@ -23,6 +23,7 @@ from softsense.fit.tables import held_out, read_tails
 
 __all__ = [
     "Claim",
+    "Deep",
     "Depth",
     "Fit",
     "Grid",

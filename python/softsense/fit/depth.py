@@ -1,7 +1,8 @@
-"""How many units serve reads at once, from a log with several reads outstanding: found by simulating."""
+"""How many units serve reads at once, from logs with several reads outstanding: found by simulating."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,18 @@ import numpy as np
 from softsense._core import Config, ConfigError
 from softsense.fit.check import simulate
 from softsense.fit.device import config_toml
+from softsense.formats import listed
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from softsense.base import Progress
     from softsense.fit.clock import Queue
     from softsense.fit.drive import Fit
     from softsense.fit.histograms import Histogram
 
-DIES = (1, 2, 4, 8, 16, 32, 64)
-"""Numbers of dies that are tried, on a channel each: those that serve reads at once."""
+DIES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Numbers of dies that are tried, on a channel each: those that serve reads at once. The last stands for more, too."""
 
 _CLASSES = 12
 _READS = 20_000
@@ -26,23 +30,40 @@ _COUNTED = 2_000.0
 
 
 @dataclass(frozen=True)
+class Deep:
+    """A log with several reads outstanding.
+
+    Attributes:
+        latencies: of its reads.
+        depth: reads outstanding, 2 or more.
+        queue: from what `depth` is known; None where nothing said it.
+    """
+
+    latencies: Histogram
+    depth: int
+    queue: Queue | None = None
+
+
+@dataclass(frozen=True)
 class Depth:
     """The posterior of how many dies serve reads at once.
 
     Attributes:
-        depth: reads outstanding in the log.
-        probabilities: of each of `DIES`, in sum 1.
-        queue: from what `depth` is known; None where nothing said it.
+        logs: from which it is known.
+        probabilities: of each of `DIES` by all logs together, in sum 1.
+        alone: the same by each log.
+        misfit: how many times as far the logs are from the most probable drive as chance would have them; 1 at least.
     """
 
-    depth: int
+    logs: tuple[Deep, ...]
     probabilities: tuple[float, ...]
-    queue: Queue | None = None
+    alone: tuple[tuple[float, ...], ...]
+    misfit: float
 
     @property
     def best(self) -> int:
-        """The most probable number."""
-        return DIES[int(np.argmax(self.probabilities))]
+        """The most probable number; the last of `DIES` stands for more, too."""
+        return _best(self.probabilities)
 
     def interval(self) -> tuple[int, int]:
         """The least and the largest of the values that together have 95 % of the probability."""
@@ -53,61 +74,110 @@ class Depth:
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "depth": self.depth,
-            "queue_depth": self.queue.to_dict() if self.queue else None,
+            "depths": [log.depth for log in self.logs],
+            "queue_depth": [log.queue.to_dict() if log.queue else None for log in self.logs],
             "dies": list(DIES),
             "probabilities": list(self.probabilities),
+            "alone": [list(each) for each in self.alone],
+            "misfit": self.misfit,
             "interval": list(self.interval()),
         }
 
+    def told(self) -> list[str]:
+        """In lines of text."""
+        low, high = self.interval()
+        lines = [f"Queue depth of the deep log: {log.queue}" for log in self.logs if log.queue]
+        by = listed([str(log.depth) for log in self.logs])
+        lines.append(
+            f"Dies that serve reads at once, by {by} outstanding: {_named(self.best)} (95 %: {low} to {_named(high)})"
+        )
+        if len(self.logs) > 1:
+            each = [f"{_named(_best(p))} by {log.depth}" for p, log in zip(self.alone, self.logs, strict=True)]
+            lines.append(f"By each log alone: {listed(each)}.")
+        if self.misfit > _POOR:
+            lines.append(
+                f"No number of dies explains the logs: they are {self.misfit:.1f} times as far from the simulated "
+                "drive as chance would have them, and the interval is wider for it. Such a drive queues elsewhere, too."
+            )
+        return lines
 
-def fit_depth(
-    fit: Fit, deep: Histogram, depth: int, progress: Progress | None = None, queue: Queue | None = None
-) -> Depth:
-    """Compare a log with so many reads outstanding with simulations of the fitted drive on 1 to 64 dies.
 
-    Latencies are counted in twelve classes between quantiles of the log. The likelihood of its counts, taken as 2,000
+_POOR = 2.0
+
+
+def _best(probabilities: Sequence[float]) -> int:
+    return DIES[int(np.argmax(probabilities))]
+
+
+def _named(dies: int) -> str:
+    return f"{dies} or more" if dies == DIES[-1] else str(dies)
+
+
+def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) -> Depth:
+    """Compare logs with several reads outstanding with simulations of the fitted drive on 1 to 128 dies.
+
+    Latencies are counted in twelve classes between quantiles of a log. The likelihood of its counts, taken as 2,000
     reads at most since neighbours in a queue are alike, is Dirichlet-multinomial given the simulated ones; all numbers
-    of dies are as probable before. What a drive has beside dies that queues, such as channels that several share, is
-    taken for fewer dies.
+    of dies are as probable before. Logs of one drive have one number of dies, and their likelihoods are multiplied.
+    Where even the most probable number leaves a deviance above its degrees of freedom, the model lacks something, and
+    the logarithm of the likelihood is divided by their ratio, so that the interval does not claim what the simulated
+    drive cannot know. What a drive has beside dies that queues, such as channels that several share, is taken for
+    fewer dies.
 
     Args:
         fit: of a log with one read outstanding.
-        deep: latencies with `depth` outstanding.
-        depth: 2 or more.
+        logs: of the same drive, one at least.
         progress: called after each simulation.
-        queue: from what the depth is known, to be told with the result.
 
-    A function of its arguments. Raises `ConfigError` for a depth below 2.
+    A function of its arguments. Raises `ConfigError` for no log, or a depth below 2.
 
     Source: S. Wood, "Statistical inference for noisy nonlinear ecological dynamic systems", 2010 (a likelihood from
-    simulations), with counts in place of means.
+    simulations), with counts in place of means; P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 4.5
+    (a deviance that divides the likelihood).
     """
-    if depth < 2:
-        raise ConfigError(
-            f"--deep-log: found a depth of {depth}, expected 2 or more (--depth says it where the log does not)"
-        )
+    if not logs:
+        raise ConfigError("--deep-log: found none, expected a log with several reads outstanding")
+    for log in logs:
+        if log.depth < 2:
+            raise ConfigError(
+                f"--deep-log: found a depth of {log.depth}, expected 2 or more (--depth says it where the log does not)"
+            )
+    scores, deviances = np.zeros((2, len(logs), len(DIES)))
+    done, every = 0, len(logs) * len(DIES)
+    for i, log in enumerate(logs):
+        bounds, counts = _classes(log.latencies)
+        # As likely as these counts can be, given as many simulated reads.
+        most = _log_likelihood(counts, counts / counts.sum() * _READS + 0.5)
+        for j, dies in enumerate(DIES):
+            text = config_toml(fit, dies=dies)
+            overrides = [f"host.issue.closed_loop.queue_depth={log.depth}"]
+            latencies = simulate(Config.from_toml(text, "fitted.toml", overrides), _READS, fit.seed)
+            scores[i, j] = _log_likelihood(counts, np.histogram(latencies, bounds)[0] + 0.5)
+            deviances[i, j] = 2 * (most - scores[i, j])
+            done += 1
+            if progress:
+                progress("simulating depths", done, done / every)
+    freedom = np.array([len(_classes(log.latencies)[1]) - 1 for log in logs])
+
+    def posterior(chosen: list[int]) -> tuple[tuple[float, ...], float]:
+        misfit = max(1.0, float(deviances[chosen].sum(axis=0).min() / max(freedom[chosen].sum() - 1, 1)))
+        total = scores[chosen].sum(axis=0) / misfit
+        weights = np.exp(total - total.max())
+        return tuple(float(w) for w in weights / weights.sum()), misfit
+
+    together, misfit = posterior(list(range(len(logs))))
+    return Depth(tuple(logs), together, tuple(posterior([i])[0] for i in range(len(logs))), misfit)
+
+
+def _classes(deep: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Classes between quantiles of a log, and its counts in them."""
     edges = np.unique(deep.quantile_us(np.arange(1, _CLASSES) / _CLASSES))
-    bounds = np.concatenate([[0.0], edges, [np.inf]])
     reached = np.interp(edges, deep.edges_us, np.concatenate([[0.0], np.cumsum(deep.counts)])) / deep.reads
     counts = np.diff(np.concatenate([[0.0], reached, [1.0]])) * min(_COUNTED, deep.reads)
-    text = config_toml(fit)
-    scores = []
-    for done, dies in enumerate(DIES):
-        overrides = [
-            f"geometry.channels={dies}",
-            "geometry.chips_per_channel=1",
-            f"host.issue.closed_loop.queue_depth={depth}",
-        ]
-        latencies = simulate(Config.from_toml(text, "fitted.toml", overrides), _READS, fit.seed)
-        scores.append(_log_likelihood(counts, np.histogram(latencies, bounds)[0] + 0.5))
-        if progress:
-            progress("simulating depths", done + 1, (done + 1) / len(DIES))
-    weights = np.exp(np.array(scores) - max(scores))
-    return Depth(depth, tuple(float(w) for w in weights / weights.sum()), queue)
+    return np.concatenate([[0.0], edges, [np.inf]]), counts
 
 
-def _log_likelihood(counts: np.ndarray, simulated: np.ndarray) -> float:
+def _log_likelihood(counts: NDArray[np.float64], simulated: NDArray[np.float64]) -> float:
     from scipy.special import gammaln
 
     total = gammaln(simulated.sum()) - gammaln(simulated.sum() + counts.sum())

@@ -102,13 +102,16 @@ def slots(shares: np.ndarray, groups: list[list[int]]) -> list[list[tuple[int, f
     return found
 
 
-def config_toml(fit: Fit, of_round: float | None = None, parameters: Parameters | None = None) -> str:
+def config_toml(
+    fit: Fit, of_round: float | None = None, parameters: Parameters | None = None, dies: int | None = None
+) -> str:
     """The config, as TOML with comments.
 
     Args:
         fit: what was fitted.
         of_round: of which it is to be the drive; default: of all together.
         parameters: instead of the most probable ones, such as a sample of the posterior.
+        dies: that serve reads at once, on a channel each; default: 8 on 4 channels, since nothing tells how many.
     """
     p = fit.parameters(of_round) if parameters is None else parameters
     s, times = fit.structure, divided(fit, p)
@@ -134,12 +137,14 @@ def config_toml(fit: Fit, of_round: float | None = None, parameters: Parameters 
         "",
         "seed = 1",
         "",
-        "[geometry]                          # [assumed] 16 GiB on 8 dies",
-        "channels = 4",
-        "chips_per_channel = 2",
+        f"[geometry]                          # [assumed] 16 GiB{'' if dies else ' on 8 dies'}",
+        f"channels = {dies}                        # dies that serve reads at once, by --deep-log"
+        if dies
+        else "channels = 4",
+        f"chips_per_channel = {1 if dies else 2}",
         "dies_per_chip = 1",
         "planes_per_die = 1",
-        f"blocks_per_plane = {max(64, round_up(17_179_869_184, read_bytes * 8 * 48 * len(layout)))}",
+        f"blocks_per_plane = {max(64, round_up(17_179_869_184, read_bytes * (dies or 8) * 48 * len(layout)))}",
         f"pages_per_block = {48 * len(layout)}",
         "codewords_per_page = 1",
         f"codeword_bytes = {read_bytes}",

@@ -133,13 +133,7 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
             "by chance."
         )
     if deep:
-        if deep.queue:
-            lines += ["", f"Queue depth of the deep log: {deep.queue}"]
-        low, high = deep.interval()
-        lines += [
-            *([] if deep.queue else [""]),
-            f"Dies that serve reads at once, by {deep.depth} outstanding: {deep.best} (95 %: {low} to {high})",
-        ]
+        lines += ["", *deep.told()]
     lines += ["", *(f"note: {note}" for note in fit.notes)]
     return "\n".join(lines)
 
@@ -193,7 +187,7 @@ def write(
 
     told = json.dumps(to_dict(fit, checks, deep), indent=2, allow_nan=False) + "\n"
     with opened_folder(folder) as opened:
-        opened.write("fitted.toml", device.config_toml(fit, number))
+        opened.write("fitted.toml", device.config_toml(fit, number, dies=deep.best if deep else None))
         opened.write("fit.json", told)
         if draw:
             with opened.replacing("fit.png") as unfinished:
