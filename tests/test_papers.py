@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import signal
 import threading
 import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -584,6 +586,42 @@ def test_without_traces_what_needs_them_is_not_measured(tmp_path: Path) -> None:
     assert verdicts["order_of_workloads"] == NOT_MEASURED
     assert verdicts["increase_synthetic2"] != NOT_MEASURED
     assert "Postmark | left out" in (tmp_path / "report.md").read_text()
+
+
+def test_each_simulation_is_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line of `runs.csv` gives the numbers of the figure."""
+    monkeypatch.chdir(tmp_path)
+    papers.reproduce(ldpc_in_ssd.PAPER, ldpc_in_ssd.PAPER.chosen(["11", "12"]), tiny_plan(), Folder(tmp_path))
+    runs = pl.read_csv(tmp_path / "runs.csv")
+    assert set(runs["figures"]) >= {"11 12", "12"}
+    assert runs["command"].is_unique().all()
+    figure = pl.read_csv(tmp_path / "fig11.csv").filter(machine="softsense's own", group="Synthetic2", bar="two-step")
+    found = []
+    own = runs.filter(
+        pl.col("command").str.contains("busy_unit").not_(), workload="Synthetic2", policy="two_step:restart"
+    )
+    for line in own.filter(pl.col("figures").str.contains("11"))["command"]:
+        words = shlex.split(line)
+        assert words[0] == "softsense"
+        capsys.readouterr()
+        assert cli.main([*words[1:], "--json", "--no-progress"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["response"]["read"]["mean_us"])
+    assert figure["response_us"].to_list() == [pytest.approx(fmean(found[: len(tiny_plan().seeds)]), rel=1e-6)]
+
+
+def test_commands_are_of_the_configs_that_are_simulated() -> None:
+    """Every 41st simulation of every paper: `--set` gives the config that the reproduction has."""
+    for paper in papers.papers():
+        plan = papers.with_traces(paper.plan(False), None)
+        cases = list(dict.fromkeys(case for figure in paper.figures for case in figure.cases(plan)))
+        for case in cases[::41]:
+            words = shlex.split(running.command(paper.config, case, plan.overrides))
+            overrides = [value for name, value in pairwise(words) if name == "--set"]
+            shown = softsense.load_config(words[2], overrides)
+            whole = [*plan.overrides, *case.workload.overrides, *case.overrides]
+            assert shown.sha256 == papers.configured(case.device or paper.config, whole).sha256, words
 
 
 @pytest.mark.parametrize(

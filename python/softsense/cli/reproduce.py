@@ -67,8 +67,9 @@ def reproduce_command(
     """Reproduce the figures of PAPER, and judge its claims.
 
     `all` stands for every paper; without PAPER the papers are listed. The folder holds a picture and a CSV file for
-    each figure, claims.json, and two reports that compare measured with published results: report.md, and report.html
-    for a browser. With `all` each paper has a folder of its own within it, beside a page of all claims.
+    each figure, claims.json, runs.csv with the command of each simulation, and two reports that compare measured with
+    published results: report.md, and report.html for a browser. With `all` each paper has a folder of its own within
+    it, beside a page of all claims.
     """
     from softsense import following, papers, tables
     from softsense.folders import Folder, default_folder

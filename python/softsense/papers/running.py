@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager
@@ -179,6 +182,33 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         self._flight.close(self._keep)
 
 
+def command(device: str, case: Case, shared: Sequence[str]) -> str:
+    """What runs a case alone, as a line for a shell in which `TRACES` is the folder of traces."""
+    words = ["softsense", "run", case.device or device, "--policy", case.policy, "--seed", str(case.seed)]
+    for override in (*shared, *case.workload.overrides, *case.overrides):
+        words += ["--set", override]
+    line = shlex.join(words)
+    if case.workload.file:
+        options = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in case.workload.options]
+        line += " ".join([f' --trace "$TRACES"/{shlex.quote(case.workload.file)}', *options, "--beyond wrap"])
+    return line
+
+
+def _runs(device: str, cases: Mapping[str, Sequence[Case]], shared: Sequence[str]) -> str:
+    """Every simulation as CSV: the figures that it is in, its workload, and the command that runs it alone."""
+    figures: dict[Case, list[str]] = {}
+    for figure, of_figure in cases.items():
+        for case in dict.fromkeys(of_figure):
+            figures.setdefault(case, []).append(figure)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["figures", "workload", "policy", "seed", "command"])
+    for case, of_case in figures.items():
+        line = command(device, case, shared)
+        rows.writerow([" ".join(of_case), case.workload.name, case.policy, case.seed, line])
+    return text.getvalue()
+
+
 def _with_left_out(measured: Measured, plan: Plan) -> Measured:
     """The same, with what the plan left out beside what the figure did."""
     left = {workload.name: "its trace was not given" for workload in plan.left_out}
@@ -199,7 +229,8 @@ def reproduce(
 ) -> Reproduction:
     """Measure figures, write each when it is complete, and at the end `claims.json` and reports over all of them.
 
-    The reports are `report.md` and `report.html`, which holds all that it shows.
+    The reports are `report.md` and `report.html`, which holds all that it shows. `runs.csv` has each simulation as the
+    command that runs it alone.
 
     Ctrl-C ends it early: complete figures are written, and the result says `interrupted`. Results do not depend on
     `jobs`.
@@ -227,6 +258,8 @@ def reproduce(
         every = [case for each in cases.values() for case in each]
         simulations = _Simulations(paper.config, every, plan, traces, jobs, store)
         result.runs = len(simulations)
+        if every:
+            folder.write("runs.csv", _runs(paper.config, cases, plan.overrides))
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
             measured = _with_left_out(figure.measure(plan, simulations), plan)

@@ -163,7 +163,10 @@ def report(result: Reproduction) -> str:
         scale = scale.split(":")[0]
     what = [(workload.name, workload.what) for workload in plan.workloads]
     what += [(workload.name, "left out: its trace was not given") for workload in plan.left_out]
-    lines += [f"Measured with {seeds} ({scale}).", "", markdown_table(["workload", "what it is"], what)]
+    lines += [f"Measured with {seeds} ({scale}).", ""]
+    if result.runs:
+        lines += [f"Each of {result.runs:,} simulations stands in [runs.csv](runs.csv) as a command that runs it.", ""]
+    lines.append(markdown_table(["workload", "what it is"], what))
     if claims:
         rows = claim_cells(claims, result.claims)
         lines += ["", "## Claims", "", *(f"- {sentence}" for sentence in tally(result.claims)), ""]
