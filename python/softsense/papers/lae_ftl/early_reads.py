@@ -121,17 +121,18 @@ def _gains(plan: Plan, runs: Runs) -> dict[str, _Gains]:
     on, whole = (_compared(plan, runs, on_engine, quantity) for quantity in (READ_LATENCY, READ))
     alone = _compared(plan, runs, adaptive, READ_LATENCY)
     otherwise = {how: _compared(each, runs, on_engine, READ_LATENCY) for how, each in read_otherwise(plan).items()}
-    return {
-        name: _Gains(
+
+    def of(workload: Workload) -> _Gains:
+        name = workload.name
+        return _Gains(
             [gain_of(each, name) for each in on],
             _mean_gain(on, name),
             [gain_of(each, name) for each in whole],
             [gain_of(each, name) for each in alone],
             {how: [gain_of(each, name) for each in found] for how, found in otherwise.items() if not workload.file},
         )
-        for workload in plan.workloads
-        for name in (workload.name,)
-    }
+
+    return {workload.name: of(workload) for workload in plan.workloads}
 
 
 def _measure_fig06a(whole_plan: Plan, runs: Runs) -> Measured:
