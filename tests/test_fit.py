@@ -345,6 +345,38 @@ def test_more_dies_than_were_tried_are_so_many_or_more(hidden: tuple[hidden_driv
     assert found.told() == ["Dies that serve reads at once, by 4 outstanding: 128 or more (95 %: 128 to 128 or more)"]
 
 
+@pytest.mark.parametrize(
+    ("text", "gb_per_s"), [("sata-1.5", 0.15), ("sata-3", 0.3), ("sata-6", 0.6), ("540MB/s", 0.54), ("3.5 GB/s", 3.5)]
+)
+def test_links_are_read(text: str, gb_per_s: float) -> None:
+    assert fit.Link.parse(text).gb_per_s == pytest.approx(gb_per_s)
+
+
+@pytest.mark.parametrize("text", ["sata-4", "fast", "0GB/s", "540", "-1GB/s", "1e3GB/s", ""])
+def test_other_links_are_refused(text: str) -> None:
+    with pytest.raises(softsense.ConfigError, match=r"^--link: found"):
+        fit.Link.parse(text)
+
+
+def test_a_link_takes_its_time_of_a_lone_read_and_bounds_many(
+    hidden: tuple[hidden_drives.Hidden, Path, fit.Fit],
+) -> None:
+    """The same latencies one at a time; at depth 64, no more bytes than cross it."""
+    _, _, fitted = hidden
+    linked = replace(fitted, link=fit.Link.parse("1GB/s"))
+    checked = fit.compare(linked, fitted.rounds[-1].round, 200_000)
+    assert checked["distance"]["share"] < checked["distance"]["by_chance"] + 0.005
+    many = ["host.issue.closed_loop.queue_depth=64", "workload.requests=20000"]
+    served = [
+        softsense.run(softsense.Config.from_toml(fit.config_toml(each, dies=128), "x", many)).summary["throughput"]
+        for each in (linked, fitted)
+    ]
+    assert served[0]["read_mb_per_s"] == pytest.approx(1000, rel=0.02)
+    assert served[1]["read_mb_per_s"] > 1500
+    with pytest.raises(softsense.ConfigError, match="expected a link that is faster"):
+        fit.config_toml(replace(fitted, link=fit.Link.parse("1MB/s")))
+
+
 # ---- Logs ----
 
 

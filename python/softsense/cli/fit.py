@@ -66,6 +66,12 @@ from softsense.cli.ranges import Whole
     help="Log of the same drive with several outstanding reads; repeatable, for several depths.",
 )
 @click.option(
+    "--link",
+    metavar="SPEED",
+    shell_complete=one_of("sata-1.5", "sata-3", "sata-6"),
+    help="Link between host and drive: sata-1.5, sata-3, sata-6 (Gb/s), or such as 3.5GB/s; default: in the overhead.",
+)
+@click.option(
     "--check-reads",
     default=500_000,
     type=Whole(1_000, 10**8),
@@ -83,6 +89,7 @@ def fit_command(
     number: float | None,
     deep_logs: tuple[Path, ...],
     depth: int | None,
+    link: str | None,
     check_reads: int,
     seed: int,
     workers: int | None,
@@ -110,6 +117,7 @@ def fit_command(
         )
     log = fit.open_log(logs, **options, depth=None if deep_logs else depth)
     held = fit.held_out(log, hold_out)
+    across = fit.Link.parse(link) if link else None
     shares = fit.read_tails(tails, log, held) if tails else None
     deep = []
     for file in deep_logs:
@@ -129,7 +137,14 @@ def fit_command(
     with Folder(path, manifest.identity) as folder, softsense.Store(folder.growing("fit.store")) as store:
         with progress_bars(no_progress, "units") as report:
             fitted = fit.fit_log(
-                log, hold_out=held, tails=shares, seed=seed, workers=workers, store=store, progress=report
+                log,
+                hold_out=held,
+                tails=shares,
+                seed=seed,
+                workers=workers,
+                store=store,
+                progress=report,
+                link=across,
             )
             if fitted is None:
                 click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)

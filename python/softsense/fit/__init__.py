@@ -15,6 +15,7 @@ from softsense.fit.drive import Fit, fit_log
 from softsense.fit.growth import Growth
 from softsense.fit.histograms import Histogram, Log
 from softsense.fit.identified import Claim, claims, unknown
+from softsense.fit.link import Link
 from softsense.fit.logs import open_log
 from softsense.fit.model import Grid, Parameters, Structure
 from softsense.fit.result import picture, table, to_dict, write
@@ -29,6 +30,7 @@ __all__ = [
     "Grid",
     "Growth",
     "Histogram",
+    "Link",
     "Log",
     "Parameters",
     "Posterior",

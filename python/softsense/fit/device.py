@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softsense._core import Config
+from softsense._core import Config, ConfigError
 from softsense.fit.identified import page_types
 from softsense.fit.model import STEPS, Parameters
 
@@ -32,6 +32,7 @@ class Times:
 
     Attributes:
         overhead_us, memory_us, transfer_us, decode_us: of each read.
+        link_us: of each read, across the link; 0 where none is said.
         jitter_us: standard deviation of what all reads have in common.
         divides: in words, how.
     """
@@ -40,6 +41,7 @@ class Times:
     memory_us: float
     transfer_us: float
     decode_us: float
+    link_us: float
     jitter_us: float
     divides: str
 
@@ -47,26 +49,33 @@ class Times:
 def divided(fit: Fit, p: Parameters) -> Times:
     """The times of a config, into which the fitted sums are divided.
 
-    A hit is overhead and 1 us of memory; a page crosses 800 MB/s and a decoder of 13 Gb/s, but both take
-    at most half of what there is.
+    A hit is overhead, 1 us of memory and the link; a page crosses 800 MB/s and a decoder of 13 Gb/s, but both take
+    at most half of what there is. Raises `ConfigError` for a link that is slower than the fastest reads.
     """
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
     # Minor peaks, too: what is sooner than overhead, transfer and decode together could not be simulated.
     least = min(float(p.at_us[k]) for k in range(int(fit.structure.hit), fit.structure.peaks))
     memory = _MEMORY_US
+    link = fit.link.crossing_us(read_bytes) if fit.link else 0.0
+    first = float(p.at_us[0])
+    if fit.link and link + memory > first:
+        raise ConfigError(
+            f"--link: found {fit.link.name}, which {read_bytes:,} bytes take {link:.1f} us to cross, expected a link "
+            f"that is faster: the first reads of the log take {first:.1f} us in all"
+        )
     jitter = float(np.min(p.sigma_us))
     if fit.structure.hit:
         overhead, how = (
-            max(0.0, float(p.at_us[0]) - memory),
-            "hits say overhead + memory, of which memory is 1 us [assumed]",
+            max(0.0, float(p.at_us[0]) - memory - link),
+            f"hits say overhead + memory{' + link' if link else ''}, of which memory is 1 us [assumed]",
         )
     else:
         overhead, how = min(_OVERHEAD_US, least / 10), "overhead is assumed: no read was a hit"
     transfer, decode = read_bytes / _BUS_BYTES_PER_US, read_bytes / _DECODE_BYTES_PER_US
     # At most half of the time.
-    room = max(least - overhead - _LEAST_SENSE_US, 0.0)
+    room = max(least - overhead - link - _LEAST_SENSE_US, 0.0)
     scale = min(1.0, 0.5 * room / (transfer + decode))
-    return Times(overhead, memory, transfer * scale, decode * scale, jitter, how)
+    return Times(overhead, memory, transfer * scale, decode * scale, link, jitter, how)
 
 
 def slots(shares: np.ndarray, groups: list[list[int]]) -> list[list[tuple[int, float]]]:
@@ -123,7 +132,7 @@ def config_toml(
             nearest = int(np.argmin([abs(p.at_us[k] - p.at_us[each]) for each in types]))
             groups[nearest].append(k)
     layout = slots(p.share, groups)
-    spent = times.overhead_us + times.transfer_us + times.decode_us
+    spent = times.overhead_us + times.transfer_us + times.decode_us + times.link_us
     step = float(p.step_us) if s.ladder else 0.0
     decode = min(times.decode_us, step) if s.ladder else times.decode_us
     # A retry decodes again; where that takes longer than the whole step, more of the sum is transfer.
@@ -212,6 +221,7 @@ def config_toml(
         "[host]",
         "issue.closed_loop.queue_depth = 1",
         f"controller_memory_us = {times.memory_us:g}",
+        *([f"link.speed.bandwidth_gb_per_s = {fit.link.gb_per_s:g}    # {fit.link.name}"] if fit.link else []),
         "",
         "[host.service]",
         f"overhead_us = {times.overhead_us:.4f}",

@@ -17,6 +17,7 @@ from softsense.executing import chosen_workers
 from softsense.fit import growth, sampling, search
 from softsense.fit.growth import Growth
 from softsense.fit.histograms import Histogram, Log, check_held_out
+from softsense.fit.link import Link
 from softsense.fit.model import Grid, Parameters, Structure, unpack
 from softsense.fit.sampling import Posterior, Prior
 from softsense.runner import run_units
@@ -50,6 +51,7 @@ class Fit:
         notes: what was left out and why, and what was assumed.
         seed: of the samplers.
         cell_us: of the grid on which latencies were worked out.
+        link: between host and drive; without one its time is in the overhead.
     """
 
     log: Log
@@ -61,6 +63,7 @@ class Fit:
     notes: tuple[str, ...]
     seed: int
     cell_us: float
+    link: Link | None = None
 
     def parameters(self, of_round: float | None = None) -> Parameters:
         """The most probable parameters: of all rounds together, or as they are predicted for one round.
@@ -121,6 +124,7 @@ def fit_log(
     workers: int | Executor | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
+    link: Link | None = None,
 ) -> Fit | None:
     """Fit the latencies of a log.
 
@@ -133,6 +137,7 @@ def fit_log(
         workers: threads, or an executor; default: a thread for each CPU.
         store: keeps what is finished; a fit goes on from it.
         progress: called with a name, units done, and their fraction.
+        link: between host and drive, which the config is to have; default: its time is in the overhead.
 
     Returns the fit, or None after Ctrl-C, when the store has what was finished. Raises `ConfigError` for held-out
     rounds
@@ -167,7 +172,8 @@ def fit_log(
         notes.append(
             f"{log.depth} reads were outstanding: times contain waits for other reads, and peaks may not be page types"
         )
-    return Fit(log, structure, tuple(rounds), posteriors[0], grown, tuple(hold_out), (*log.notes, *notes), seed, cell)
+    every = (*log.notes, *notes)
+    return Fit(log, structure, tuple(rounds), posteriors[0], grown, tuple(hold_out), every, seed, cell, link)
 
 
 def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[str]]:

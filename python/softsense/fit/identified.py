@@ -98,6 +98,11 @@ def unknown(fit: Fit) -> list[str]:
         )
     else:
         found.append("growth by reads, retention and P/E cycles is unknown: there are fewer than three rounds")
+    if fit.link is None:
+        found.append(
+            "the link between host and drive is in the overhead, where reads at once do not wait for one another "
+            "(--link says how fast it is)"
+        )
     if fit.log.depth <= 1:
         taken = "" if fit.log.depth else ", which is taken for granted,"
         found.append(

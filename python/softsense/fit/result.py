@@ -40,6 +40,7 @@ def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None 
         "growth": growth_rows(fit),
         "notes": list(fit.notes),
         "checks": _finite(list(checks)),
+        "link": fit.link.to_dict() if fit.link else None,
         "dies": deep.to_dict() if deep else None,
     }
 
