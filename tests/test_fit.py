@@ -6,6 +6,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -280,6 +281,24 @@ def test_growth_that_wanders_is_followed_and_its_intervals_have_the_rounds_held_
         nearer.append(np.mean(off) / np.mean(np.abs(np.log(law) - level[edge])))
     assert 0.9 <= np.mean(inside) <= 0.99, inside
     assert np.mean(nearer) < 0.8, nearer
+
+
+@pytest.mark.parametrize("share", [0.0011, 0.011, 0.059, 0.248, 0.6])
+def test_a_round_follows_its_law_where_slow_reads_are_peaks(
+    hidden: tuple[hidden_drives.Hidden, Path, fit.Fit], share: float
+) -> None:
+    """A drive whose slow reads are a peak of their own, without retries and pauses, as some worn drives are."""
+    _, _, fitted = hidden
+    end = float(fitted.log.rounds[0].edges_us[-1])
+    none, no_retry = np.array(0.0), np.zeros(3)
+    peaks = np.array([100.0, 130.0, 0.8 * end]), np.array([2.0, 2.0, 2.0]), np.array([0.5, 0.44, 0.06])
+    p = fit.Parameters(*peaks, np.array(1.0), none, no_retry, none, none, none, none)
+    law = SimpleNamespace(bound_us=0.5 * end, at=lambda rounds: np.full((9, len(rounds)), share))
+    grown = replace(fitted, structure=fit.Structure(3, False, False, False, False), growth=law)  # type: ignore[arg-type]
+    found = grown._slowed(p, share)
+    assert found.share.sum() == pytest.approx(1)
+    assert found.share[2] == pytest.approx(share, rel=0.02)
+    assert found.share[0] / found.share[1] == pytest.approx(0.5 / 0.44)
 
 
 def deep_log(fitted: fit.Fit, depth: int, *overrides: str, queue: Queue | None = None) -> fit.Deep:

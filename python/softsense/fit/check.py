@@ -70,9 +70,9 @@ def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
         reads: to simulate.
 
     Returns `quantiles` (a dict for each of `SHARES`: `share`, `log_us`, `predicted_us` with `low_us` and `high_us`,
-    `simulated_us`), `distance` (as the function of this name has it), `peaks` (for each page type where the log, the
-    prediction and the simulation have most reads, lower edge of the bin in us), and `slow` (share beyond 400 us, or
-    beyond 1.5 medians of faster and slower drives).
+    `simulated_us`), `distance` (as the function of this name has it), `growth` (as `Fit.grown` has it), `peaks` (for
+    each page type where the log, the prediction and the simulation have most reads, lower edge of the bin in us), and
+    `slow` (share beyond 400 us, or beyond 1.5 medians of faster and slower drives).
     """
     measured = next(each for each in fit.log.rounds if each.round == of_round)
     device = Config.from_toml(config_toml(fit, of_round), "fitted.toml")
@@ -103,6 +103,7 @@ def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
         "distance": distance(predicted, simulated),
         "peaks": _peaks(fit, measured, predicted, simulated),
         "slow": slow,
+        "growth": fit.grown(of_round),
     }
 
 

@@ -68,8 +68,8 @@ class Fit:
     def parameters(self, of_round: float | None = None) -> Parameters:
         """The most probable parameters: of all rounds together, or as they are predicted for one round.
 
-        With a law of growth, retries and pauses are as many times as often as gives the share of slow reads that it
-        says.
+        With a law of growth, retries, pauses and peaks of slow reads are as many times as often as gives the share of
+        slow reads that it says.
         """
         whole = unpack(self.structure, self.whole.mode)
         if self.growth is None:
@@ -78,17 +78,37 @@ class Fit:
         return self._slowed(whole, float(np.median(self.growth.at(rounds).mean(axis=1))))
 
     def _slowed(self, p: Parameters, share: float) -> Parameters:
-        """With retries and pauses as often as has this share beyond the bound of the growth, or comes nearest."""
+        """With retries, pauses and slow peaks as often as has this share beyond the bound of the growth, or comes
+        nearest.
+        """
         assert self.growth is not None
-        low, high, end = -_MOST_DOUBLINGS, _MOST_DOUBLINGS, float(self.log.rounds[0].edges_us[-1])
-        grid = Grid(
-            np.array([0.0, min(self.growth.bound_us, float(self.log.rounds[0].edges_us[-1]))]), self.cell_us, end
-        )
+        low, high, bound = -_MOST_DOUBLINGS, _MOST_DOUBLINGS, self._bound_us
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            slow = float(grid.probabilities(self.structure, p.with_tails(2.0**middle))[-1])
+            slow = self._share_beyond(p.with_tails(2.0**middle, bound))
             low, high = (middle, high) if slow < share else (low, middle)
-        return p.with_tails(2.0 ** ((low + high) / 2))
+        return p.with_tails(2.0 ** ((low + high) / 2), bound)
+
+    @property
+    def _bound_us(self) -> float:
+        """Beyond which the law of growth counts reads, as far as the log goes."""
+        assert self.growth is not None
+        return min(self.growth.bound_us, float(self.log.rounds[0].edges_us[-1]))
+
+    def _share_beyond(self, p: Parameters) -> float:
+        grid = Grid(np.array([0.0, self._bound_us]), self.cell_us, float(self.log.rounds[0].edges_us[-1]))
+        return float(grid.probabilities(self.structure, p)[-1])
+
+    def grown(self, of_round: float) -> dict[str, float] | None:
+        """What the law of growth says of a round, and what its parameters have: `bound_us`, and the shares of reads
+        beyond it by `law` and of `parameters`. None without a law.
+
+        They differ where nothing of the fit can become as frequent as the law says.
+        """
+        if self.growth is None:
+            return None
+        law = float(np.median(self.growth.at(np.array([of_round])).mean(axis=1)))
+        return {"bound_us": self._bound_us, "law": law, "parameters": self._share_beyond(self.parameters(of_round))}
 
     def predicted(self, of_round: float | None = None, edges_us: NDArray[np.float64] | None = None) -> Histogram:
         """What the most probable parameters predict for a round: shares of its bins, in sum 1."""

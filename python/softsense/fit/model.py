@@ -69,6 +69,9 @@ class Structure:
         return [*each, *shares, "tail_us", *ladder, *slow, *(["pause_share", "pause_us"] if self.pauses else [])]
 
 
+_MOST_OFTEN = 0.95
+
+
 @dataclass(frozen=True)
 class Parameters:
     """Parameters in their own units, of one vector or of many: each array has a vector's elements in its last axis.
@@ -103,11 +106,18 @@ class Parameters:
         """Shares of flash reads with 0, 1, ... `STEPS` retries, in the last axis."""
         return rungs(self.p_retry)
 
-    def with_tails(self, factor: float) -> Parameters:
-        """The same with first retries and pauses so many times as often, at most always."""
+    def with_tails(self, factor: float, bound_us: float) -> Parameters:
+        """The same with first retries, pauses and peaks beyond a bound so many times as often, at most 0.95."""
         p_retry = self.p_retry.copy()
-        p_retry[..., 0] = np.minimum(p_retry[..., 0] * factor, 0.95)
-        return replace(self, p_retry=p_retry, pause_share=np.minimum(self.pause_share * factor, 0.95))
+        p_retry[..., 0] = np.minimum(p_retry[..., 0] * factor, _MOST_OFTEN)
+        pauses = np.minimum(self.pause_share * factor, _MOST_OFTEN)
+        slow = np.where(self.at_us > bound_us, self.share, 0.0)
+        of_slow = slow.sum(axis=-1, keepdims=True)
+        share = self.share
+        if (of_slow > 0).all() and (of_slow < 1).all():
+            grown = np.minimum(of_slow * factor, _MOST_OFTEN)
+            share = slow * (grown / of_slow) + (self.share - slow) * ((1 - grown) / (1 - of_slow))
+        return replace(self, p_retry=p_retry, pause_share=pauses, share=share)
 
 
 def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from softsense.folders import Folder
 
 _REFERENCE_TABLE = "flash-8-9"
+_OFF_LAW = 0.1
 
 
 def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = None) -> dict[str, Any]:
@@ -133,6 +134,12 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
             f"The simulator has {as_share(off['share'])} of reads elsewhere than the fit, {as_share(off['by_chance'])} "
             "by chance."
         )
+        if (grown := check["growth"]) and abs(grown["parameters"] / grown["law"] - 1) > _OFF_LAW:
+            lines.append(
+                f"Beyond {grown['bound_us']:g} us the law of growth has {as_share(grown['law'])} of reads and the "
+                f"config {as_share(grown['parameters'])}: no retries, pauses or slow peaks were fitted that could grow "
+                "so."
+            )
     if deep:
         lines += ["", *deep.told()]
     lines += ["", *(f"note: {note}" for note in fit.notes)]
