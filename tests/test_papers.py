@@ -323,6 +323,7 @@ def test_claims_report_and_pictures_are_written(
         "report.html",
         "report.md",
         "results.json",
+        "runs.csv",
     ]
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert [list(claim) for claim in claims] == [KEYS, KEYS]
@@ -361,7 +362,7 @@ def test_ctrl_c_keeps_the_figures_that_were_complete(
     interrupt_once_there_is(tmp_path / "fig01.png")
     assert cli.main(["reproduce", "tiny", "--jobs", "3", "--out", str(tmp_path)]) == 130
     names = sorted(path.name for path in tmp_path.iterdir() if path.name != ".progress.json")
-    assert names == ["claims.json", "fig01.csv", "fig01.png", "report.html", "report.md", "results.json"]
+    assert names == ["claims.json", "fig01.csv", "fig01.png", "report.html", "report.md", "results.json", "runs.csv"]
     assert all("Interrupted" in (tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))
     assert "interrupted" in capsys.readouterr().err
 

@@ -253,13 +253,12 @@ def reproduce(
 
     result = Reproduction(paper, plan)
     simulations = None
+    cases: dict[str, list[Case]] = {}
     try:
         cases = {figure.id: list(figure.cases(plan)) for figure in figures}
         every = [case for each in cases.values() for case in each]
         simulations = _Simulations(paper.config, every, plan, traces, jobs, store)
         result.runs = len(simulations)
-        if every:
-            folder.write("runs.csv", _runs(paper.config, cases, plan.overrides))
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
             measured = _with_left_out(figure.measure(plan, simulations), plan)
@@ -281,6 +280,9 @@ def reproduce(
         if simulations:
             simulations.close()
         if result.figures:
+            if result.runs:
+                of_figures = {figure.id: cases[figure.id] for figure, _ in result.figures}
+                folder.write("runs.csv", _runs(paper.config, of_figures, plan.overrides))
             folder.write("claims.json", json.dumps(result.claims, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", report(result))
             folder.write("report.html", of_reproduction(result))
