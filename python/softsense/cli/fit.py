@@ -122,12 +122,7 @@ def fit_command(
     deep = []
     for file in deep_logs:
         opened = fit.open_log([file], **options, depth=depth, deep=True)
-        if opened.depth < 2:
-            raise ConfigError(
-                f"--deep-log: found a depth of {opened.depth} in {file}, expected 2 or more (--depth says it where no "
-                "log does)"
-            )
-        deep.append(fit.Deep(opened.rounds[0], opened.depth, opened.queues[0]))
+        deep.append(fit.Deep(opened.rounds[0], opened.depth, opened.queues[0], str(file)))
     for note in dict.fromkeys(each for queue in log.queues for each in queue.notes):
         click.echo(f"note: {note}", err=True)
     # Finished rounds are reused, whatever other options the same logs are fitted with.

@@ -37,11 +37,23 @@ class Deep:
         latencies: of its reads.
         depth: reads outstanding, 2 or more.
         queue: from what `depth` is known; None where nothing said it.
+        source: the name of the log in messages.
+
+    Raises `ConfigError` for a depth below 2.
     """
 
     latencies: Histogram
     depth: int
     queue: Queue | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.depth < 2:
+            where = f" in {self.source}" if self.source else ""
+            raise ConfigError(
+                f"--deep-log: found a depth of {self.depth}{where}, expected 2 or more (--depth says it where no log "
+                "does)"
+            )
 
 
 @dataclass(frozen=True)
@@ -129,7 +141,7 @@ def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) 
         logs: of the same drive, one at least.
         progress: called after each simulation.
 
-    A function of its arguments. Raises `ConfigError` for no log, or a depth below 2.
+    A function of its arguments. Raises `ConfigError` for no log.
 
     Source: S. Wood, "Statistical inference for noisy nonlinear ecological dynamic systems", 2010 (a likelihood from
     simulations), with counts in place of means; P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 4.5
@@ -137,27 +149,23 @@ def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) 
     """
     if not logs:
         raise ConfigError("--deep-log: found none, expected a log with several reads outstanding")
-    for log in logs:
-        if log.depth < 2:
-            raise ConfigError(
-                f"--deep-log: found a depth of {log.depth}, expected 2 or more (--depth says it where the log does not)"
-            )
+    devices = [config_toml(fit, dies=dies) for dies in DIES]
     scores, deviances = np.zeros((2, len(logs), len(DIES)))
+    freedom = np.zeros(len(logs))
     done, every = 0, len(logs) * len(DIES)
     for i, log in enumerate(logs):
         bounds, counts = _classes(log.latencies)
-        # As likely as these counts can be, given as many simulated reads.
+        freedom[i] = len(counts) - 1
+        overrides = [f"host.issue.closed_loop.queue_depth={log.depth}"]
+        # No simulation of so many reads can make these counts more likely.
         most = _log_likelihood(counts, counts / counts.sum() * _READS + 0.5)
-        for j, dies in enumerate(DIES):
-            text = config_toml(fit, dies=dies)
-            overrides = [f"host.issue.closed_loop.queue_depth={log.depth}"]
+        for j, text in enumerate(devices):
             latencies = simulate(Config.from_toml(text, "fitted.toml", overrides), _READS, fit.seed)
             scores[i, j] = _log_likelihood(counts, np.histogram(latencies, bounds)[0] + 0.5)
             deviances[i, j] = 2 * (most - scores[i, j])
             done += 1
             if progress:
                 progress("simulating depths", done, done / every)
-    freedom = np.array([len(_classes(log.latencies)[1]) - 1 for log in logs])
 
     def posterior(chosen: list[int]) -> tuple[tuple[float, ...], float]:
         misfit = max(1.0, float(deviances[chosen].sum(axis=0).min() / max(freedom[chosen].sum() - 1, 1)))

@@ -75,7 +75,12 @@ class Fit:
         if self.growth is None:
             return whole
         rounds = np.array([each.round for each in self.rounds]) if of_round is None else np.array([of_round])
-        return self._slowed(whole, float(np.median(self.growth.at(rounds).mean(axis=1))))
+        return self._slowed(whole, self._law(rounds))
+
+    def _law(self, rounds: NDArray[np.float64]) -> float:
+        """The share of reads beyond the bound that the law of growth has in rounds, in their mean."""
+        assert self.growth is not None
+        return float(np.median(self.growth.at(rounds).mean(axis=1)))
 
     def _slowed(self, p: Parameters, share: float) -> Parameters:
         """With retries, pauses and slow peaks as often as has this share beyond the bound of the growth, or comes
@@ -100,14 +105,14 @@ class Fit:
         return float(grid.probabilities(self.structure, p)[-1])
 
     def grown(self, of_round: float) -> dict[str, float] | None:
-        """What the law of growth says of a round, and what its parameters have: `bound_us`, and the shares of reads
-        beyond it by `law` and of `parameters`. None without a law.
+        """The share of slow reads of a round by the law of growth, beside that of the parameters for this round.
 
-        They differ where nothing of the fit can become as frequent as the law says.
+        Returns `bound_us`, beyond which reads are slow, and two shares, `law` and `parameters`, which differ where
+        nothing of the fit can become as frequent as the law says; None without a law.
         """
         if self.growth is None:
             return None
-        law = float(np.median(self.growth.at(np.array([of_round])).mean(axis=1)))
+        law = self._law(np.array([of_round]))
         return {"bound_us": self._bound_us, "law": law, "parameters": self._share_beyond(self.parameters(of_round))}
 
     def predicted(self, of_round: float | None = None, edges_us: NDArray[np.float64] | None = None) -> Histogram:

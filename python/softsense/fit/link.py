@@ -27,7 +27,10 @@ class Link:
 
     @staticmethod
     def parse(text: str) -> Link:
-        """Of `sata-1.5`, `sata-3`, `sata-6`, or a bandwidth such as `540MB/s`; `ConfigError` for anything else."""
+        """The link of a name, `sata-1.5`, `sata-3` or `sata-6`, or of a bandwidth such as `540MB/s`.
+
+        Raises `ConfigError` for any other text.
+        """
         known = _SATA_GB_PER_S.get(text)
         found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MG]B/s)", text)
         speed = known if known else float(found[1]) * _UNITS[found[2]] if found else 0.0

@@ -107,7 +107,7 @@ class Parameters:
         return rungs(self.p_retry)
 
     def with_tails(self, factor: float, bound_us: float) -> Parameters:
-        """The same with first retries, pauses and peaks beyond a bound so many times as often, at most 0.95."""
+        """Parameters with first retries, pauses and peaks beyond a bound `factor` times as often, at most 0.95."""
         p_retry = self.p_retry.copy()
         p_retry[..., 0] = np.minimum(p_retry[..., 0] * factor, _MOST_OFTEN)
         pauses = np.minimum(self.pause_share * factor, _MOST_OFTEN)

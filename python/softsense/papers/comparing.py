@@ -156,7 +156,7 @@ Fall = Literal["much", "little", "not"]
 
 
 def falls(values: Sequence[float]) -> Fall:
-    """Of positive numbers.
+    """How far positive numbers fall, each to the next.
 
     >>> falls([1.0, 0.9, 0.5]), falls([1.0, 0.99]), falls([1.0, 0.9, 0.95])
     ('much', 'little', 'not')

@@ -210,10 +210,10 @@ def _runs(device: str, cases: Mapping[str, Sequence[Case]], shared: Sequence[str
 
 
 def _with_left_out(measured: Measured, plan: Plan) -> Measured:
-    """The same, with what the plan left out beside what the figure did."""
+    """What a figure measured, with the workloads that the plan left out in it and in each evidence."""
     left = {workload.name: "its trace was not given" for workload in plan.left_out}
-    evidence = {id_: replace(each, left_out=left | dict(each.left_out)) for id_, each in measured.evidence.items()}
-    return replace(measured, evidence=evidence, left_out=left | dict(measured.left_out))
+    evidence = {id_: replace(each, left_out=left) for id_, each in measured.evidence.items()}
+    return replace(measured, evidence=evidence, left_out=left)
 
 
 def reproduce(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -170,23 +170,23 @@ def read_otherwise(plan: Plan) -> dict[str, Plan]:
     """The plan with stand-ins whose addresses and rates, which nobody printed, are others; one seed, as readings differ
     by more than seeds do.
     """
-    once = replace(plan, seeds=plan.seeds[:1])
 
-    def rate(workload: Workload) -> tuple[str, ...]:
-        per_s = _UNPRINTED_PER_S.get(workload.name)
-        return (f"workload.arrivals.poisson.requests_per_s={_FASTER * per_s}",) if per_s else ()
-
-    def with_fields(of: Callable[[Workload], tuple[str, ...]]) -> Plan:
-        changed = (w if w.file else replace(w, overrides=(*w.overrides, *of(w))) for w in once.workloads)
-        return replace(once, workloads=tuple(changed))
-
-    zipf = {
-        f"stand-ins of Zipf {exponent}": with_fields(
-            lambda _, exponent=exponent: (f"workload.addresses.zipf.exponent={exponent}",)  # type: ignore[misc]
+    def with_fields(fields: Mapping[str, str]) -> Plan:
+        """With a further field for stand-ins of these names."""
+        workloads = (
+            replace(w, overrides=(*w.overrides, fields[w.name])) if not w.file and w.name in fields else w
+            for w in plan.workloads
         )
-        for exponent in _EXPONENTS
+        return replace(plan, seeds=plan.seeds[:1], workloads=tuple(workloads))
+
+    exponents = {f"stand-ins of Zipf {each}": f"workload.addresses.zipf.exponent={each}" for each in _EXPONENTS}
+    rates = {
+        name: f"workload.arrivals.poisson.requests_per_s={_FASTER * per_s}" for name, per_s in _UNPRINTED_PER_S.items()
     }
-    return {**zipf, f"F2 and MSR-src {_FASTER:g} times as fast": with_fields(rate)}
+    return {
+        **{name: with_fields(dict.fromkeys(TRACES, field)) for name, field in exponents.items()},
+        f"F2 and MSR-src {_FASTER:g} times as fast": with_fields(rates),
+    }
 
 
 def spread(plan: Plan, share: float | None) -> Plan:

@@ -158,14 +158,18 @@ def _soft_evidence(plan: Plan, runs: Runs, workload: Workload) -> Evidence:
     under = {}
     if merged:
         why += f" Writes that cover a codeword in part read another {merged:,.0f} first."
-        others = [
-            (sum(each["codeword_reads"]["level_histogram"][1:]), each["writes_detail"]["read_modify_writes"], each)
-            for each in found
-        ]
-        ratios = [(above + of) / (each["codeword_reads"]["count"] + of) for above, of, each in others]
-        under = {"reads before partial writes count, and are all soft": Evidence(Number.of(ratios))}
+        with_merged = [_soft_with_merged(summary) for summary in found]
+        under = {"reads before partial writes count, and are all soft": Evidence(Number.of(with_merged))}
     unlike = "An excerpt has written less before it reads than the whole." if "excerpt" in workload.what else ""
     return Evidence(ratio, why, unlike=unlike, under=under)
+
+
+def _soft_with_merged(summary: Summary) -> float:
+    """The share of soft reads if the reads before partial writes count, and are all soft."""
+    reads, merged = summary["codeword_reads"], summary["writes_detail"]["read_modify_writes"]
+    soft: int = sum(reads["level_histogram"][1:])
+    share: float = (soft + merged) / (reads["count"] + merged)
+    return share
 
 
 FIGURES = (

@@ -9,7 +9,7 @@ What the text leaves open, or DiskSim's code and comments say differently, is a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -42,22 +42,17 @@ class Machine:
         name: for people.
         overrides: fields of the shipped device that it replaces.
         given: whether its failure probabilities are given.
-        overloaded_by: workloads that it cannot serve even where nothing fails, each with the reason in words. What
-            waits for it grows as long as they last, so that a mean response says how long that was; they are not
-            measured.
         synthetic: fields of synthetic workloads whose numbers are assumed.
     """
 
     name: str
     overrides: tuple[str, ...] = ()
     given: bool = False
-    overloaded_by: Mapping[str, str] = field(default_factory=dict)
     synthetic: tuple[str, ...] = ()
 
     def served(self, plan: Plan) -> Plan:
-        """What of a plan it can serve."""
-        kept = (w for w in plan.workloads if w.name not in self.overloaded_by)
-        return replace(plan, workloads=tuple(self._reading(workload) for workload in kept))
+        """A plan with its workloads as the machine has them."""
+        return replace(plan, workloads=tuple(self._reading(workload) for workload in plan.workloads))
 
     def _reading(self, workload: Workload) -> Workload:
         """A workload as the machine has it."""
@@ -106,11 +101,7 @@ _GANGS = (
     'host.partial_write="copy_back"',
 )
 OURS = Machine("softsense's own")
-GANGS = Machine(
-    "synchronous gangs",
-    (*_GANGS, "flash.shared_sensing=false"),
-    given=True,
-)
+GANGS = Machine("synchronous gangs", (*_GANGS, "flash.shared_sensing=false"), given=True)
 SENSED_TOGETHER = Machine("a gang senses its pages together", _GANGS, given=True)
 ONE_DRAW = Machine(
     "failures drawn for an operation of a gang",
@@ -181,29 +172,20 @@ def measured_on(measure: Measure, machine: Machine, under: Sequence[Machine] = (
     def of(plan: Plan, runs: Runs) -> Measured:
         ours = measure(plan, runs)
         theirs = measure(machine.served(plan), _OnMachine(machine, runs))
-        left: dict[str, dict[str, str]] = {}
         others = {each.name: measure(each.served(_fewer(plan)), _OnMachine(each, runs)) for each in under}
-        for each in (machine, *under):
-            known = {workload.name for workload in plan.workloads}
-            left[each.name] = {name: why for name, why in each.overloaded_by.items() if name in known}
-        evidence = {id_: _beside(id_, found, ours, others, left) for id_, found in theirs.evidence.items()}
-        evidence = {id_: replace(found, left_out=left[machine.name]) for id_, found in evidence.items()}
+        evidence = {id_: _beside(id_, found, ours, others) for id_, found in theirs.evidence.items()}
         named = [(machine.name, theirs), *others.items(), (OURS.name, ours)]
         frame = pl.concat(
             [each.frame.with_columns(pl.lit(name).alias("machine")) for name, each in named], how="diagonal_relaxed"
         )
         notes = [f"On {name}: {note}" for name, each in named[:: len(named) - 1] for note in each.notes]
-        return Measured(frame, evidence, tuple(notes), left[machine.name])
+        return Measured(frame, evidence, tuple(notes))
 
     return of
 
 
-def _beside(
-    id_: str, found: Evidence, ours: Measured, others: Mapping[str, Measured], left: Mapping[str, Mapping[str, str]]
-) -> Evidence:
-    under = {
-        name: replace(each.evidence[id_], left_out=left[name]) for name, each in others.items() if id_ in each.evidence
-    }
+def _beside(id_: str, found: Evidence, ours: Measured, others: Mapping[str, Measured]) -> Evidence:
+    under = {name: each.evidence[id_] for name, each in others.items() if id_ in each.evidence}
     why = found.why
     if (on_ours := ours.evidence.get(id_)) and on_ours.why:
         why = f"On the paper's machine: {found.why} On ours: {on_ours.why}"
