@@ -43,8 +43,8 @@ class Decoder:
 
     def __init__(self, code: Code, algorithm: str, iterations: int) -> None:
         base, size = code.base_matrix(), code.circulant_size
-        if base is None or size is None or size % 16:
-            raise NotImplementedError(f"{code.name}: expected circulants of a multiple of 16 bits")
+        if base is None or size is None:
+            raise NotImplementedError(f"{code.name}: expected a base matrix")
         self.bits, self.iterations = code.codeword_bits, iterations
         # Of each block row the bits of its checks: circulants x checks. No bit is twice in a block row.
         self.rows = [
@@ -85,7 +85,9 @@ class Decoder:
             again = np.flatnonzero((violated > 0) & ((violated <= TRAPPED_CHECKS) | (not counts_both)))
             totals[:, again], more = self._layered(llrs[:, again], second[0], factors)
             iterations[again] = more + (iterations[again] if counts_both else 0)
-        return self._finished(totals, iterations)
+        decoded = self._finished(totals, iterations)
+        # The word of zeros is a codeword, but nobody sent it where nothing was received.
+        return decoded._replace(converged=decoded.converged & llrs.any(axis=0))
 
     def _layered(self, llrs: Array, of: Pass, factors: Sequence[int]) -> tuple[Array, Array]:
         """A-posteriori values at the end, bits x frames, and the iterations that each frame took."""

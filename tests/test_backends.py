@@ -59,7 +59,7 @@ def test_the_suite_is_the_same_everywhere() -> None:
     assert (found.version, found.cases, found.frames, found.digest) == SUITE
 
 
-SUITE = (2, 2784, 286551, "d8e74cf64512b945a70d2256ee91e6dcfac107fc7a8d4dab19b503d7427b8cc9")
+SUITE = (3, 3000, 309420, "2eda9e3262a7a150362cfc57d54e95468bce59387db07a926717709b3df6bf6d")
 
 
 @pytest.fixture(scope="module")
@@ -470,7 +470,7 @@ def test_a_backend_that_differs_is_told(softsense_command: Softsense, tmp_path: 
 def test_only_decoders_of_integers_have_backends() -> None:
     for code, decoder, complaint in (
         ("bch-512B-t15", "min-sum", "a BCH code"),
-        ("teaching-1/2", "min-sum", "circulant size 8"),
+        ("literature:margulis-2640", "min-sum", "no base matrix"),
         ("flash-8/9", "flooding-sum-product-f64", "which compute with integers"),
     ):
         with pytest.raises(CodeError, match=complaint):

@@ -212,12 +212,10 @@ SAMPLING: Rows = [
     (["--dask", "carrier-pigeon"], ["--dask", "carrier-pigeon"]),
     *STORES,
     (["--decoder", "min-sum-8bit:200"], ["min-sum-8bit:200", "12 to 126"]),
-    (["--decoder", "min-sum-8bit"], ["circulant size 8", "multiple of 16"]),
     (["--decoder", "min-sum-8bit:loud"], ["min-sum-8bit:loud", "12 to 126"]),
     (["--decoder", "min-sum-16bit:100"], ["min-sum-16bit:100", "min-sum-16bit"]),
     (["--decoder", "rcq:6"], ["rcq:6", "2 to 5 bits of a message"]),
     (["--decoder", "rcq:4:12"], ["rcq:4:12", "7 to 10 bits of an a-posteriori value"]),
-    (["--decoder", "rcq:4"], ["circulant size 8", "multiple of 16"]),
     (["--traps", "sets.toml"], ["sets.toml: matrix", "flash-8/9", "teaching-1/2"]),
     (["--traps", "nowhere.toml"], ["nowhere.toml: No such file"]),
     (["--traps", "folder"], ["folder: Is a directory"]),
@@ -356,7 +354,6 @@ ERRORS: dict[str, Rows] = {
             ([code, "--errors", "1", "--frames", "1", "--backend", CPU, *decoder], says)
             for code, decoder, says in [
                 ("bch-512B-t15", [], ["backend", "BCH", "base matrix"]),
-                ("teaching-1/2", [], ["backend", "circulant size 8", "multiple of 16"]),
                 ("there.alist", [], ["backend", "base matrix"]),
                 ("flash-8/9", ["--decoder", "sum-product"], ["decoder", "sum-product", "min-sum-8bit", "integers"]),
             ]
@@ -430,7 +427,6 @@ ERRORS: dict[str, Rows] = {
                 (["--impulses", "1", "--impulse-decoder", "guess"], ["guess", "min-sum"]),
                 (["--decoders", "min-sum,guess"], ["guess", "min-sum"]),
                 (["--decoders", "min-sum-8bit:200"], ["min-sum-8bit:200", "12 to 126"]),
-                (["--decoders", "min-sum-8bit"], ["circulant size 8", "multiple of 16"]),
                 (["--decoders", "min-sum", "--rber", "0.9"], ["--rber", "0.9"]),
                 (["--decoders", "min-sum", "--rber", "nan"], ["--rber", "found nan, expected 0 to 0.5"]),
                 (["--frames", "0"], ["--frames", "0"]),

@@ -570,6 +570,28 @@ def test_llrs_of_any_width_decode_alike(name: str, algorithm: str) -> None:
     assert (sure.word == words).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "decoder"),
+    [
+        ("flash-8/9", "min-sum"),
+        ("teaching-1/2", "rcq:4"),
+        ("teaching-1/2", "layered-sum-product-f64"),
+        ("teaching-1/2", "bit-flipping"),
+        ("bch-512B-t15", "min-sum"),
+    ],
+)
+def test_a_frame_of_which_nothing_was_received_does_not_converge(name: str, decoder: str) -> None:
+    code = Code.open(name)
+    llrs = np.zeros((2, code.codeword_bits), np.int8)
+    llrs[1] = 30
+    for received in (llrs, llrs.astype(np.float32)):
+        result = code.decoder(decoder).decode(received)
+        assert result.converged.tolist() == [False, True]
+        assert result.corrected.tolist() == [-1, 0]
+        assert not result.word.any()
+        assert not result.iterations.any()
+
+
 def test_results_go_where_they_are_told() -> None:
     code = Code.open("teaching-1/2")
     data = random_data(code, 4)
@@ -898,4 +920,6 @@ def test_headers_are_believed_within_reason(tmp_path: Path, name: str, text: str
 
 def test_the_decoder_that_ran_is_named() -> None:
     assert softsense.bench("flash-8/9", "bsc:0.001", frames=1)["decoder"] == "min-sum"
-    assert softsense.bench("teaching-1/2", "bsc:0.001", frames=1)["decoder"] == "layered-min-sum:0.75-f32"
+    assert softsense.bench("teaching-1/2", "bsc:0.001", frames=1)["decoder"] == "min-sum"
+    margulis = softsense.bench("literature:margulis-2640", "bsc:0.001", frames=1)
+    assert margulis["decoder"] == "layered-min-sum:0.75-f32"

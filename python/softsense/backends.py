@@ -32,7 +32,6 @@ ALGORITHMS = ("min-sum", "min-sum-8bit", "min-sum-16bit")
 BATCH_FRAMES = 1024
 """Frames that a measurement gives a backend at once, if that has no `batch_frames`."""
 
-_LANES = 16
 # Those that compute with integers alone, so that their results are the same everywhere.
 _EXACT = re.compile(r"min-sum|min-sum-8bit(:\d+)?|min-sum-16bit|rcq:\d+(:\d+)?")
 
@@ -41,7 +40,7 @@ class Decoded(NamedTuple):
     """What a backend says of a batch of frames: the fields of `softsense.DecodeResult` that are compared.
 
     Attributes:
-        word: the decided words, packed as `numpy.packbits` does: uint8 of shape (frames, codeword_bits / 8).
+        word: the decided words, packed as `numpy.packbits` does: uint8 of shape (frames, ceil(codeword_bits / 8)).
         converged: whether each is a codeword: bool of shape (frames,).
         iterations: iterations begun, of both passes where there are two: uint32 of shape (frames,).
         syndrome_weight: checks that each decided word violates: uint32 of shape (frames,).
@@ -64,8 +63,8 @@ class Backend(Protocol):
         """Prepare to decode.
 
         Args:
-            code: an LDPC code with a base matrix (`code.base_matrix()`, `code.circulant_size`, a multiple of 16); of
-                the rest of it, `code.rate` chooses the factors of min-sum.
+            code: an LDPC code with a base matrix (`code.base_matrix()`, `code.circulant_size`); of the rest of
+                it, `code.rate` chooses the factors of min-sum.
             algorithm: `min-sum`, `min-sum-8bit`, `min-sum-8bit:LARGEST`, `min-sum-16bit` or `rcq:BITS[:POSTERIOR]`.
             iterations: how many iterations each pass has at most, from 1.
 
@@ -76,9 +75,9 @@ class Backend(Protocol):
         """Decode a batch; what it was given before makes no difference.
 
         Args:
-            received: C-contiguous, and left as it is: hard decisions, packed (uint8 of shape (frames, codeword_bits /
-                8)), or log-likelihood ratios, positive where 0 is the more likely bit (int8 of shape (frames,
-                codeword_bits); -128 is read as -127).
+            received: C-contiguous, and left as it is: hard decisions, packed (uint8 of shape (frames,
+                ceil(codeword_bits / 8)), the bits behind the last are zero), or log-likelihood ratios, positive where 0 is
+                the more likely bit (int8 of shape (frames, codeword_bits); -128 is read as -127).
 
         Returns an object with the fields of `Decoded`.
         """
@@ -107,12 +106,10 @@ class Cpu:
 def check_decodable(code: Code, algorithm: str) -> None:
     """Raise CodeError unless decoders of integers, whose results are the same everywhere, decode this code so."""
     size = code.circulant_size if code.kind == "ldpc" else None
-    if size is None or size % _LANES or code.punctured_bits:
-        kind = "a BCH code" if code.kind != "ldpc" else "no base matrix" if size is None else f"circulant size {size}"
-        kind = "punctured columns" if size and code.punctured_bits else kind
+    if size is None or code.punctured_bits:
+        kind = "a BCH code" if code.kind != "ldpc" else "punctured columns" if size else "no base matrix"
         raise CodeError(
-            f"backend: found {kind} ({code.name}), expected an LDPC code with a base matrix, all of it sent, whose "
-            f"circulants are a multiple of {_LANES} bits"
+            f"backend: found {kind} ({code.name}), expected an LDPC code with a base matrix, all of it sent"
         )
     if not _EXACT.fullmatch(algorithm):
         expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit or rcq:BITS[:POSTERIOR], which compute with integers"
@@ -178,7 +175,7 @@ def checked_form(code: Code, frames: int, answer: Any) -> Decoded:
     """The answer of a backend to a batch, its arrays C-contiguous. Raises FormError."""
     import numpy as np
 
-    shapes = {"word": (frames, code.codeword_bits // 8)}
+    shapes = {"word": (frames, -(-code.codeword_bits // 8))}
     dtypes = {"word": np.uint8, "converged": np.bool_}
     arrays = []
     for name in Decoded._fields:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-VERSION = 2
+VERSION = 3
 """Of the list of cases: two backends that pass the same version have decoded the same frames."""
 
 ITERATIONS = (1, 2, 20)
@@ -46,8 +46,8 @@ ITERATIONS = (1, 2, 20)
 SHIPPED = ("flash-8/9", "flash-64/69", "adaptive-5/6", "adaptive-1/4")
 
 # Circulant size, block rows, block columns and column weights, which are repeated; each column has its rows and shifts
-# by chance, but the first circulant of column c is in row c mod rows. Together: circulants of 16 to 256 bits, powers of
-# two and not; 1 to 30 block rows, so that quarters of them are even and odd; rows of weight 1; columns of weight 0;
+# by chance, but the first circulant of column c is in row c mod rows. Together: circulants of 1 to 256 bits, powers of
+# two and not, and codewords of no whole bytes; 1 to 30 block rows, so that quarters of them are even and odd; rows of weight 1; columns of weight 0;
 # heaviest columns of weight 4, which have a second pass, and others; the rates 0.4 and 0.7, at which factors change.
 _RANDOM: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "one row": (16, 1, 2, (1,)),
@@ -63,6 +63,9 @@ _RANDOM: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "weight 4, size 256": (256, 8, 32, (4,)),
     "rate 7/10, 30 columns": (16, 9, 30, (3, 5, 3)),
     "rate 2/3, 30 columns": (16, 10, 30, (3, 5, 3)),
+    "weight 4, size 27": (27, 4, 11, (3, 4, 4)),
+    "rate 3/4, size 81": (81, 5, 20, (3, 4, 3, 5)),
+    "single bits": (1, 40, 99, (3, 3, 2)),
     "weight 16": (32, 18, 64, (3, 3, 16, 2, 3, 3)),
     "weight 17": (32, 18, 64, (3, 3, 17, 2, 3, 3)),
     "weight 30": (32, 30, 36, (3, 3, 30, 2, 3, 3)),
@@ -224,7 +227,7 @@ def _hard_frames(code: Code) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     from softsense.traps import shipped_traps
 
     rng = _Draws(f"hard decisions: {code.name}")
-    size, long = code.codeword_bits // 8, code.codeword_bits > _LONG
+    size, long = -(-code.codeword_bits // 8), code.codeword_bits > _LONG
 
     def flipped(bits: NDArray[np.intp] | Sequence[int]) -> NDArray[np.uint8]:
         flips = np.zeros(code.codeword_bits, np.uint8)
@@ -232,9 +235,12 @@ def _hard_frames(code: Code) -> Iterator[tuple[str, NDArray[np.uint8]]]:
         word: NDArray[np.uint8] = _codewords(code, rng, 1)[0] ^ np.packbits(flips)
         return word
 
+    def unpadded(word: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return np.packbits(np.unpackbits(word, count=code.codeword_bits))
+
     for label, byte in (("all zeros", 0), ("all ones", 0xFF), ("alternating bits", 0x55)):
-        yield label, np.full(size, byte, np.uint8)
-    yield "random bits", rng.bytes(1, size)[0]
+        yield label, unpadded(np.full(size, byte, np.uint8))
+    yield "random bits", unpadded(rng.bytes(1, size)[0])
     yield "a codeword", flipped([])
     for errors in (1, 2, 3) if long else (1, 1, 2, 2, 3, 3, 4, 5):
         yield f"{errors} wrong", flipped(rng.chosen(errors, code.codeword_bits))
@@ -256,7 +262,7 @@ def _soft_frames(code: Code) -> Iterator[tuple[str, NDArray[np.int8]]]:
     count, long = code.codeword_bits, code.codeword_bits > _LONG
 
     def signs() -> NDArray[np.int16]:
-        return 1 - 2 * np.unpackbits(_codewords(code, rng, 1)[0]).astype(np.int16)
+        return 1 - 2 * np.unpackbits(_codewords(code, rng, 1)[0], count=count).astype(np.int16)
 
     for llr in (0, 1, 127, -127, -128):
         yield f"all LLRs {llr}", np.full(count, llr, np.int8)

@@ -229,8 +229,18 @@ pub trait FrameDecoder: Send {
     /// Decodes hard decisions, packed, in place.
     fn decode_hard(&mut self, word: &mut [u8]) -> Verdict;
 
-    /// Decodes integer LLRs, one a bit, into a packed word.
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict;
+    /// As [`FrameDecoder::decode_soft`]; some LLR is not zero.
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict;
+
+    /// Decodes integer LLRs, one a bit, into a packed word. Of a frame whose LLRs are all zero nothing was received: its word is that of
+    /// zeros, a codeword of every code, and no success.
+    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+        if llrs.iter().all(|&llr| llr == 0) {
+            decided.fill(0);
+            return Verdict { success: false, iterations: 0, syndrome_weight: 0 };
+        }
+        self.decode_llrs(llrs, decided)
+    }
 
     /// How many frames it wants at once; `None`: as many as fit the cache.
     fn batch_frames(&self) -> Option<usize> {
@@ -296,7 +306,7 @@ impl FrameDecoder for Fast {
         self.decoder.decode_hard(word, self.max_iterations).into()
     }
 
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         self.decoder.decode_soft(llrs, self.max_iterations, decided).into()
     }
 }
@@ -322,7 +332,7 @@ impl<F: Real + Send> FrameDecoder for Floating<F> {
         self.decoder.decode(&self.llrs, word).into()
     }
 
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         for (to, &llr) in self.llrs.iter_mut().zip(llrs) {
             *to = F::of(f64::from(llr)) * self.step;
         }
@@ -341,7 +351,7 @@ impl FrameDecoder for Flipping {
         self.decoder.decode(&self.received, word).into()
     }
 
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         take_signs(llrs, &mut self.received);
         self.decoder.decode(&self.received, decided).into()
     }
@@ -386,7 +396,7 @@ impl FrameDecoder for Punctured {
         self.decode(word)
     }
 
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         self.llrs[..self.sent].copy_from_slice(llrs);
         self.decode(decided)
     }
@@ -398,7 +408,7 @@ impl FrameDecoder for BchDecoder {
         Verdict { success, iterations: 0, syndrome_weight: u32::from(!success) }
     }
 
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         take_signs(llrs, decided);
         self.decode_hard(decided)
     }

@@ -687,7 +687,7 @@ impl FrameDecoder for Cheat {
         Verdict { success, iterations: 1, syndrome_weight: u32::from(!success) }
     }
 
-    fn decode_soft(&mut self, _: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, _: &[i8], decided: &mut [u8]) -> Verdict {
         self.decode_hard(decided)
     }
 }

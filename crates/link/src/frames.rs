@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use softsense_base::{Error, Result};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::channel::{Channel, LARGEST_REGION_LLR, Noise, Output, SURE_LLR};
-use softsense_ecc::ldpc::AbsorbingSets;
+use softsense_ecc::ldpc::{AbsorbingSets, QuasiCyclic, Width};
 use softsense_ecc::measure::{Algorithm, BenchResult, DecoderSpec, FrameCounter, FrameDecoder};
 use softsense_nand::{Cells, NamedCells, Placement, Sensing, Wear};
 
@@ -450,6 +450,13 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
+/// Whether what is asked for was another decoder when circulants had to be a multiple of 16.
+fn decoded_in_floats_once(code: &Code, spec: &FrameSpec) -> bool {
+    let Code::Ldpc(code) = code else { return false };
+    let size = code.quasi_cyclic().map_or(16, QuasiCyclic::circulant_size);
+    !size.is_multiple_of(16) && matches!(spec.decoder.parse(), Ok(Algorithm::MinSum(Width::Adaptive)))
+}
+
 fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update(format!("softsense frames, version {MODEL_VERSION}\n"));
@@ -463,6 +470,9 @@ fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {
         }
     }
     hasher.update(serde_json::to_string(spec).expect("a spec is plain data"));
+    if decoded_in_floats_once(code, spec) {
+        hasher.update("\nin integers\n");
+    }
     if spec.condition.is_some() {
         // Failures were once shared by all sets with at most two right bits.
         hasher.update("\nfor the set of the fewest right bits\n");

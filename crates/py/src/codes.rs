@@ -1029,7 +1029,7 @@ impl FrameDecoder for Backend {
         verdict
     }
 
-    fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
+    fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         let mut verdict = Verdict { success: false, iterations: 0, syndrome_weight: 0 };
         let batch = Batch { words: decided, llrs: Some(llrs), verdicts: std::slice::from_mut(&mut verdict) };
         self.decode_batch(batch, &AtomicBool::new(false));

@@ -255,7 +255,7 @@ def code_bench(
     # Who brings a matrix may have it with circulants; codes to learn with have none.
     is_file = code.name not in dict(Code.entries())
     if is_file and decoder == "min-sum" and result["decoder"].startswith("layered-"):
-        slow = "is not made of circulants of a multiple of 16 bits, which the fast decoders need"
+        slow = "is not made of circulants, which the fast decoders need"
         click.echo(f"note: {code.name} {slow}: {result['decoder']} is some hundred times slower", err=True)
     if interrupted:
         click.echo("interrupted: what is shown covers what had been decoded", err=True)

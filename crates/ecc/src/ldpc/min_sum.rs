@@ -1,3 +1,5 @@
+mod contiguous;
+mod dealt;
 mod kernel;
 mod lanes;
 mod layout;
@@ -7,7 +9,7 @@ use softsense_base::{Error, Result};
 use super::QuasiCyclic;
 use crate::{InstructionSet, Outcome, bits};
 pub(super) use kernel::MESSAGE_LIMIT;
-use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, compile, lanes};
+use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, Order, compile, lanes};
 
 /// How the smallest magnitudes that a check receives become those that it sends, in the integers of [`MinSum`].
 ///
@@ -271,7 +273,7 @@ impl MinSum {
     /// leaves columns as heavy as those of the code no message.
     pub fn with(code: &QuasiCyclic, correction: &Correction, width: Width, widest: InstructionSet) -> Result<Self> {
         correction.check()?;
-        let (instructions, heaviest) = Self::fit(code, widest)?;
+        let (instructions, order, heaviest) = Self::fit(code, widest)?;
         let narrow = |arithmetic| Pass { narrow: true, arithmetic };
         let wide = |arithmetic| Pass { narrow: false, arithmetic };
         let alone = |first| Passes { first, second: None };
@@ -295,13 +297,18 @@ impl MinSum {
             }
             Width::Sixteen => (alone(wide_hard), alone(wide_soft)),
         };
-        Ok(Self::of_passes(code, instructions, hard, soft))
+        Ok(Self::of_passes(code, (instructions, order), hard, soft))
     }
 
-    fn of_passes(code: &QuasiCyclic, instructions: InstructionSet, hard: Passes, soft: Passes) -> Self {
+    fn of_passes(
+        code: &QuasiCyclic,
+        (instructions, order): (InstructionSet, Order),
+        hard: Passes,
+        soft: Passes,
+    ) -> Self {
         let [narrow, wide] = [true, false].map(|narrow| {
             let is_used = hard.all().chain(soft.all()).any(|pass| pass.narrow == narrow);
-            is_used.then(|| compile(code, instructions, narrow))
+            is_used.then(|| compile(code, instructions, order, narrow))
         });
         let codeword_bits = code.circulant_size() * code.columns();
         Self {
@@ -328,14 +335,14 @@ impl MinSum {
     /// A circulant size that is no multiple of 16; columns too heavy; instructions that the CPU does not have; tables without
     /// staircases, or with limits out of range.
     pub fn rcq(code: &QuasiCyclic, hard: &RcqTables, soft: &RcqTables, widest: InstructionSet) -> Result<Self> {
-        let (instructions, heaviest) = Self::fit(code, widest)?;
+        let (instructions, order, heaviest) = Self::fit(code, widest)?;
         [hard, soft].into_iter().try_for_each(RcqTables::check)?;
         let pass = |tables: &RcqTables| {
             let largest = u32::from(tables.channel_limit) + heaviest * u32::from(tables.message_limit);
             Pass { narrow: largest <= MESSAGE_LIMIT.into(), arithmetic: Arithmetic::of_tables(tables) }
         };
         let passes = |tables| Passes { first: pass(tables), second: Some(Second::OfDecided(pass(&hard.releasing()))) };
-        Ok(Self::of_passes(code, instructions, passes(hard), passes(soft)))
+        Ok(Self::of_passes(code, (instructions, order), passes(hard), passes(soft)))
     }
 
     /// Whether there is a decoder of a code, without making one.
@@ -343,22 +350,20 @@ impl MinSum {
         Self::fit(code, InstructionSet::detect()).is_ok()
     }
 
-    /// The instructions whose vectors divide the circulants of `code`, and the weight of its heaviest column.
-    fn fit(code: &QuasiCyclic, widest: InstructionSet) -> Result<(InstructionSet, u32)> {
+    /// The instructions that take the fewest vectors for a circulant, how these lie in memory, and the weight of the heaviest column.
+    fn fit(code: &QuasiCyclic, widest: InstructionSet) -> Result<(InstructionSet, Order, u32)> {
         let available = InstructionSet::available();
         if !available.contains(&widest) {
             return Err(Error::code("decoder", format!("this CPU does not have {}", widest.name())));
         }
         let size = code.circulant_size();
-        let fits = |set: &InstructionSet| *set <= widest && size.is_multiple_of(lanes(*set));
-        let Some(instructions) = available.into_iter().rfind(fits) else {
-            return Err(Error::code(
-                "decoder",
-                format!(
-                    "min-sum of integers: found circulant size {size}, expected a multiple of {}",
-                    lanes(InstructionSet::Portable)
-                ),
-            ));
+        // Plain vectors take longer where they fit than others where they do not.
+        let plain = widest == InstructionSet::Portable;
+        let sets = available.into_iter().filter(|set| *set <= widest && (plain || *set != InstructionSet::Portable));
+        let dealt = sets.clone().rfind(|set| size.is_multiple_of(lanes(*set)));
+        let (instructions, order) = match dealt {
+            Some(set) => (set, Order::Dealt),
+            None => (sets.min_by_key(|set| size.div_ceil(lanes(*set))).unwrap_or(widest), Order::Contiguous),
         };
         let mut weights = vec![0; code.columns()];
         code.blocks().iter().for_each(|block| weights[block.column as usize] += 1);
@@ -367,7 +372,7 @@ impl MinSum {
             let found = format!("found a column of weight {heaviest}");
             return Err(Error::code("decoder", format!("{found}, expected at most {HEAVIEST_COLUMN}")));
         }
-        Ok((instructions, heaviest))
+        Ok((instructions, order, heaviest))
     }
 
     /// The instructions in use.

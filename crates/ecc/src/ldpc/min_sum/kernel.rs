@@ -3,12 +3,14 @@ use std::ops::Range;
 use softsense_base::{Error, Result};
 
 use super::super::QuasiCyclic;
+use super::contiguous::Contiguous;
+use super::dealt::{Dealt, Narrow, Wide, WideInOrder};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
-use super::lanes::{Doubled, Lanes, MOST_LANES, Portable, Rotating};
+use super::lanes::{Lanes, Portable};
 use super::layout::{Layout, Place};
 use super::{Correction, LEAST_LARGEST, MOST_LARGEST, RcqTables, Staircase};
-use crate::{InstructionSet, Outcome, bits};
+use crate::{InstructionSet, Outcome};
 
 /// The largest magnitude of a message in eight bits.
 pub(in crate::ldpc) const MESSAGE_LIMIT: u8 = 127;
@@ -116,25 +118,45 @@ pub(super) trait Kernel: Send {
     -> Outcome;
 }
 
-/// The kernel of an instruction set whose vectors divide the circulants, with totals of 8 bits or of 16.
-pub(super) fn compile(code: &QuasiCyclic, instructions: InstructionSet, narrow: bool) -> Box<dyn Kernel> {
+/// How the bits of a block column lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// [`Dealt`]: vectors of the instruction set divide the circulants.
+    Dealt,
+    /// [`Contiguous`].
+    Contiguous,
+}
+
+/// The kernel of an instruction set, with totals of 8 bits or of 16.
+pub(super) fn compile(code: &QuasiCyclic, instructions: InstructionSet, order: Order, narrow: bool) -> Box<dyn Kernel> {
     fn of<V: Lanes + 'static, T: Totals<V> + 'static>(code: &QuasiCyclic) -> Box<dyn Kernel>
     where
         Compiled<V, T>: Kernel,
     {
         Box::new(Compiled::<V, T>::new(code))
     }
-    match (instructions, narrow) {
+    use Order::{Contiguous as InARow, Dealt as InTurn};
+    match (instructions, order, narrow) {
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx512, true) => of::<Avx512, Narrow>(code),
+        (InstructionSet::Avx512, InTurn, true) => of::<Avx512, Dealt<Narrow>>(code),
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx512, false) => of::<Avx512, WideInOrder>(code),
+        (InstructionSet::Avx512, InTurn, false) => of::<Avx512, Dealt<WideInOrder>>(code),
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx2, true) => of::<Avx2, Narrow>(code),
+        (InstructionSet::Avx512, InARow, true) => of::<Avx512, Contiguous<i8>>(code),
         #[cfg(target_arch = "x86_64")]
-        (InstructionSet::Avx2, false) => of::<Avx2, Wide>(code),
-        (_, true) => of::<Portable, Narrow>(code),
-        (_, false) => of::<Portable, Wide>(code),
+        (InstructionSet::Avx512, InARow, false) => of::<Avx512, Contiguous<i16>>(code),
+        #[cfg(target_arch = "x86_64")]
+        (InstructionSet::Avx2, InTurn, true) => of::<Avx2, Dealt<Narrow>>(code),
+        #[cfg(target_arch = "x86_64")]
+        (InstructionSet::Avx2, InTurn, false) => of::<Avx2, Dealt<Wide>>(code),
+        #[cfg(target_arch = "x86_64")]
+        (InstructionSet::Avx2, InARow, true) => of::<Avx2, Contiguous<i8>>(code),
+        #[cfg(target_arch = "x86_64")]
+        (InstructionSet::Avx2, InARow, false) => of::<Avx2, Contiguous<i16>>(code),
+        (_, InTurn, true) => of::<Portable, Dealt<Narrow>>(code),
+        (_, InTurn, false) => of::<Portable, Dealt<Wide>>(code),
+        (_, InARow, true) => of::<Portable, Contiguous<i8>>(code),
+        (_, InARow, false) => of::<Portable, Contiguous<i16>>(code),
     }
 }
 
@@ -149,141 +171,36 @@ pub(super) fn lanes(instructions: InstructionSet) -> usize {
     }
 }
 
-/// How a-posteriori values are held.
-trait Totals<V: Lanes> {
-    /// Those of a vector of bits.
+/// How and where a-posteriori values are held, for vectors of `V` checks.
+pub(super) trait Totals<V: Lanes> {
+    /// What a place in memory holds.
     type Stored: Copy + Send;
     /// What is kept of a vector of extrinsic values until its message is sent.
     type Kept: Copy + Send;
-    /// Whether the bits of a vector stay in their order. Otherwise they are left in that of the checks that met them last.
-    const IN_ORDER: bool;
     /// Messages are held as many larger, modulo 256.
     const OFFSET: i8;
 
-    /// What the channel says.
-    fn received(llrs: V) -> Self::Stored;
-    /// Takes what is held as `message` away from `total`; lane `rotation` of the bits is that of the first check.
-    fn gather(total: &mut Self::Stored, rotation: u32, message: V) -> Self::Kept;
-    /// An extrinsic value, saturated to eight bits, in the order of the checks.
+    /// Where the bits of a code lie.
+    fn layout(code: &QuasiCyclic) -> Layout;
+    /// Memory for them.
+    fn room(layout: &Layout) -> Vec<Self::Stored>;
+    /// Ones where the first `active` checks of a vector are, elsewhere zeros.
+    fn first_lanes(active: usize) -> V;
+
+    /// Sets the a-posteriori values to what hard decisions say.
+    fn receive_hard(totals: &mut [Self::Stored], layout: &Layout, word: &[u8], limit: i8);
+    /// Sets the a-posteriori values to log-likelihood ratios.
+    fn receive_soft(totals: &mut [Self::Stored], layout: &Layout, llrs: &[i8], limit: i8);
+    /// Takes what is held as `message` away from the values at a place.
+    fn gather(totals: &mut [Self::Stored], place: Place, message: V) -> Self::Kept;
+    /// An extrinsic value, saturated to eight bits.
     fn value(kept: Self::Kept) -> V;
-    /// Adds what is to be held as `message`, in the order of the checks, to `total`, and gives it as it is held.
-    fn send(total: &mut Self::Stored, rotation: u32, kept: Self::Kept, message: V) -> V;
-    /// Values with the signs of `total`, in the order of the checks.
-    fn signs(total: &Self::Stored, rotation: u32) -> V;
-}
-
-/// Eight bits, as wide as messages: a value that does not fit is the largest that does.
-struct Narrow;
-
-impl<V: Lanes> Totals<V> for Narrow {
-    type Stored = V::Stored;
-    type Kept = V;
-    const IN_ORDER: bool = false;
-    const OFFSET: i8 = 0;
-
-    #[inline(always)]
-    fn received(llrs: V) -> V::Stored {
-        llrs.store()
-    }
-
-    #[inline(always)]
-    fn gather(total: &mut V::Stored, rotation: u32, message: V) -> V {
-        V::load(total, rotation).subtract_saturating(message)
-    }
-
-    #[inline(always)]
-    fn value(kept: V) -> V {
-        kept
-    }
-
-    #[inline(always)]
-    fn send(total: &mut V::Stored, _: u32, kept: V, message: V) -> V {
-        *total = kept.add_saturating(message).store();
-        message
-    }
-
-    #[inline(always)]
-    fn signs(total: &V::Stored, rotation: u32) -> V {
-        V::load(total, rotation)
-    }
-}
-
-/// What messages are held larger by beside totals of 16 bits, which are larger by as much: they are then widened without a sign.
-const WIDE_OFFSET: i8 = i8::MIN;
-
-/// Sixteen bits, stored so that any rotation can be read.
-struct Wide;
-
-impl<V: Doubled> Totals<V> for Wide {
-    type Stored = V::StoredWide;
-    type Kept = V::Wide;
-    const IN_ORDER: bool = false;
-    const OFFSET: i8 = WIDE_OFFSET;
-
-    #[inline(always)]
-    fn received(llrs: V) -> V::StoredWide {
-        V::store_wide(V::add_wide(llrs.widen_in_order(), V::splat(WIDE_OFFSET)))
-    }
-
-    #[inline(always)]
-    fn gather(total: &mut V::StoredWide, rotation: u32, message: V) -> V::Wide {
-        V::subtract_wide(V::load_wide(total, rotation), message)
-    }
-
-    #[inline(always)]
-    fn value(kept: V::Wide) -> V {
-        V::narrow(kept)
-    }
-
-    #[inline(always)]
-    fn send(total: &mut V::StoredWide, _: u32, kept: V::Wide, message: V) -> V {
-        *total = V::store_wide(V::add_wide(kept, message));
-        message
-    }
-
-    #[inline(always)]
-    fn signs(total: &V::StoredWide, rotation: u32) -> V {
-        V::narrow_in_order(V::subtract_wide(V::load_wide(total, rotation), V::splat(WIDE_OFFSET)))
-    }
-}
-
-/// Sixteen bits that stay in their order: messages, which are half as wide, are rotated instead, to the checks and back.
-struct WideInOrder;
-
-impl<V: Rotating> Totals<V> for WideInOrder {
-    type Stored = V::Wide;
-    type Kept = V;
-    const IN_ORDER: bool = true;
-    const OFFSET: i8 = WIDE_OFFSET;
-
-    #[inline(always)]
-    fn received(llrs: V) -> V::Wide {
-        V::add_wide(llrs.widen(), V::splat(WIDE_OFFSET))
-    }
-
-    /// Leaves the extrinsic values in `total`.
-    #[inline(always)]
-    fn gather(total: &mut V::Wide, rotation: u32, message: V) -> V {
-        *total = V::subtract_wide(*total, message);
-        V::narrow(*total).rotate(rotation)
-    }
-
-    #[inline(always)]
-    fn value(kept: V) -> V {
-        kept
-    }
-
-    #[inline(always)]
-    fn send(total: &mut V::Wide, rotation: u32, _: V, message: V) -> V {
-        let message = message.rotate(V::COUNT as u32 - rotation);
-        *total = V::add_wide(*total, message);
-        message
-    }
-
-    #[inline(always)]
-    fn signs(total: &V::Wide, rotation: u32) -> V {
-        V::narrow(V::subtract_wide(*total, V::splat(WIDE_OFFSET))).rotate(rotation)
-    }
+    /// Adds what is to be held as `message` to the values at a place of circulants of `size`, and gives it as it is held.
+    fn send(totals: &mut [Self::Stored], place: Place, size: usize, kept: Self::Kept, message: V) -> V;
+    /// Values with the signs of those at a place.
+    fn signs(totals: &[Self::Stored], place: Place) -> V;
+    /// Writes the decided word, packed.
+    fn report(totals: &[Self::Stored], layout: &Layout, stage: usize, word: &mut [u8]);
 }
 
 /// The state of one kernel: `V` are its vectors, `T` how it holds a-posteriori values.
@@ -295,19 +212,22 @@ struct Compiled<V: Lanes, T: Totals<V>> {
     messages: Vec<V>,
     /// Of the extrinsic values of the checks at hand.
     kept: [Vec<T::Kept>; 2],
+    /// Ones where the last vector of a block row has checks.
+    last: V,
     /// The vector of checks in which a violated one was last found.
     suspect: usize,
 }
 
 impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
     fn new(code: &QuasiCyclic) -> Self {
-        let layout = Layout::new(code, V::COUNT, T::IN_ORDER);
-        let total = T::received(V::splat(0));
-        let kept = T::gather(&mut total.clone(), 0, V::splat(T::OFFSET));
+        let layout = T::layout(code);
+        let mut totals = T::room(&layout);
+        let kept = T::gather(&mut totals, layout.places[0], V::splat(T::OFFSET));
         Self {
             kept: [(); 2].map(|()| vec![kept; layout.row_weights.iter().copied().max().unwrap_or(0)]),
-            totals: vec![total; code.columns() * layout.vectors],
+            totals,
             messages: vec![V::splat(0); layout.places.len()],
+            last: T::first_lanes(layout.last_checks),
             suspect: 0,
             layout,
         }
@@ -322,8 +242,8 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         word: &mut [u8],
     ) -> Outcome {
         match llrs {
-            Some(llrs) => self.receive_soft(llrs, arithmetic.channel_limit),
-            None => self.receive_hard(word, arithmetic.channel_limit),
+            Some(llrs) => T::receive_soft(&mut self.totals, &self.layout, llrs, arithmetic.channel_limit),
+            None => T::receive_hard(&mut self.totals, &self.layout, word, arithmetic.channel_limit),
         }
         let stages = self.layout.stages.len();
         let (mut stage, mut iterations) = (0, 0);
@@ -346,91 +266,15 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
             }
             iterations += 1;
         }
-        self.report(stage, word);
+        T::report(&self.totals, &self.layout, stage, word);
         let syndrome_weight = if converged { 0 } else { self.syndrome_weight(stage) };
         Outcome { converged, iterations, syndrome_weight }
-    }
-
-    /// Sets the a-posteriori values to what hard decisions say.
-    ///
-    /// Bit `lane * vectors + vector` of a block column is lane `lane` of vector `vector`: eight vectors, or all if they are one, two or
-    /// four, share a byte of each lane.
-    #[inline(always)]
-    fn receive_hard(&mut self, word: &[u8], limit: i8) {
-        let Layout { circulant_size: size, vectors, .. } = self.layout;
-        for (column, totals) in self.totals.chunks_exact_mut(vectors).enumerate() {
-            let mut lanes = [0; MOST_LANES];
-            let Some(sharing) = sharing(vectors) else {
-                for (vector, total) in totals.iter_mut().enumerate() {
-                    for (lane, value) in lanes[..V::COUNT].iter_mut().enumerate() {
-                        let bit = bits::get(word, column * size + lane * vectors + vector);
-                        *value = if bit { -limit } else { limit };
-                    }
-                    *total = T::received(V::from_lanes(&lanes));
-                }
-                continue;
-            };
-            let packed = &word[column * size / 8..][..size / 8];
-            for (group, totals) in totals.chunks_exact_mut(sharing).enumerate() {
-                if vectors == 8 {
-                    lanes[..V::COUNT].copy_from_slice(bytemuck::cast_slice(packed));
-                } else {
-                    for (lane, byte) in lanes[..V::COUNT].iter_mut().enumerate() {
-                        let bit = lane * vectors + 8 * group;
-                        *byte = (packed[bit / 8] << (bit % 8)) as i8;
-                    }
-                }
-                let bytes = V::from_lanes(&lanes);
-                for (vector, total) in totals.iter_mut().enumerate() {
-                    *total = T::received(V::from_bits(bytes, 0x80 >> vector, limit));
-                }
-            }
-        }
-    }
-
-    /// Sets the a-posteriori values to log-likelihood ratios.
-    #[inline(always)]
-    fn receive_soft(&mut self, llrs: &[i8], limit: i8) {
-        let Layout { circulant_size: size, vectors, .. } = self.layout;
-        for (llrs, totals) in llrs.chunks_exact(size).zip(self.totals.chunks_exact_mut(vectors)) {
-            let mut rows = [[0; MOST_LANES]; 8];
-            for (vector, total) in totals.iter_mut().enumerate() {
-                // Squares of eight lanes and eight vectors are transposed at once where they are whole.
-                if vectors % 8 == 0 && vector % 8 == 0 {
-                    for (square, llrs) in llrs.chunks_exact(8 * vectors).enumerate() {
-                        let mut lanes = [0; 8];
-                        for (lane, llrs) in lanes.iter_mut().zip(llrs.chunks_exact(vectors)) {
-                            *lane = u64::from_le_bytes(bytemuck::cast(
-                                *llrs[vector..].first_chunk::<8>().expect("8 vectors"),
-                            ));
-                        }
-                        for (row, lanes) in rows.iter_mut().zip(transpose(lanes)) {
-                            row[8 * square..][..8].copy_from_slice(bytemuck::cast_slice(&lanes.to_le_bytes()));
-                        }
-                    }
-                } else if vectors % 8 != 0 {
-                    let (row, llrs) = (&mut rows[vector % 8][..V::COUNT], &llrs[vector..]);
-                    match vectors {
-                        1 => row.copy_from_slice(llrs),
-                        2 => every::<2>(llrs, row),
-                        4 => every::<4>(llrs, row),
-                        _ => {
-                            for (lane, llr) in row.iter_mut().zip(llrs.iter().step_by(vectors)) {
-                                *lane = *llr;
-                            }
-                        }
-                    }
-                }
-                let lanes = rows[vector % 8].map(|llr: i8| llr.clamp(-limit, limit));
-                *total = T::received(V::from_lanes(&lanes));
-            }
-        }
     }
 
     /// The checks of block rows `rows`, one block row after the other.
     #[inline(always)]
     fn update<const FIRST: bool>(&mut self, rows: Range<usize>, answer: Answer) {
-        let totals = &mut self.totals[..];
+        let (totals, size, all) = (&mut self.totals[..], self.layout.circulant_size, V::splat(-1));
         let places = if FIRST { &self.layout.first_places } else { &self.layout.places };
         for row in rows {
             let weight = self.layout.row_weights[row];
@@ -444,7 +288,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
             let mut least = Least::new();
             gather::<V, T, FIRST>(totals, &places[..weight], &messages[..weight], now, &mut least);
             for _ in 1..vectors {
-                let sending = least.sending::<T>(answer);
+                let sending = least.sending::<T>(answer, size, all);
                 least = Least::new();
                 let (sent_places, gathered_places) = places.split_at(weight);
                 let (sent_messages, gathered_messages) = messages.split_at_mut(weight);
@@ -475,18 +319,18 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                 (now, next) = (next, now);
                 (places, messages) = (gathered_places, gathered_messages);
             }
-            let sending = least.sending::<T>(answer);
+            let sending = least.sending::<T>(answer, size, self.last);
             send::<V, T>(totals, places, messages, now, &sending);
         }
     }
 
-    /// For each vector of checks of block row `row`, those that the decisions violate are negative.
+    /// One for each check of a vector of block row `row` that the decisions violate.
     #[inline(always)]
-    fn parity(&self, stage: usize, row: usize, vector: usize) -> V {
+    fn violated(&self, stage: usize, row: usize, vector: usize) -> u64 {
         let weight = self.layout.row_weights[row];
         let start = self.layout.row_starts[row] + vector * weight;
         let (groups, rest) = self.layout.stages[stage].checks[start..][..weight].as_chunks::<UNROLL>();
-        let value = |place: Place| T::signs(stored(&self.totals, place), place.rotation());
+        let value = |place: Place| T::signs(&self.totals, place);
         let mut sign = V::splat(0);
         for &[a, b, c, d] in groups {
             sign = sign.xor(value(a).xor(value(b)).xor(value(c).xor(value(d))));
@@ -494,7 +338,8 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         for &place in rest {
             sign = sign.xor(value(place));
         }
-        sign
+        let checks = if vector + 1 == self.layout.vectors { self.last.signs() } else { u64::MAX };
+        sign.signs() & checks
     }
 
     /// Whether the decisions satisfy every check. Looks first where it last found one violated, and seldom further.
@@ -503,7 +348,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         let vectors = self.layout.vectors;
         let all = self.layout.row_weights.len() * vectors;
         for _ in 0..all {
-            if self.parity(stage, self.suspect / vectors, self.suspect % vectors).signs() != 0 {
+            if self.violated(stage, self.suspect / vectors, self.suspect % vectors) != 0 {
                 return false;
             }
             self.suspect = (self.suspect + 1) % all;
@@ -517,99 +362,11 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         let mut weight = 0;
         for row in 0..self.layout.row_weights.len() {
             for vector in 0..self.layout.vectors {
-                weight += self.parity(stage, row, vector).signs().count_ones();
+                weight += self.violated(stage, row, vector).count_ones();
             }
         }
         weight
     }
-
-    /// Writes the decided word, packed.
-    #[inline(always)]
-    fn report(&self, stage: usize, word: &mut [u8]) {
-        let Layout { circulant_size: size, vectors, .. } = self.layout;
-        for (column, places) in self.layout.stages[stage].bits.chunks_exact(vectors).enumerate() {
-            let Some(sharing) = sharing(vectors) else {
-                for (vector, &place) in places.iter().enumerate() {
-                    let signs = T::signs(stored(&self.totals, place), place.rotation());
-                    for (lane, value) in signs.lanes()[..V::COUNT].iter().enumerate() {
-                        bits::set(word, column * size + lane * vectors + vector, *value < 0);
-                    }
-                }
-                continue;
-            };
-            let packed = &mut word[column * size / 8..][..size / 8];
-            packed.fill(0);
-            for (group, places) in places.chunks_exact(sharing).enumerate() {
-                let mut bytes = V::splat(0);
-                for (vector, &place) in places.iter().enumerate() {
-                    let signs = T::signs(stored(&self.totals, place), place.rotation());
-                    bytes = signs.collect_signs(0x80 >> vector, bytes);
-                }
-                let bytes = bytes.lanes();
-                if vectors == 8 {
-                    packed.copy_from_slice(bytemuck::cast_slice(&bytes[..V::COUNT]));
-                } else {
-                    for (lane, &byte) in bytes[..V::COUNT].iter().enumerate() {
-                        let bit = lane * vectors + 8 * group;
-                        packed[bit / 8] |= byte as u8 >> (bit % 8);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// How many vectors share a byte of a lane in packed words; `None` where bytes go across lanes.
-#[inline(always)]
-fn sharing(vectors: usize) -> Option<usize> {
-    if vectors.is_multiple_of(8) || 8 % vectors == 0 { Some(vectors.min(8)) } else { None }
-}
-
-/// Every so manieth ratio: at a constant distance the compiler takes many at once.
-#[inline(always)]
-fn every<const DISTANCE: usize>(llrs: &[i8], lanes: &mut [i8]) {
-    let llrs = &llrs[..(lanes.len() - 1) * DISTANCE + 1];
-    for lane in 0..lanes.len() {
-        lanes[lane] = llrs[lane * DISTANCE];
-    }
-}
-
-/// Transposes a square of bytes: byte `j` of word `i` becomes byte `i` of word `j`.
-#[inline(always)]
-fn transpose(mut words: [u64; 8]) -> [u64; 8] {
-    // Distances are constants so that every loop is unrolled.
-    #[inline(always)]
-    fn exchange<const DISTANCE: usize>(words: &mut [u64; 8], mask: u64) {
-        for index in 0..8 {
-            if index & DISTANCE == 0 {
-                let differing = (words[index] >> (8 * DISTANCE) ^ words[index + DISTANCE]) & mask;
-                words[index + DISTANCE] ^= differing;
-                words[index] ^= differing << (8 * DISTANCE);
-            }
-        }
-    }
-    exchange::<4>(&mut words, 0x0000_0000_ffff_ffff);
-    exchange::<2>(&mut words, 0x0000_ffff_0000_ffff);
-    exchange::<1>(&mut words, 0x00ff_00ff_00ff_00ff);
-    words
-}
-
-/// The vector at a place. Bounds were checked when the layout was made; checking again took 3 % of a decoder's time.
-#[inline(always)]
-#[allow(unsafe_code)]
-fn stored<S>(totals: &[S], place: Place) -> &S {
-    debug_assert!(place.slot() < totals.len());
-    // SAFETY: `Layout::new` makes places of slots below columns * vectors, and `Compiled::new` as many totals.
-    unsafe { totals.get_unchecked(place.slot()) }
-}
-
-/// As [`stored`].
-#[inline(always)]
-#[allow(unsafe_code)]
-fn stored_mut<S>(totals: &mut [S], place: Place) -> &mut S {
-    debug_assert!(place.slot() < totals.len());
-    // SAFETY: as in `stored`.
-    unsafe { totals.get_unchecked_mut(place.slot()) }
 }
 
 /// Gathers the values of a vector of checks.
@@ -675,7 +432,7 @@ impl<V: Lanes> Least<V> {
         message: V,
     ) -> T::Kept {
         let message = if FIRST { V::splat(T::OFFSET) } else { message };
-        let kept = T::gather(stored_mut(totals, place), place.rotation(), message);
+        let kept = T::gather(totals, place, message);
         let value = T::value(kept);
         let magnitude = value.abs();
         self.second = self.second.min(self.first.max(magnitude));
@@ -684,8 +441,9 @@ impl<V: Lanes> Least<V> {
         kept
     }
 
+    /// What the checks send that are where `checks` has ones; elsewhere nothing is said, so that what is held there stays as it is.
     #[inline(always)]
-    fn sending<T: Totals<V>>(self, answer: Answer) -> Sending<V> {
+    fn sending<T: Totals<V>>(self, answer: Answer, size: usize, checks: V) -> Sending<V> {
         // Without closures, which would not be compiled for the instructions of the kernel.
         let (first, second) = match answer {
             Answer::Corrected { factor_16ths: factor, offset, message_limit: limit } => {
@@ -696,8 +454,10 @@ impl<V: Lanes> Least<V> {
                 (self.first.climb(lowest, steps), self.second.climb(lowest, steps))
             }
         };
+        let (first, second) = (first.min(checks), second.min(checks));
         // A negative of what is held is what is held of the negative, as twice the offset is nothing.
         Sending {
+            size,
             first: self.first,
             common: first.negate_where_negative(self.sign).add(V::splat(T::OFFSET)),
             exception: second.negate_where_negative(self.sign).add(V::splat(T::OFFSET)),
@@ -707,6 +467,7 @@ impl<V: Lanes> Least<V> {
 
 /// What a check sends.
 struct Sending<V> {
+    size: usize,
     first: V,
     common: V,
     exception: V,
@@ -717,7 +478,7 @@ impl<V: Lanes> Sending<V> {
     fn send<T: Totals<V>>(&self, totals: &mut [T::Stored], place: Place, message: &mut V, kept: T::Kept) {
         let value = T::value(kept);
         let sent = value.abs().where_equal(self.first, self.exception, self.common).negate_where_negative(value);
-        *message = T::send(stored_mut(totals, place), place.rotation(), kept, sent);
+        *message = T::send(totals, place, self.size, kept, sent);
     }
 }
 

@@ -55,8 +55,15 @@ pub(super) trait Lanes: Copy + Send {
     }
     /// The first `COUNT` lanes.
     fn from_lanes(lanes: &[i8; MOST_LANES]) -> Self;
+    /// Writes the lanes into the first `COUNT` places.
+    fn write(self, lanes: &mut [i8; MOST_LANES]);
     /// The lanes, in the first `COUNT` places.
-    fn lanes(self) -> [i8; MOST_LANES];
+    #[inline(always)]
+    fn lanes(self) -> [i8; MOST_LANES] {
+        let mut lanes = [0; MOST_LANES];
+        self.write(&mut lanes);
+        lanes
+    }
     /// `-size` where the byte of a lane has a one in `mask`, elsewhere `size`.
     fn from_bits(bytes: Self, mask: u8, size: i8) -> Self;
     /// `bytes`, with `mask` added where this vector is negative.
@@ -72,6 +79,10 @@ pub(super) trait Lanes: Copy + Send {
     fn add_wide(wide: Self::Wide, message: Self) -> Self::Wide;
     /// As [`Lanes::add_wide`].
     fn subtract_wide(wide: Self::Wide, message: Self) -> Self::Wide;
+    /// The first `COUNT` lanes, which it leaves in their order: what is narrowed of them has the order of [`Lanes::narrow`].
+    fn read_wide(lanes: &[i16; MOST_LANES]) -> Self::Wide;
+    /// Writes what was read by [`Lanes::read_wide`] into the first `COUNT` places.
+    fn write_wide(wide: Self::Wide, lanes: &mut [i16; MOST_LANES]);
 }
 
 /// Vectors of 16 bits that are stored twice in a row.
@@ -191,8 +202,8 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn lanes(self) -> [i8; MOST_LANES] {
-        std::array::from_fn(|lane| self.0[lane % 16])
+    fn write(self, lanes: &mut [i8; MOST_LANES]) {
+        lanes[..16].copy_from_slice(&self.0);
     }
 
     #[inline(always)]
@@ -228,6 +239,16 @@ impl Lanes for Portable {
     #[inline(always)]
     fn subtract_wide(wide: [i16; 16], message: Self) -> [i16; 16] {
         std::array::from_fn(|lane| wide[lane].wrapping_sub(i16::from(message.0[lane] as u8)))
+    }
+
+    #[inline(always)]
+    fn read_wide(lanes: &[i16; MOST_LANES]) -> [i16; 16] {
+        *lanes.first_chunk().expect("16 lanes")
+    }
+
+    #[inline(always)]
+    fn write_wide(wide: [i16; 16], lanes: &mut [i16; MOST_LANES]) {
+        lanes[..16].copy_from_slice(&wide);
     }
 }
 
@@ -358,10 +379,8 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn lanes(self) -> [i8; MOST_LANES] {
-            let mut lanes = [0; MOST_LANES];
+        fn write(self, lanes: &mut [i8; MOST_LANES]) {
             unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), self.0) }
-            lanes
         }
 
         #[inline(always)]
@@ -409,6 +428,21 @@ mod x86 {
         fn subtract_wide(wide: [__m256i; 2], message: Self) -> [__m256i; 2] {
             let [low, high] = unpack_avx2(message.0);
             unsafe { [_mm256_sub_epi16(wide[0], low), _mm256_sub_epi16(wide[1], high)] }
+        }
+
+        #[inline(always)]
+        fn read_wide(lanes: &[i16; MOST_LANES]) -> [__m256i; 2] {
+            let lanes: *const __m256i = lanes.as_ptr().cast();
+            unsafe { [_mm256_loadu_si256(lanes), _mm256_loadu_si256(lanes.add(1))] }
+        }
+
+        #[inline(always)]
+        fn write_wide([low, high]: [__m256i; 2], lanes: &mut [i16; MOST_LANES]) {
+            let lanes: *mut __m256i = lanes.as_mut_ptr().cast();
+            unsafe {
+                _mm256_storeu_si256(lanes, low);
+                _mm256_storeu_si256(lanes.add(1), high);
+            }
         }
     }
 
@@ -545,10 +579,8 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn lanes(self) -> [i8; MOST_LANES] {
-            let mut lanes = [0; MOST_LANES];
+        fn write(self, lanes: &mut [i8; MOST_LANES]) {
             unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), self.0) }
-            lanes
         }
 
         #[inline(always)]
@@ -595,6 +627,21 @@ mod x86 {
         fn subtract_wide(wide: [__m512i; 2], message: Self) -> [__m512i; 2] {
             let [low, high] = unpack_avx512(message.0);
             unsafe { [_mm512_sub_epi16(wide[0], low), _mm512_sub_epi16(wide[1], high)] }
+        }
+
+        #[inline(always)]
+        fn read_wide(lanes: &[i16; MOST_LANES]) -> [__m512i; 2] {
+            let lanes: *const __m512i = lanes.as_ptr().cast();
+            unsafe { [_mm512_loadu_si512(lanes), _mm512_loadu_si512(lanes.add(1))] }
+        }
+
+        #[inline(always)]
+        fn write_wide([low, high]: [__m512i; 2], lanes: &mut [i16; MOST_LANES]) {
+            let lanes: *mut __m512i = lanes.as_mut_ptr().cast();
+            unsafe {
+                _mm512_storeu_si512(lanes, low);
+                _mm512_storeu_si512(lanes.add(1), high);
+            }
         }
     }
 
