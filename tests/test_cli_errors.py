@@ -146,6 +146,7 @@ TRACES: Rows = [
     (["good.trace", "--format", "broken.toml"], ["broken.toml:1"]),
     (["good.trace", "--format", "wings.toml"], ["wings.toml:1", "geometry", "columns"]),
     (["good.trace", "--format", "oracle-general"], ["good.trace", "records of 24 bytes"]),
+    (["good.trace", "--format", "vscsi"], ["good.trace", "begins with the bytes", "32 bytes", "40 bytes"]),
     (["torn.parquet"], ["torn.parquet", "Parquet"]),
     (["nowhere.parquet"], ["nowhere.parquet"]),
     (["torn.parquet", "--delimiter", "tab"], ["torn.parquet", "Parquet"]),

@@ -7,7 +7,7 @@ use std::io::{Seek, Write};
 use std::sync::Mutex;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use softsense_ssd::request::RequestSource;
+use softsense_ssd::request::{RequestKind, RequestSource};
 use softsense_ssd::trace::{Beyond, Columns, Event, Format, Trace, TraceSpec};
 
 /// One file for all inputs: its name does not matter.
@@ -47,7 +47,11 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     let Ok(mut reader) = trace.requests(u64::MAX, Beyond::Reject) else { return Corpus::Keep };
     let mut requests = 0;
     while let Some(request) = reader.next_request().expect("a trace that was scanned can be replayed") {
-        assert!(request.bytes > 0 && request.offset_bytes + request.bytes <= trace.stats().extent_bytes, "{request:?}");
+        let has_data = request.kind != RequestKind::Flush;
+        assert!(
+            has_data == (request.bytes > 0) && request.offset_bytes + request.bytes <= trace.stats().extent_bytes,
+            "{request:?}"
+        );
         requests += 1;
     }
     assert_eq!(requests, trace.stats().replayed_requests, "as many requests as the scan has counted");

@@ -29,7 +29,7 @@ MOST_FLOOR_FRAMES = 131_072
 # Listed here so that shells complete them quickly; a test compares them with the formats of the core.
 TRACE_FORMATS = (
     *("msr", "spc", "disksim", "mqsim", "blkparse", "fio", "csv", "cloudphysics", "alibaba-2020", "tencent-cbs"),
-    *("systor-17", "thesios", "tectonic", "oracle-general", "diskmon", "fiu"),
+    *("systor-17", "thesios", "tectonic", "oracle-general", "vscsi", "diskmon", "fiu"),
 )
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

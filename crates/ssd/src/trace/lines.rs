@@ -233,10 +233,11 @@ impl Lines {
             Compression::Zstd => "zstd",
         };
         // Lines that wait in the buffer were parsed already: `fill` is called when there are none left.
+        let after = format!("{} {}", if self.record_bytes > 0 { "record" } else { "line" }, self.line);
         let message = if error.kind() == io::ErrorKind::UnexpectedEof {
-            format!("found a truncated {format} file, which ends after line {}, expected a whole one", self.line)
+            format!("found a truncated {format} file, which ends after {after}, expected a whole one")
         } else {
-            format!("found a damaged {format} file after line {} ({error}), expected a sound one", self.line)
+            format!("found a damaged {format} file after {after} ({error}), expected a sound one")
         };
         Error::trace(self.path.clone(), message)
     }
@@ -263,12 +264,16 @@ impl Lines {
         Err(Error::trace(
             self.path.clone(),
             format!(
-                "found a binary file (byte {found:#04x} in line {line}), expected the text of a trace, or --format oracle-general"
+                "found a binary file (byte {found:#04x} in line {line}), expected the text of a trace, --format oracle-general or --format vscsi"
             ),
         ))
     }
 
     pub fn error(&self, line: u64, message: impl Into<String>) -> Error {
+        if self.record_bytes > 0 {
+            let byte = line.saturating_sub(1) * self.record_bytes as u64;
+            return Error::trace(format!("{}: record {line} (byte {byte})", self.path), message);
+        }
         Error::trace(format!("{}:{line}", self.path), message)
     }
 

@@ -44,6 +44,8 @@ pub enum Format {
     /// libCacheSim's oracleGeneral: binary records of 24 bytes, of objects that are read.
     #[serde(rename = "oracle-general")]
     OracleGeneral,
+    /// Records of VMware's vscsiStats: SCSI command, block (sectors), size (bytes), time (us).
+    Vscsi,
     /// DiskMon: number, time (s), duration, disk, request, sector, length (sectors), with tabs between.
     #[serde(rename = "diskmon")]
     DiskMon,
@@ -55,7 +57,7 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order they are listed to people.
-    pub const ALL: [Format; 17] = [
+    pub const ALL: [Format; 18] = [
         Format::Msr,
         Format::Spc,
         Format::Disksim,
@@ -70,6 +72,7 @@ impl Format {
         Format::Thesios,
         Format::Tectonic,
         Format::OracleGeneral,
+        Format::Vscsi,
         Format::DiskMon,
         Format::Fiu,
         Format::Columns,
@@ -92,6 +95,7 @@ impl Format {
             Format::Thesios => "thesios",
             Format::Tectonic => "tectonic",
             Format::OracleGeneral => "oracle-general",
+            Format::Vscsi => "vscsi",
             Format::DiskMon => "diskmon",
             Format::Fiu => "fiu",
             Format::Columns => "columns",

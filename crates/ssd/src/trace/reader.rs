@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use memchr::memchr;
 use softsense_base::{Error, Ns, Result, format_bytes};
 
-use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, record_bytes, shorten, trim};
+use super::formats::{DeviceTable, MAX_ADDRESS, Parse, Parsed, Parser, Row, shorten, trim};
 use super::lines::{FileVersion, Lines};
 use super::scan::Layout;
 use super::stats::Skipped;
@@ -157,6 +157,8 @@ pub(super) fn pump(
         Parser::Fio(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
         Parser::Csv(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
         Parser::Oracle(parser) => pump_format(lines, &mut **parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Vscsi1(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
+        Parser::Vscsi2(parser) => pump_format(lines, parser, devices, skipped, left_out, lines_at_most, sink),
         Parser::Mapped(parser) => pump_format(lines, &mut **parser, devices, skipped, left_out, lines_at_most, sink),
     }
 }
@@ -225,7 +227,7 @@ pub(super) struct Rows {
 
 impl Rows {
     pub fn new(trace: &Trace) -> Result<Rows> {
-        let lines = Lines::open(&trace.spec, record_bytes(trace.reading.format))?;
+        let lines = Lines::open(&trace.spec, trace.reading.record_bytes)?;
         lines.expect_version(trace.version)?;
         let layout = &trace.layout;
         Ok(Rows {

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use softsense_base::{Error, Ns, Result, format_count, format_duration};
 
 use super::footprint::Footprint;
-use super::formats::{DeviceTable, Parser, Reading, Recognition, Row, likely_event, preset, recognise, record_bytes};
+use super::formats::{
+    DeviceTable, Parser, Reading, Recognition, Row, likely_event, preset, recognise, record_bytes, unknown_vscsi,
+    vscsi_record_bytes,
+};
 use super::lines::Lines;
 use super::outliers::Extremes;
 use super::reader::{LeftOut, pump};
@@ -196,7 +199,13 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
         return Err(Error::config("--format", "found `columns`, expected --columns with it, to say what they are"));
     }
     let asked = spec.format.or(spec.columns.is_some().then_some(Format::Columns));
-    let mut lines = Lines::open(spec, record_bytes(asked.unwrap_or(Format::Csv)))?;
+    let vscsi_record = match asked {
+        None | Some(Format::Vscsi) => vscsi_record(spec, asked.is_some())?,
+        Some(_) => None,
+    };
+    let asked = asked.or(vscsi_record.map(|_| Format::Vscsi));
+    let record_bytes = vscsi_record.or(asked.map(record_bytes)).unwrap_or(0);
+    let mut lines = Lines::open(spec, record_bytes)?;
     let sample = lines.sample()?;
     if sample.is_empty() {
         return Err(Error::trace(path, "found an empty file, expected a trace"));
@@ -206,6 +215,7 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
         None => choose(&path, recognise(sample), spec.time_unit)?,
     };
     let mut reading = Reading::new(format, spec.columns.clone(), spec.time_unit, spec.size_unit);
+    reading.record_bytes = record_bytes;
     reading.see(sample);
     match spec.event {
         Some(event) if format == Format::Blkparse => reading.event = event,
@@ -216,6 +226,22 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
         None => {}
     }
     Ok(reading)
+}
+
+/// How long the records of a file of vscsi are; `None`: it is another one, or empty.
+fn vscsi_record(spec: &TraceSpec, asked: bool) -> Result<Option<usize>> {
+    let mut bytes = Lines::open(spec, 1)?;
+    let sample = match bytes.sample() {
+        Ok(sample) => sample,
+        Err(error) if asked => return Err(error),
+        // Text says it better.
+        Err(_) => return Ok(None),
+    };
+    let record_bytes = vscsi_record_bytes(sample, asked);
+    if record_bytes.is_none() && asked && !sample.is_empty() {
+        return Err(Error::trace(spec.path.display().to_string(), unknown_vscsi(sample)));
+    }
+    Ok(record_bytes)
 }
 
 /// One pass over the file.
@@ -237,7 +263,7 @@ impl Scan {
     ) -> Result<Scan> {
         let path = spec.path.display().to_string();
         let interrupted = || Error::trace(path.clone(), "interrupted");
-        let mut lines = Lines::open(spec, record_bytes(reading.format))?;
+        let mut lines = Lines::open(spec, reading.record_bytes)?;
         lines.sample()?;
         let mut parser = Parser::new(reading);
         let mut devices = DeviceTable::new(&spec.devices);

@@ -125,8 +125,11 @@ impl Evidence {
         if DATES_S.contains(&date_s(unit)) {
             return Ok(None);
         }
+        // vscsi counts from when its host was started, which in another unit is a date as well as not.
         let dated = [TimeUnit::Ns, TimeUnit::Ticks100Ns, TimeUnit::Us, TimeUnit::Ms, TimeUnit::S]
             .into_iter()
+            // vscsi counts from when its host was started: after two weeks that is a date in ms, and none is meant.
+            .filter(|_| reading.format != Format::Vscsi)
             .find(|&other| other != unit && DATES_S.contains(&date_s(other)) && DATED_RATES.contains(&rate_in(other)));
         let rate = rate_in(unit);
         let rate_told = if rate >= 10.0 { format_count(rate as u64) } else { format!("{rate:.2e}") };

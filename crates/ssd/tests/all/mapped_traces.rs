@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use softsense_base::{Ns, Result};
 use softsense_ssd::request::{Request, RequestKind, RequestSource};
-use softsense_ssd::trace::{Beyond, Columns, Event, Format, Trace, TraceSpec, TraceStats};
+use softsense_ssd::trace::{Beyond, Columns, Event, Format, TimeUnit, Trace, TraceSpec, TraceStats};
 
 use RequestKind::{Read, Trim, Write as Store};
 
@@ -267,6 +267,171 @@ fn oracle_general_is_read() {
         (0..30_000u64).flat_map(|i| [&[9; 4][..], &i.to_le_bytes(), &[0, 16, 0, 0], &[0; 8]].concat()).collect();
     let (stats, requests) = read(&many, |spec| spec.format = Some(Format::OracleGeneral)).unwrap();
     assert_eq!((stats.requests, requests[29_999].offset_bytes), (30_000, 29_999 * 4096));
+}
+
+/// A record of vscsi: opcode, size in bytes, block of 512 B, time in us.
+type Command = (u16, u32, u64, u64);
+
+fn vscsi(version: u8, commands: &[Command]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (i, &(command, size, block, time)) in commands.iter().enumerate() {
+        // Serial numbers of real traces have their upper bit set, too.
+        let (serial, elements) = ((i as u32 ^ 0x8000_0000).to_le_bytes(), [1u8, 0, 0, 0]);
+        let [low, high] = command.to_le_bytes();
+        let command = [low, high, 0, version];
+        let (size, block, time) = (size.to_le_bytes(), block.to_le_bytes(), time.to_le_bytes());
+        if version == 2 {
+            bytes.extend([&command[..], &serial, &size, &elements, &block, &time, &300u64.to_le_bytes()].concat());
+        } else {
+            bytes.extend([&serial[..], &size, &elements, &command, &block, &time].concat());
+        }
+    }
+    bytes
+}
+
+fn as_vscsi(spec: &mut TraceSpec) {
+    spec.format = Some(Format::Vscsi);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Is a load the same one in both versions of vscsi, as CSV of CloudPhysics, and in softsense's own, plain and compressed?
+    #[test]
+    fn vscsi_holds_the_requests_that_text_holds(
+        drawn in prop::collection::vec(
+            (prop::sample::select(vec![0x28u16, 0x2a, 0x88, 0x8a, 0xa8, 0xaa, 0x08, 0x0a, 0x2e, 0x42, 0x35, 0x91, 0x12, 0x4d]),
+             0u32..1 << 20, 0u64..1 << 40, 0u64..900),
+            2..300,
+        ),
+        start in 0u64..1 << 50,
+    ) {
+        // Steps forwards, and now and then backwards.
+        let mut clock = start + 1_000_000;
+        let commands: Vec<Command> = drawn.into_iter().map(|(command, size, block, gap)| {
+            clock = clock + gap - if gap % 16 == 3 { 700 } else { 0 };
+            (command, size, block, clock)
+        }).collect();
+        prop_assume!(commands.iter().any(|&(command, size, ..)| size > 0 && !matches!(command, 0x12 | 0x4d)));
+        let mut cloudphysics = "version,time,op,size,lbn\n".to_owned();
+        let mut own = "arrival_ns,device,kind,offset_bytes,bytes\n".to_owned();
+        for &(command, size, block, time) in &commands {
+            cloudphysics += &format!("1,{time},{command:02x},{size},{block}\n");
+            let kind = match command {
+                0x28 | 0x88 | 0xa8 | 0x08 => "read",
+                0x42 => "trim",
+                0x35 | 0x91 => "flush",
+                0x12 | 0x4d => continue,
+                _ => "write",
+            };
+            own += &format!("{},0,{kind},{},{size}\n", time * 1000, block * 512);
+        }
+        // Units that are said are not judged: a few requests have any rate.
+        let read = |content: &[u8], format: Option<Format>| read(content, |spec| {
+            (spec.format, spec.time_unit, spec.size_unit) = (format, Some(TimeUnit::Us), Some(1));
+            if format == Some(Format::Csv) {
+                spec.time_unit = None;
+            }
+        }).unwrap();
+        let expected = read(own.as_bytes(), Some(Format::Csv)).1;
+        prop_assert_eq!(&read(cloudphysics.as_bytes(), None).1, &expected);
+        for version in [1, 2] {
+            let content = vscsi(version, &commands);
+            let (stats, requests) = read(&content, None);
+            prop_assert_eq!((stats.format, stats.format_recognised, &requests), (Format::Vscsi, true, &expected));
+            let events = commands.iter().filter(|&&(command, ..)| matches!(command, 0x12 | 0x4d)).count();
+            prop_assert_eq!(stats.skipped.other_events, events as u64);
+            prop_assert_eq!(&read(&content, Some(Format::Vscsi)).1, &expected);
+            let (stats, requests) = read(&zstd::encode_all(&content[..], 1).unwrap(), None);
+            prop_assert_eq!((stats.compression.as_str(), &requests), ("zstd", &expected));
+        }
+    }
+}
+
+/// Files of more than one block, of one record, and cut off at every byte: is what is whole read, and all else refused in words?
+#[test]
+fn vscsi_is_read_to_its_last_record_or_refused() {
+    for (version, record) in [(1u8, 32), (2, 40)] {
+        let many: Vec<Command> = (0..20_000u64).map(|i| (0x28, 4096, 8 * i, 1000 * i)).collect();
+        let (stats, requests) = read(&vscsi(version, &many), |_| {}).unwrap();
+        assert_eq!((stats.requests, requests[19_999].offset_bytes), (20_000, 19_999 * 4096));
+
+        let content = vscsi(version, &many[..3]);
+        for cut in 0..content.len() {
+            let found = read(&content[..cut], as_vscsi);
+            if cut > 0 && cut % record == 0 {
+                assert_eq!(found.unwrap().1.len(), cut / record, "{cut} bytes");
+            } else {
+                let error = found.unwrap_err().to_string();
+                let expected = match cut {
+                    0 => "found an empty file".to_owned(),
+                    // Less than what tells the version.
+                    _ if cut < if version == 1 { 16 } else { 4 } => {
+                        "found a file that begins with the bytes ".to_owned()
+                    }
+                    _ => format!("found {} bytes at the end, expected whole records of {record} bytes", cut % record),
+                };
+                assert!(error.contains(&expected), "{cut} bytes: {error}");
+            }
+            // One record could be anything, and a few bytes are text: whoever has not said what it is learns what it could be.
+            match read(&content[..cut], |_| {}) {
+                Ok((stats, _)) => assert_eq!((stats.format, cut % record), (Format::Vscsi, 0)),
+                Err(error) => assert!(
+                    ["found an empty file", "--format vscsi", "at the end", "found `"]
+                        .iter()
+                        .any(|way| error.to_string().contains(way)),
+                    "{cut} bytes: {error}"
+                ),
+            }
+        }
+        let packed = zstd::encode_all(&vscsi(version, &many)[..], 1).unwrap();
+        let error = read(&packed[..packed.len() / 2], |_| {}).unwrap_err().to_string();
+        assert!(error.contains("found a truncated zstd file, which ends after record "), "{error}");
+    }
+}
+
+#[test]
+fn bad_records_of_vscsi_are_named() {
+    let good: Vec<Command> = (0..200u64).map(|i| (0x2a, 4096, 8 * i, 1_000_000_000_000 + 1000 * i)).collect();
+    // Twelve days after its host was started: no date, though it would be one in ms.
+    assert!(read(&vscsi(1, &good), |_| {}).unwrap().0.unit_doubts.is_empty());
+    for version in [1u8, 2] {
+        let (record, at) = if version == 1 { (32, 12) } else { (40, 0) };
+        let place = format!(": record 101 (byte {}): ", 100 * record);
+        let with = |change: &dyn Fn(&mut [u8])| {
+            let mut content = vscsi(version, &good);
+            change(&mut content[100 * record..101 * record]);
+            read(&content, |_| {}).unwrap_err().to_string()
+        };
+        for (error, found) in [
+            (with(&|bytes| bytes[at + 3] = 7), "found a record of version 0x0700, expected "),
+            (with(&|bytes| bytes[at + 1] = 1), "found command 0x012a, expected a SCSI opcode of one byte"),
+            (
+                with(&|bytes| bytes[16..24].fill(0xff)),
+                "found block 18446744073709551615, expected an address below 1 EiB",
+            ),
+            (
+                with(&|bytes| bytes[16..24].copy_from_slice(&(1u64 << 51).to_le_bytes())),
+                "expected an address below 1 EiB",
+            ),
+            (
+                with(&|bytes| bytes[24..32].fill(0xff)),
+                "found the time 18446744073709551615, expected a time in us below 584",
+            ),
+            (
+                with(&|bytes| bytes[if version == 1 { 4 } else { 8 }..][..4].fill(0xff)),
+                "found a request of 4294967295 bytes",
+            ),
+        ] {
+            assert!(error.contains(&place) && error.contains(found), "{error}");
+        }
+    }
+    let text = b"0.5 0 8 8 1\n1.5 0 8 8 1\n2.5 0 8 8 1\n";
+    let error = read(text, as_vscsi).unwrap_err().to_string();
+    assert!(
+        error.contains("begins with the bytes 30 2e 35 20 ") && error.contains("expected a record of vscsi"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -14,18 +14,21 @@ mod objects;
 mod oracle;
 mod presets;
 mod recognise;
+mod vscsi;
 
 pub(super) use blkparse::likely_event;
 pub(super) use devices::DeviceTable;
 pub(super) use explain::{shorten, trim};
 pub(super) use presets::preset;
 pub(super) use recognise::{Recognition, recognise};
+pub(super) use vscsi::{record_bytes as vscsi_record_bytes, unknown as unknown_vscsi};
 
 use blanks::{Fio, FiveColumns};
 use blkparse::Blkparse;
 use commas::{Csv, Msr, Spc};
 use mapped::Mapped;
 use oracle::Oracle;
+use vscsi::Vscsi;
 
 use super::columns::Columns;
 use super::options::{Event, Format, TimeUnit};
@@ -88,6 +91,8 @@ pub(super) struct Reading {
     pub size_unit: u64,
     /// Of formats that are a mapping of columns.
     pub columns: Option<Columns>,
+    /// How long a record is, of a format that has no lines; else 0.
+    pub record_bytes: usize,
     /// Of blkparse: which event is a request.
     pub event: Event,
     /// Whether times in the format's own unit have digits below 1 ns.
@@ -107,6 +112,7 @@ impl Reading {
             (Format::Blkparse, _) => (TimeUnit::S, SECTOR),
             (Format::Fio, _) => (TimeUnit::Us, 1),
             (Format::OracleGeneral, _) => (TimeUnit::S, 1),
+            (Format::Vscsi, _) => (TimeUnit::Us, 1),
             _ => (TimeUnit::Ns, 1),
         };
         Self {
@@ -115,6 +121,7 @@ impl Reading {
             time_unit_asked: time_unit.is_some(),
             size_unit: size_unit.unwrap_or(usual_size),
             columns,
+            record_bytes: record_bytes(format),
             event: Event::Q,
             below_ns: false,
         }
@@ -135,7 +142,7 @@ impl Reading {
     }
 }
 
-/// How long a record of a format is; 0: it has lines.
+/// How long a record of a format is; 0: it has lines, or its records tell how long they are.
 pub(super) fn record_bytes(format: Format) -> usize {
     if format == Format::OracleGeneral { Oracle::RECORD_BYTES } else { 0 }
 }
@@ -149,6 +156,8 @@ pub(super) enum Parser {
     Fio(Fio),
     Csv(Csv),
     Oracle(Box<Oracle>),
+    Vscsi1(Vscsi<1>),
+    Vscsi2(Vscsi<2>),
     Mapped(Box<Mapped>),
 }
 
@@ -170,6 +179,10 @@ impl Parser {
             Format::Blkparse => Parser::Blkparse(Blkparse { scale, unit, size_unit, event: event.letter() }),
             Format::Fio => Parser::Fio(Fio { scale, unit, size_unit, version: 0, clock_ns: 0 }),
             Format::OracleGeneral => Parser::Oracle(Box::new(Oracle::new(scale, size_unit))),
+            Format::Vscsi if reading.record_bytes == Vscsi::<1>::RECORD_BYTES => {
+                Parser::Vscsi1(Vscsi { scale, unit, size_unit })
+            }
+            Format::Vscsi => Parser::Vscsi2(Vscsi { scale, unit, size_unit }),
             // All others are mappings of columns.
             _ => Parser::Csv(Csv { scale, unit, size_unit, header: false }),
         }

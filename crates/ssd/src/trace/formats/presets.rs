@@ -20,8 +20,9 @@ const PRESETS: [Preset; 8] = [
         format: Format::CloudPhysics,
         columns: "-,time:us,op,bytes,lbn:512B",
         delimiter: "comma",
-        // SCSI commands READ and WRITE of 6, 10, 12 and 16 bytes, hexadecimal; others move no data of the disk.
-        op: Some("read=28/88/a8/8/08,write=2a/8a/aa/a/0a,trim=42,skip=*"),
+        // SCSI commands READ, WRITE, WRITE AND VERIFY, UNMAP and SYNCHRONIZE CACHE of 6, 10, 12 and 16 bytes, hexadecimal, as
+        // of vscsi.
+        op: Some("read=28/88/a8/8/08,write=2a/8a/aa/a/0a/2e/8e/ae,trim=42,flush=35/91,skip=*"),
         recognised_columns: 0,
         header: Some("version,time,op,size,lbn"),
     },
