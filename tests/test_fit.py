@@ -454,6 +454,10 @@ def histogram(rounds: str = "0,400", values: str = "50,50", bins: int = 20, widt
 
 BAD: dict[str, tuple[str, list[str]]] = {
     "empty": ("", ["empty file"]),
+    "histograms of fio": (
+        f"1000, 0, 4096, {', '.join(['0'] * 1856)}\n",
+        ["bad.log:1", "1859 numbers", "write_hist_log", "--output-format=json+"],
+    ),
     "prose": ("once upon a time\n", ["bad.log:1", "expected a latency log"]),
     "unit": (rows(latency=200), ["median latency of 0.2", "--unit"]),
     "milliseconds": (rows(latency=2e11), ["median latency", "--unit"]),

@@ -542,12 +542,19 @@ fn punctured_columns_are_computed_and_not_sent() {
     for (line, says) in [
         (last.replace('0', "1 1"), "66 numbers"),
         (last.replace('1', "2"), "1 for each block column that is sent"),
-        (last.replacen('1', "0", 1), "0 for the last ones only"),
+        (last.replacen('1', "0", 1), "0 for the last ones only: move those that are not sent to the end"),
         (format!("{}\n1", last), "expected no more"),
         (vec!["0"; 65].join(" "), "at most 9"),
     ] {
         let refused = QuasiCyclic::parse("mine.qc", &text.replace(last, &line)).unwrap_err().to_string();
         assert!(refused.contains(says) && refused.starts_with("mine.qc"), "{refused}");
+    }
+    // A table for larger circulants, and a shift that no table has.
+    for (shift, says) in
+        [("4", "found shift 4 in block column 2, expected -1 or 0 to 3; of a table for larger"), ("-2", "0 to 3")]
+    {
+        let refused = QuasiCyclic::parse("mine.qc", &format!("3 1 4\n0 {shift} 0\n")).unwrap_err().to_string();
+        assert!(refused.contains(says) && refused.contains("modulo the size") == (shift == "4"), "{refused}");
     }
 }
 

@@ -139,8 +139,13 @@ def _recognise(lines: Lines) -> str:
     cells = [cell.strip() for cell in first.split(",")]
     if not cells[0] and len(cells) > 1:
         return "histogram"
-    if 4 <= len(cells) <= 8 and all(cell and set(cell) <= _NUMERAL for cell in cells[:4]):
+    if 4 <= len(cells) <= _MOST_COLUMNS and all(cell and set(cell) <= _NUMERAL for cell in cells[:4]):
         return "fio"
+    if len(cells) > _MOST_COLUMNS and all(set(cell) <= _NUMERAL for cell in cells):
+        raise FileError(
+            f"{lines.path}:{at}: found {len(cells)} numbers, as fio's log of histograms has them (write_hist_log), "
+            "expected a latency log: --output-format=json+ has the histogram of a whole job, write_lat_log each read"
+        )
     raise FileError(
         f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or "
         "a histogram "
@@ -192,6 +197,8 @@ _OF_A_JOB = re.compile(r"lat\.\d+\.log(\.gz|\.zst)?$")
 _NUMERAL = set("0123456789.-+e")
 _FIO = ("a time", "a latency of 0 or more", "a direction", "a block size")
 _EACH = "log_avg_msec=0 writes each read"
+# Of a line of `write_lat_log`, with a priority and whatever fio will add.
+_MOST_COLUMNS = 8
 
 
 def _fio_json(lines: Lines, claimed: int | None, clock: str | None) -> Log:

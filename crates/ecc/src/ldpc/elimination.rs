@@ -125,7 +125,11 @@ impl DenseEncoder {
         let encoder = Self::with_redundant_checks(parity_check);
         let (rank, rows) = (encoder.parity_positions.len(), parity_check.rows());
         if rank < rows {
-            let message = format!("found rank {rank}, expected {rows}: {} checks are redundant", rows - rank);
+            let message = format!(
+                "found rank {rank}, expected {rows}: {} checks are redundant; leave them out, or allow them, each as one more \
+                 data bit (--redundant-checks, redundant_checks=True)",
+                rows - rank
+            );
             return Err(Error::code("", message));
         }
         Ok(encoder)

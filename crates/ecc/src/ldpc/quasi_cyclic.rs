@@ -193,7 +193,14 @@ impl QuasiCyclic {
                     0.. if shift < size => blocks.push(Block { row, column, shift: shift as u32 }),
                     _ => {
                         let found = format!("found shift {shift} in block column {}", column + 1);
-                        return Err(Error::code(place, format!("{found}, expected -1 or 0 to {}", size - 1)));
+                        let expected = format!("expected -1 or 0 to {}", size - 1);
+                        // A table for several sizes is one for the largest.
+                        let scaled = if shift < size {
+                            ""
+                        } else {
+                            "; of a table for larger circulants, make shifts smaller as its standard says (5G NR: modulo the size)"
+                        };
+                        return Err(Error::code(place, format!("{found}, {expected}{scaled}")));
                     }
                 }
             }
@@ -207,7 +214,8 @@ impl QuasiCyclic {
             if sent[..sent.len() - punctured].iter().any(|sent| *sent != 1) {
                 return Err(Error::code(
                     place,
-                    "expected 1 for each block column that is sent, and 0 for the last ones only",
+                    "expected 1 for each block column that is sent, and 0 for the last ones only: move those that are not sent to \
+                     the end, in the puncture line and in all rows",
                 ));
             }
         }

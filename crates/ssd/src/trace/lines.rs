@@ -300,7 +300,8 @@ impl Lines {
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const UNPACKED: &str = "text, or text packed with gzip or zstd: unpack it, or pipe what unpacks it into `-`";
     const ENCODED: &str = "UTF-8: convert it, such as by `iconv -f UTF-16 -t UTF-8`";
-    let begins: [(&[u8], &str, &str); 8] = [
+    const PARSED: &str = "the text that `blkparse -i` makes of it, and of its files of the other CPUs, at once";
+    let begins: [(&[u8], &str, &str); 10] = [
         (b"\xfd7zXZ\0", "a file packed with xz", UNPACKED),
         (b"BZh", "a file packed with bzip2", UNPACKED),
         (b"PK\x03\x04", "a zip archive", UNPACKED),
@@ -308,6 +309,9 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         (b"\x04\x22\x4d\x18", "a file packed with lz4", UNPACKED),
         (b"\xff\xfe", "text in UTF-16", ENCODED),
         (b"\xfe\xff", "text in UTF-16", ENCODED),
+        // Its version, 7, in either order of bytes.
+        (b"\x07tae", "a binary trace of blktrace", PARSED),
+        (b"eat\x07", "a binary trace of blktrace", PARSED),
         (b"PAR1", "a Parquet file", "text; a name that ends in .parquet has it read as Parquet"),
     ];
     let is_tar = bytes.get(257..262) == Some(b"ustar");

@@ -289,7 +289,10 @@ impl Scan {
             return Err(interrupted());
         }
         if tally.rows == 0 {
-            return Err(Error::trace(path, nothing_found(&spec.devices, &devices, &skipped)));
+            return Err(Error::trace(path, nothing_found(&spec.devices, &devices, &skipped, reading)));
+        }
+        if reading.format == Format::CloudPhysics && spec.columns.is_none() && tally.reads + tally.writes == 0 {
+            return Err(Error::trace(path, no_data_moved(&tally, &skipped)));
         }
         Ok(Scan { lines, devices, skipped, tally, found: parser.found() })
     }
@@ -445,7 +448,18 @@ fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> 
     }
 }
 
-fn nothing_found(chosen: &Devices, table: &DeviceTable, skipped: &Skipped) -> String {
+/// Of CloudPhysics' commands as they are usually written: 42 is a trim in hexadecimal, and a write in decimal.
+fn no_data_moved(tally: &Tally, skipped: &Skipped) -> String {
+    format!(
+        "found {} trims and {} commands that are skipped, and no read or write, with commands in hexadecimal; expected --format \
+         cloudphysics, with --op read=40/136,write=42/138,skip=* if they are decimal, or --op trim=42,flush=35/91,skip=* if that is \
+         what was recorded",
+        format_count(tally.trims),
+        format_count(skipped.other_events),
+    )
+}
+
+fn nothing_found(chosen: &Devices, table: &DeviceTable, skipped: &Skipped, reading: &Reading) -> String {
     if skipped.other_devices > 0 {
         let mut devices: Vec<(u32, &str)> =
             table.devices.iter().map(|device| (device.number, device.name.as_str())).collect();
@@ -474,5 +488,10 @@ fn nothing_found(chosen: &Devices, table: &DeviceTable, skipped: &Skipped) -> St
         }
     }
     let found = if found.is_empty() { "a header".to_owned() } else { found.join(" and ") };
-    format!("found only {found}, expected the requests of a trace")
+    let words = match reading.format {
+        _ if reading.columns.is_none() || skipped.other_events == 0 => String::new(),
+        Format::Columns => "; --op says which words are requests, such as read=R,write=W".to_owned(),
+        format => format!("; --format {format} --op read=R,write=W says which words are requests, if they are R and W"),
+    };
+    format!("found only {found}, expected the requests of a trace{words}")
 }

@@ -390,6 +390,43 @@ fn vscsi_is_read_to_its_last_record_or_refused() {
     }
 }
 
+/// Decimal commands under CloudPhysics' header: 42 is a write there, and a trim in hexadecimal.
+#[test]
+fn commands_in_decimal_are_not_taken_for_trims() {
+    let table = |read: &str, write: &str| {
+        let mut text = "version,time,op,size,lbn\n".to_owned();
+        for i in 0..200 {
+            text += &format!("1,{},{},4096,{}\n", 20_000 * i, if i % 3 == 0 { read } else { write }, 8 * i);
+        }
+        text
+    };
+    let with = |text: &str, op: &str| {
+        let (format, columns) = Columns::asked(Some("cloudphysics"), None, None, 0, Some(op)).unwrap();
+        read(text.as_bytes(), |spec| (spec.format, spec.columns) = (format, columns))
+    };
+    let decimal = table("40", "42");
+    for asked in [None, Some(Format::CloudPhysics)] {
+        let error = read(decimal.as_bytes(), |spec| spec.format = asked).unwrap_err().to_string();
+        assert!(error.contains("found 133 trims and 67 commands that are skipped, and no read or write"), "{error}");
+        assert!(error.contains("--op read=40/136,write=42/138,skip=*"), "{error}");
+    }
+    let (stats, requests) = with(&decimal, "read=40/136,write=42/138,skip=*").unwrap();
+    assert_eq!((stats.reads, stats.writes), (67, 133));
+    assert_eq!(requests, read(table("28", "2a").as_bytes(), |_| {}).unwrap().1);
+    // Whoever says that they are trims has them.
+    assert_eq!(with(&decimal, "trim=42,flush=35/91,skip=*").unwrap().0.trims, 133);
+    for (text, way) in [
+        (table("READ", "WRITE"), "--format cloudphysics --op read=R,write=W"),
+        (table("40", "40"), "--format cloudphysics --op"),
+    ] {
+        let error = read(text.as_bytes(), |_| {}).unwrap_err().to_string();
+        assert!(error.contains("found only events that are not requests (200)") && error.contains(way), "{error}");
+    }
+    let columns = Columns::new("time:us,op,bytes,lbn", None, 0, Some("read=r,skip=*")).unwrap();
+    let error = read(b"1,x,512,0\n", |spec| spec.columns = Some(columns)).unwrap_err().to_string();
+    assert!(error.ends_with("; --op says which words are requests, such as read=R,write=W"), "{error}");
+}
+
 #[test]
 fn bad_records_of_vscsi_are_named() {
     let good: Vec<Command> = (0..200u64).map(|i| (0x2a, 4096, 8 * i, 1_000_000_000_000 + 1000 * i)).collect();

@@ -592,7 +592,9 @@ fn other_files_are_called_by_their_names() {
     let mut tar = b"trace.txt".to_vec();
     tar.resize(257, 0);
     tar.extend(b"ustar\x0000 and so on");
-    let files: [(&[u8], &str, &str); 8] = [
+    let files: [(&[u8], &str, &str); 10] = [
+        (b"\x07tae\x01\0\0\0 and so on", "a binary trace of blktrace", "`blkparse -i`"),
+        (b"eat\x07\0\0\0\x01 and so on", "a binary trace of blktrace", "`blkparse -i`"),
         (b"\xfd7zXZ\0\0\x04 and so on", "packed with xz", "`-`"),
         (b"BZh91AY&SY and so on", "packed with bzip2", "`-`"),
         (b"PK\x03\x04 and so on", "a zip archive", "`-`"),
