@@ -390,6 +390,47 @@ fn vscsi_is_read_to_its_last_record_or_refused() {
     }
 }
 
+/// Logs of biosnoop: a flush has no address (-1), the name of a process may have blanks, and that of a disk be missing.
+#[test]
+fn requests_without_data_need_no_address() {
+    const COLUMNS: &str = "time:s,-,-,device,op,lbn,bytes";
+    let header = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n";
+    let good = "0.1 dd 2 sda W 8 4096 1.0\n";
+    for sector in ["-1", "18446744073709551615", "0"] {
+        let text = format!("{header}{good}0.2 jbd2 3 sda W {sector} 0 2.0\n0.3 jbd2 3 sda F {sector} 0 2.0\n");
+        let (stats, requests) = mapped(&text, COLUMNS, Some("read=R,write=W,flush=F")).unwrap();
+        assert_eq!((requests.len(), stats.writes, stats.flushes, stats.skipped.zero_size), (2, 1, 1, 1), "{sector}");
+        let error = mapped(&text.replace(" 0 2.0", " 512 2.0"), COLUMNS, Some("read=R,write=W,flush=F"));
+        if sector == "0" {
+            assert!(error.is_ok());
+        } else {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(&format!(":3: found `{sector}` in column 6 (lbn)")), "{error}");
+        }
+    }
+    // With commas a column may be empty: that of a flush, and no other.
+    let (stats, _) = mapped("1,R,8,512\n2,F,,\n", "time:ns,op,lbn,bytes", Some("read=R,flush=F")).unwrap();
+    assert_eq!((stats.reads, stats.flushes), (1, 1));
+    for (line, found) in [
+        ("2,R,,512", "column 3 (lbn)"),
+        ("2,R,8,", "column 4 (bytes)"),
+        ("2,R,x,0", "`x` in column 3"),
+        ("2,F,x,", "`x` in column 3"),
+    ] {
+        let error = mapped(&format!("1,R,8,512\n{line}\n"), "time:ns,op,lbn,bytes", Some("read=R,flush=F"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(found) && !error.contains("moves"), "{error}");
+    }
+    for (line, columns) in [("0.2 Web Content 7 sda R 8 512 1.0", 9), ("0.2 ? 0 R 0 8 2.0", 7)] {
+        let error = mapped(&format!("{header}{good}{line}\n"), COLUMNS, None).unwrap_err().to_string();
+        let says = format!(
+            "; this line has {columns} columns and the header 8: a name with blanks, or none, moves those behind it"
+        );
+        assert!(error.ends_with(&says), "{error}");
+    }
+}
+
 /// Decimal commands under CloudPhysics' header: 42 is a write there, and a trim in hexadecimal.
 #[test]
 fn commands_in_decimal_are_not_taken_for_trims() {

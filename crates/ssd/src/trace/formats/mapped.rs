@@ -147,7 +147,9 @@ impl Mapped {
     #[inline(always)]
     fn row(&mut self, line: &[u8], devices: &mut DeviceTable) -> Option<Parsed> {
         let mut fields = Fields { line, at: 0, delimiter: self.delimiter };
-        let (mut arrival_ns, mut offset, mut block, mut bytes) = (0, 0, 0, 0);
+        let mut arrival_ns = 0;
+        // None: not there, which is as good of a request without data.
+        let (mut offset, mut block, mut bytes) = (Some(0), Some(0), Some(0));
         let (mut device, mut major, mut object) = (None, 0, None);
         let mut kind = None;
         for &role in &self.roles {
@@ -162,9 +164,9 @@ impl Mapped {
                         None => return Some(Parsed::OtherEvent),
                     }
                 }
-                Role::Address(unit) => offset = units(field, unit)?,
-                Role::Block(unit) => block = units(field, unit)?,
-                Role::Bytes(_) => bytes = units(field, self.size_unit)?,
+                Role::Address(unit) => offset = units_if_any(field, unit)?,
+                Role::Block(unit) => block = units_if_any(field, unit)?,
+                Role::Bytes(_) => bytes = units_if_any(field, self.size_unit)?,
                 Role::Device => device = Some(field),
                 Role::Major => major = units(field, 1).filter(|&major| major < 1 << 12)?,
                 Role::Minor => {
@@ -174,16 +176,18 @@ impl Mapped {
                 Role::Object => object = Some(object_of(field)),
             }
         }
+        let kind = kind?;
+        let bytes = if kind == RequestKind::Flush { 0 } else { bytes? };
         let offset = match object {
-            Some(_) if kind == Some(RequestKind::Flush) => 0,
-            Some(object) => self.objects.place(object, offset, bytes)?,
-            None => block.checked_add(offset)?,
+            _ if kind == RequestKind::Flush || (bytes == 0 && (offset.is_none() || block.is_none())) => 0,
+            Some(object) => self.objects.place(object, offset?, bytes)?,
+            None => block?.checked_add(offset?)?,
         };
         let slot = match device {
             Some(device) => self.device(device, devices)?,
             None => devices.by_number(major as u32)?,
         };
-        Some(Parsed::Row(match kind? {
+        Some(Parsed::Row(match kind {
             RequestKind::Flush => Row::flush(arrival_ns, slot),
             kind => Row { arrival_ns, offset, bytes, slot, kind },
         }))
@@ -235,10 +239,17 @@ impl Parse for Mapped {
 
     fn explain(&self, line: &[u8]) -> String {
         let fields = self.split(line);
+        self.blame(line, &fields) + &self.moved(fields.len())
+    }
+}
+
+impl Mapped {
+    /// The first column that is wrong.
+    fn blame(&self, line: &[u8], fields: &[&[u8]]) -> String {
         if self.columns.by_header() && self.header.is_none() {
             let missing = self.columns.columns.iter().filter_map(|column| column.header.as_deref());
             let missing =
-                missing.filter(|&header| position(&fields, header).is_none()).map(|header| format!("`{header}`"));
+                missing.filter(|&header| position(fields, header).is_none()).map(|header| format!("`{header}`"));
             let missing: Vec<String> = missing.collect();
             return format!("found `{}`, expected a header with {}", shorten(line), missing.join(", "));
         }
@@ -259,7 +270,18 @@ impl Parse for Mapped {
             }
         }
         let columns: Vec<(&str, Want)> = self.roles.iter().map(|&role| (role.name(), self.want(role))).collect();
-        explain_columns(&fields, &columns, columns.len(), None)
+        explain_columns(fields, &columns, columns.len(), None)
+    }
+
+    /// What may be the reason of everything else, where blanks separate columns.
+    fn moved(&self, fields: usize) -> String {
+        let header = self.header.as_deref().map_or(fields, |header| self.split(header).len());
+        if self.delimiter != Delimiter::Blanks || header == fields {
+            return String::new();
+        }
+        format!(
+            "; this line has {fields} columns and the header {header}: a name with blanks, or none, moves those behind it"
+        )
     }
 }
 
@@ -338,6 +360,20 @@ pub(super) fn units(field: &[u8], unit: u64) -> Option<u64> {
         _ => false,
     };
     if whole { number.checked_mul(unit) } else { None }
+}
+
+/// [`units`], or None in their place where there is nothing, or a number that is none: a flush is at sector -1 in many logs.
+#[inline(always)]
+fn units_if_any(field: &[u8], unit: u64) -> Option<Option<u64>> {
+    match units(field, unit) {
+        Some(number) => Some(Some(number)),
+        None => is_of_none(field).then_some(None),
+    }
+}
+
+#[cold]
+fn is_of_none(field: &[u8]) -> bool {
+    field.strip_prefix(b"-").unwrap_or(field).iter().all(u8::is_ascii_digit)
 }
 
 /// A number of units, a date with a time, or a time of day.
