@@ -46,6 +46,7 @@ NAVIGATION = {
         "designing-a-code",
         "few-bit-decoders",
         "accelerators",
+        "decoders-in-hardware",
         "length-and-levels",
         "fitting-a-drive",
         "fitted-drives",

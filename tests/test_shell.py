@@ -48,6 +48,7 @@ RESULTS: dict[str, list[str]] = {
     "code import": ["./teaching.qc", "--out", "teaching.alist"],
     "code bench": ["teaching-1/2", "--errors", "2", "--frames", "100"],
     "code conform": ["softsense.backends:Cpu", "--code", "flash-8/9", "--decoder", "min-sum"],
+    "code vectors": ["teaching-1/2", "--channel", "errors:2", "--frames", "2", "--steps", "--out", "vectors"],
     "code traps": [
         *("teaching-1/2", "--bits", "3", "--decoders", "min-sum,min-sum-f32", "--rber", "0.01", "--frames", "10"),
         *("--out", "traps.toml", "--picture", "traps.png"),

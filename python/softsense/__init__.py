@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from softsense.tenants import Fairness, fairness
     from softsense.traces import Trace
     from softsense.traps import Traps, find_traps
+    from softsense.vectors import DecoderVectors, decoder_vectors
 
 __all__ = [
     "NO_SOFT_SENSING",
@@ -68,6 +69,7 @@ __all__ = [
     "Conformance",
     "DecodeResult",
     "Decoder",
+    "DecoderVectors",
     "Fairness",
     "FerResult",
     "FileError",
@@ -89,6 +91,7 @@ __all__ = [
     "config_schema",
     "configs",
     "conform",
+    "decoder_vectors",
     "design_code",
     "fairness",
     "find_traps",
@@ -114,6 +117,7 @@ _HOMES = {
     "tenants": ("Fairness", "fairness"),
     "traces": ("Trace",),
     "traps": ("Traps", "find_traps"),
+    "vectors": ("DecoderVectors", "decoder_vectors"),
 }
 _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in names}
 

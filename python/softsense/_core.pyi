@@ -662,6 +662,27 @@ class Decoder:
 
     max_level: int
     uses_llr_step: bool
+    def arithmetic(self) -> list[dict[str, Any]]:
+        """What each pass of a decoder in integers computes with, those over hard decisions first.
+
+        Dicts of `decides` ("hard" or "soft"), `pass` (from 1), `begins_with` ("received" or "decided"),
+        `posterior_bits`, `channel_limit` (the magnitude of a hard decision, the largest of an LLR), and either
+        `factors_16ths` (of each iteration, the last for all that follow), `offset` and `message_limit`, or `staircases`
+        (`thresholds` and `values` for each iteration). Raises `CodeError` for other decoders.
+        """
+
+    def trace(self, received: NDArray[np.uint8] | NDArray[np.int8]) -> list[dict[str, Any]]:
+        """What a decoder in integers holds as a frame comes, and after each iteration of each pass over it.
+
+        Args:
+            received: one frame, as `decode` takes it: packed hard decisions, or LLRs of int8.
+
+        Dicts of `pass` (from 1), `iteration` (of the pass, from 0), `posteriors` (int16, one a bit), `messages` (int8
+        of shape (circulants, circulant_size): to the bits, by check, circulants in the order of `Code.base_matrix()`,
+        row by row) and `syndrome_weight` (checks that the decisions violate). The last iteration of a pass ends where
+        the word converges. Raises `CodeError`, also for decoders that do not compute in integers.
+        """
+
     def decode(
         self,
         received: NDArray[np.uint8] | NDArray[np.int8] | NDArray[np.float32] | NDArray[np.float64],

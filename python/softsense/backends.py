@@ -76,8 +76,8 @@ class Backend(Protocol):
 
         Args:
             received: C-contiguous, and left as it is: hard decisions, packed (uint8 of shape (frames,
-                ceil(codeword_bits / 8)), the bits behind the last are zero), or log-likelihood ratios, positive where 0 is
-                the more likely bit (int8 of shape (frames, codeword_bits); -128 is read as -127).
+                ceil(codeword_bits / 8)), the bits behind the last are zero), or log-likelihood ratios, positive where 0
+                is the more likely bit (int8 of shape (frames, codeword_bits); -128 is read as -127).
 
         Returns an object with the fields of `Decoded`.
         """

@@ -46,9 +46,9 @@ ITERATIONS = (1, 2, 20)
 SHIPPED = ("flash-8/9", "flash-64/69", "adaptive-5/6", "adaptive-1/4")
 
 # Circulant size, block rows, block columns and column weights, which are repeated; each column has its rows and shifts
-# by chance, but the first circulant of column c is in row c mod rows. Together: circulants of 1 to 256 bits, powers of
-# two and not, and codewords of no whole bytes; 1 to 30 block rows, so that quarters of them are even and odd; rows of weight 1; columns of weight 0;
-# heaviest columns of weight 4, which have a second pass, and others; the rates 0.4 and 0.7, at which factors change.
+# by chance, but the first circulant of column c is in row c mod rows. Together: circulants of 1 to 256 bits, codewords
+# of no whole bytes; 1 to 40 block rows, so that quarters of them are even and odd; rows of weight 1; columns of weight
+# 0; heaviest columns of weight 4, which have a second pass, and others; rates 0.4 and 0.7, at which factors change.
 _RANDOM: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "one row": (16, 1, 2, (1,)),
     "light rows": (32, 4, 6, (1,)),

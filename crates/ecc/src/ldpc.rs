@@ -32,8 +32,8 @@ pub use impulses::Impulses;
 pub use literature::ReferenceCode;
 pub use message_passing::{MessagePassing, Real, Rule, Schedule};
 pub use min_sum::{
-    Correction, HEAVIEST_NARROW_COLUMN, LEAST_LARGEST, MOST_LARGEST, MinSum, RcqTables, Staircase, TRAPPED_CHECKS,
-    Width,
+    Correction, HEAVIEST_NARROW_COLUMN, LEAST_LARGEST, MOST_LARGEST, MessageFacts, MinSum, PassFacts, RcqTables,
+    Snapshot, Staircase, TRAPPED_CHECKS, Width,
 };
 pub use parity_check::{Columns, ParityCheck};
 pub use quasi_cyclic::{Block, QuasiCyclic};

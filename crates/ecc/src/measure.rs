@@ -472,6 +472,32 @@ impl DecoderSpec {
         Ok(Box::new(Punctured::new(self.decoder_of_matrix(code, llr_step)?, code, hard)))
     }
 
+    /// The decoder in integers that this is for `code`.
+    ///
+    /// # Errors
+    /// A decoder in floating point, of hard decisions by flipping, of a BCH code, or of a code with punctured columns.
+    pub fn integers<'a>(&self, code: &'a Code) -> Result<(&'a QuasiCyclic, MinSum)> {
+        let refuse = |found: String| {
+            Err(Error::code(
+                "decoder",
+                format!("found {found}, expected a decoder in integers of a base matrix, all of it sent"),
+            ))
+        };
+        let code = match code {
+            Code::Bch(_) => return refuse("a BCH code".into()),
+            Code::Ldpc(code) if code.punctured_bits() > 0 => return refuse("punctured columns".into()),
+            Code::Ldpc(code) => code,
+        };
+        let fast = match self.algorithm_of(code) {
+            Algorithm::MinSum(width) => Fast::new(code, width, self.max_iterations)?,
+            Algorithm::Rcq { message_bits, posterior_bits } => {
+                Fast::rcq(code, message_bits, posterior_bits, self.max_iterations)?
+            }
+            other => return refuse(other.to_string()),
+        };
+        Ok((Fast::base(code)?, fast.decoder))
+    }
+
     /// This decoder of all columns of a matrix.
     fn decoder_of_matrix(&self, code: &LdpcCode, llr_step: f64) -> Result<Box<dyn FrameDecoder>> {
         let max_iterations = self.max_iterations;

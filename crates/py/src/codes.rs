@@ -21,8 +21,8 @@ use softsense_ecc::bits;
 use softsense_ecc::catalogue::{self, Encoder};
 use softsense_ecc::channel::{self, Channel};
 use softsense_ecc::ldpc::{
-    CodeShape, Construction, DegreeDistribution, LdpcCode, Profile, QuasiCyclic, RcqDesign, RedundantChecks, Rule,
-    ShortCycles, Staircase, shannon_limit,
+    CodeShape, Construction, DegreeDistribution, LdpcCode, MessageFacts, PassFacts, Profile, QuasiCyclic, RcqDesign,
+    RedundantChecks, Rule, ShortCycles, Snapshot, Staircase, shannon_limit,
 };
 use softsense_ecc::measure::{
     Algorithm, Batch, BenchResult, DecoderSpec, FrameDecoder, MOST_THREADS, Measurement, Stop, Verdict,
@@ -895,6 +895,83 @@ impl Decoder {
     #[getter]
     fn uses_llr_step(&self) -> bool {
         self.spec.uses_llr_step(&self.code)
+    }
+
+    /// What each pass of a decoder in integers computes with, those over hard decisions first: dicts of `decides` ("hard" or "soft"),
+    /// `pass` (from 1), `begins_with` ("received" or "decided"), `posterior_bits`, `channel_limit`, and either `factors_16ths`, `offset` and
+    /// `message_limit` or `staircases` (a dict of `thresholds` and `values` for each iteration). Raises CodeError for other decoders.
+    fn arithmetic<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let (_, decoder) = self.spec.integers(&self.code).map_err(raise)?;
+        let dict = |facts: PassFacts| {
+            let dict = PyDict::new(py);
+            dict.set_item("decides", if facts.soft { "soft" } else { "hard" })?;
+            dict.set_item("pass", facts.pass)?;
+            dict.set_item("begins_with", if facts.from_received || facts.pass == 1 { "received" } else { "decided" })?;
+            dict.set_item("posterior_bits", facts.posterior_bits)?;
+            dict.set_item("channel_limit", facts.channel_limit)?;
+            match facts.messages {
+                MessageFacts::Corrected { factors_16ths, offset, limit } => {
+                    dict.set_item("factors_16ths", factors_16ths.into_iter().map(u32::from).collect::<Vec<_>>())?;
+                    dict.set_item("offset", offset)?;
+                    dict.set_item("message_limit", limit)?;
+                }
+                MessageFacts::Staircases(all) => {
+                    let steps = |staircase: &Staircase| {
+                        let wide = |numbers: Vec<u8>| numbers.into_iter().map(u32::from).collect::<Vec<_>>();
+                        let dict = PyDict::new(py);
+                        dict.set_item("thresholds", wide(staircase.thresholds()))?;
+                        dict.set_item("values", wide(staircase.values()))?;
+                        Ok(dict)
+                    };
+                    dict.set_item("staircases", all.iter().map(steps).collect::<PyResult<Vec<_>>>()?)?;
+                }
+            }
+            Ok(dict)
+        };
+        decoder.facts().into_iter().map(dict).collect()
+    }
+
+    /// What a decoder in integers holds while it decodes a frame: a dict for the frame as it comes and one for each iteration of each pass, of
+    /// `pass` (from 1), `iteration` (of the pass, from 0), `posteriors` (int16, one a bit), `messages` (int8 of shape (circulants,
+    /// circulant_size): to the bits, circulants in the order of `base_matrix()`, row by row) and `syndrome_weight`. `received` is one frame, as
+    /// `decode` takes it, packed or int8. Raises CodeError.
+    fn trace<'py>(&self, py: Python<'py>, received: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let (base, decoder) = self.spec.integers(&self.code).map_err(raise)?;
+        let count = self.code.codeword_bits();
+        let packed = Expected::packed("received", count);
+        let what = "a log-likelihood ratio for each bit".to_owned();
+        let llrs = Expected { name: "received", dtype: "int8", length: count, bits: count, what };
+        let array = llrs.array(received)?;
+        let mut word = vec![0; packed.length];
+        let frames = |expected: &Expected| match expected.frames(&array)? {
+            None => Ok(()),
+            Some(frames) => Err(complain("received", format!("{frames} frames"), "one")),
+        };
+        let iterations = self.spec.max_iterations;
+        let snapshots = if array.cast::<PyArrayDyn<i8>>().is_ok() {
+            frames(&llrs)?;
+            let received = llrs.readable::<i8>(llrs.typed(&array)?)?;
+            decoder.trace(base, Some(llrs.slice(&received)?), iterations, &mut word).1
+        } else {
+            if array.cast::<PyArrayDyn<u8>>().is_err() {
+                return Err(complain("received", array.dtype(), format!("{llrs}; or {packed}")));
+            }
+            let (words, _) = packed.words(received)?;
+            frames(&packed)?;
+            word.copy_from_slice(packed.slice(&words)?);
+            decoder.trace(base, None, iterations, &mut word).1
+        };
+        let size = base.circulant_size();
+        let dict = |snapshot: Snapshot| {
+            let dict = PyDict::new(py);
+            dict.set_item("pass", snapshot.pass)?;
+            dict.set_item("iteration", snapshot.iteration)?;
+            dict.set_item("posteriors", snapshot.posteriors.into_pyarray(py))?;
+            dict.set_item("messages", snapshot.messages.into_pyarray(py).reshape([base.blocks().len(), size])?)?;
+            dict.set_item("syndrome_weight", snapshot.syndrome_weight)?;
+            Ok(dict)
+        };
+        snapshots.into_iter().map(dict).collect()
     }
 
     /// Decodes a frame or a batch of frames; the same for any number of threads. Raises CodeError.

@@ -27,6 +27,7 @@ from softsense.cli.options import (
 )
 from softsense.cli.output import check_picture, check_suffix, check_writable, print_list, progress_bars, save_picture
 from softsense.cli.ranges import Real, Whole, whole_numbers
+from softsense.cli.vectors import code_vectors
 from softsense.files import replacing
 
 
@@ -41,6 +42,7 @@ def code_group() -> None:
 
 
 code_group.add_command(code_conform)
+code_group.add_command(code_vectors)
 
 
 @code_group.command("list", epilog=example("softsense code list"))

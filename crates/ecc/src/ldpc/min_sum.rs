@@ -9,7 +9,7 @@ use softsense_base::{Error, Result};
 use super::QuasiCyclic;
 use crate::{InstructionSet, Outcome, bits};
 pub(super) use kernel::MESSAGE_LIMIT;
-use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, Order, compile, lanes};
+use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, Order, State, compile, lanes};
 
 /// How the smallest magnitudes that a check receives become those that it sends, in the integers of [`MinSum`].
 ///
@@ -402,24 +402,139 @@ impl MinSum {
     fn decode(&mut self, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8]) -> Outcome {
         assert_eq!(word.len(), bits::bytes_for(self.codeword_bits), "bytes of a word");
         let Self { narrow, wide, hard, soft, received, .. } = self;
-        let mut run = |pass: &Pass, llrs, word: &mut [u8]| {
+        let run = |pass: &Pass, llrs: Option<&[i8]>, word: &mut [u8]| {
             let kernel = if pass.narrow { &mut *narrow } else { &mut *wide };
             let kernel = kernel.as_mut().expect("there is a kernel for every pass");
             kernel.decode(&pass.arithmetic, llrs, max_iterations, word)
         };
-        let Passes { first, second } = if llrs.is_some() { soft } else { hard };
-        let again = llrs.is_none() && matches!(second, Some(Second::Anew(_) | Second::Instead(_)));
+        let passes = if llrs.is_some() { soft } else { hard };
+        passes.run(run, llrs, received, word)
+    }
+
+    /// What each pass computes with, those over hard decisions first.
+    pub fn facts(&self) -> Vec<PassFacts> {
+        let of = |passes: &Passes, soft: bool| {
+            let from_received = !matches!(passes.second, Some(Second::OfDecided(_)));
+            let facts = |(number, pass): (u32, &Pass)| {
+                let (channel_limit, messages) = pass.arithmetic.facts();
+                let posterior_bits = if pass.narrow { 8 } else { 16 };
+                PassFacts { soft, pass: number, from_received, posterior_bits, channel_limit, messages }
+            };
+            (1..).zip(passes.all()).map(facts).collect::<Vec<_>>()
+        };
+        [of(&self.hard, false), of(&self.soft, true)].concat()
+    }
+
+    /// What this decoder of `code` holds as a word comes, and after each iteration of each pass over it: for those who build one and
+    /// want to compare. It is decoded as often as it takes iterations.
+    ///
+    /// # Arguments
+    /// - `llrs`: as [`MinSum::decode_soft`] takes them; without them hard decisions are decoded.
+    /// - `word`: received before, if there are no LLRs, and decided after.
+    ///
+    /// # Panics
+    /// As [`MinSum::decode_soft`] and [`MinSum::decode_hard`].
+    pub fn trace(
+        &self,
+        code: &QuasiCyclic,
+        llrs: Option<&[i8]>,
+        max_iterations: u32,
+        word: &mut [u8],
+    ) -> (Outcome, Vec<Snapshot>) {
+        assert_eq!(word.len(), bits::bytes_for(self.codeword_bits), "bytes of a word");
+        assert!(llrs.is_none_or(|llrs| llrs.len() == self.codeword_bits), "log-likelihood ratios of a word");
+        let mut snapshots: Vec<Snapshot> = Vec::new();
+        let run = |pass: &Pass, llrs: Option<&[i8]>, word: &mut [u8]| {
+            let mut kernel = compile(code, self.instructions, Order::Contiguous, pass.narrow);
+            let (number, received) = (1 + snapshots.last().map_or(0, |last| last.pass), word.to_vec());
+            let outcome = kernel.decode(&pass.arithmetic, llrs, max_iterations, word);
+            for iteration in 0..=outcome.iterations {
+                let mut decided = received.clone();
+                let Outcome { syndrome_weight, .. } = kernel.decode(&pass.arithmetic, llrs, iteration, &mut decided);
+                let State { posteriors, mut messages } = kernel.state().expect("in order");
+                if iteration == 0 {
+                    messages.fill(0);
+                }
+                snapshots.push(Snapshot { pass: number, iteration, posteriors, messages, syndrome_weight });
+            }
+            outcome
+        };
+        let passes = if llrs.is_some() { &self.soft } else { &self.hard };
+        let outcome = passes.run(run, llrs, &mut vec![0; word.len()], word);
+        (outcome, snapshots)
+    }
+}
+
+/// What a pass over a word computes with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassFacts {
+    /// Whether it decodes LLRs; otherwise hard decisions.
+    pub soft: bool,
+    /// From 1.
+    pub pass: u32,
+    /// Whether a later pass begins with what was received; otherwise with what was decided.
+    pub from_received: bool,
+    /// Bits of a-posteriori values, which saturate.
+    pub posterior_bits: u8,
+    /// The magnitude of a hard decision, and the largest of an LLR.
+    pub channel_limit: u8,
+    /// How checks answer.
+    pub messages: MessageFacts,
+}
+
+/// How checks answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageFacts {
+    /// By [`Correction`].
+    Corrected {
+        /// Of each iteration, and the last of all that follow.
+        factors_16ths: Vec<u8>,
+        /// What is subtracted.
+        offset: u8,
+        /// The largest magnitude.
+        limit: u8,
+    },
+    /// By a staircase for each iteration, and the last for all that follow.
+    Staircases(Vec<Staircase>),
+}
+
+/// What a decoder holds after an iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The pass over the word, from 1.
+    pub pass: u32,
+    /// How many iterations of this pass were begun; 0: the word as it came. The last one ends where the word converges, perhaps a
+    /// quarter of the block rows into it.
+    pub iteration: u32,
+    /// A-posteriori values of the bits.
+    pub posteriors: Vec<i16>,
+    /// Messages to the bits: of each circulant, by block row and then block column, those of its checks.
+    pub messages: Vec<i8>,
+    /// How many checks the decisions violate.
+    pub syndrome_weight: u32,
+}
+
+impl Passes {
+    /// Decodes a word by passes that `run` runs; `room` is as long as it.
+    fn run(
+        &self,
+        mut run: impl FnMut(&Pass, Option<&[i8]>, &mut [u8]) -> Outcome,
+        llrs: Option<&[i8]>,
+        room: &mut [u8],
+        word: &mut [u8],
+    ) -> Outcome {
+        let again = llrs.is_none() && matches!(self.second, Some(Second::Anew(_) | Second::Instead(_)));
         if again {
-            received.copy_from_slice(word);
+            room.copy_from_slice(word);
         }
-        let first = run(first, llrs, word);
-        let Some(second) = second else { return first };
+        let first = run(&self.first, llrs, word);
+        let Some(second) = &self.second else { return first };
         let trapped = first.syndrome_weight <= TRAPPED_CHECKS || matches!(second, Second::Instead(_));
         if first.converged || !trapped || first.iterations == 0 {
             return first;
         }
         if again {
-            word.copy_from_slice(received);
+            word.copy_from_slice(room);
         }
         let both = |second: Outcome| Outcome { iterations: first.iterations + second.iterations, ..second };
         match second {
@@ -428,9 +543,7 @@ impl MinSum {
             Second::OfDecided(pass) => both(run(pass, None, word)),
         }
     }
-}
 
-impl Passes {
     fn all(&self) -> impl Iterator<Item = &Pass> {
         let second =
             self.second.as_ref().map(|(Second::Anew(pass) | Second::Instead(pass) | Second::OfDecided(pass))| pass);

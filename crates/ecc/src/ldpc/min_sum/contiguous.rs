@@ -20,8 +20,10 @@ pub(super) trait Value<V: Lanes>: Copy + Send {
 
     /// What the channel says.
     fn received(llr: i8) -> Self;
-    /// Whether it decides for a one.
-    fn is_one(self) -> bool;
+    /// What is held.
+    fn posterior(self) -> i16;
+    /// A vector of messages in the order of the checks.
+    fn messages(message: V) -> [i8; MOST_LANES];
     fn read(from: &[Self; MOST_LANES]) -> Self::Vector;
     fn write(vector: Self::Vector, to: &mut [Self; MOST_LANES]);
     /// The vector less what is held as `message`.
@@ -42,8 +44,12 @@ impl<V: Lanes> Value<V> for i8 {
     }
 
     #[inline(always)]
-    fn is_one(self) -> bool {
-        self < 0
+    fn posterior(self) -> i16 {
+        self.into()
+    }
+
+    fn messages(message: V) -> [i8; MOST_LANES] {
+        message.lanes()
     }
 
     #[inline(always)]
@@ -82,9 +88,15 @@ impl<V: Lanes> Value<V> for i16 {
     }
 
     #[inline(always)]
-    fn is_one(self) -> bool {
+    fn posterior(self) -> i16 {
         // The largest totals of the heaviest columns have wrapped.
-        self.wrapping_sub(i16::from(WIDE_OFFSET as u8)) < 0
+        self.wrapping_sub(i16::from(WIDE_OFFSET as u8))
+    }
+
+    fn messages(message: V) -> [i8; MOST_LANES] {
+        let mut lanes = [0; MOST_LANES];
+        V::write_wide(message.widen(), &mut lanes);
+        lanes.map(|lane| lane as i8)
     }
 
     #[inline(always)]
@@ -184,13 +196,22 @@ impl<V: Lanes, T: Value<V>> Totals<V> for Contiguous<T> {
         T::narrow(T::subtract(T::read(vector_at(totals, place.start())), V::splat(T::OFFSET)))
     }
 
+    fn in_order(totals: &[T], layout: &Layout) -> Option<Vec<i16>> {
+        let columns = layout.contiguous_columns(V::COUNT);
+        Some(columns.flat_map(|column| totals[column].iter().map(|total| total.posterior())).collect())
+    }
+
+    fn messages(message: V) -> [i8; MOST_LANES] {
+        T::messages(message)
+    }
+
     #[inline(always)]
     fn report(totals: &[T], layout: &Layout, _: usize, word: &mut [u8]) {
         word.fill(0);
         let mut bit = 0;
         for column in layout.contiguous_columns(V::COUNT) {
             for total in &totals[column] {
-                word[bit / 8] |= u8::from(total.is_one()) << (7 - bit % 8);
+                word[bit / 8] |= u8::from(total.posterior() < 0) << (7 - bit % 8);
                 bit += 1;
             }
         }

@@ -7,9 +7,9 @@ use super::contiguous::Contiguous;
 use super::dealt::{Dealt, Narrow, Wide, WideInOrder};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
-use super::lanes::{Lanes, Portable};
+use super::lanes::{Lanes, MOST_LANES, Portable};
 use super::layout::{Layout, Place};
-use super::{Correction, LEAST_LARGEST, MOST_LARGEST, RcqTables, Staircase};
+use super::{Correction, LEAST_LARGEST, MOST_LARGEST, MessageFacts, RcqTables, Staircase};
 use crate::{InstructionSet, Outcome};
 
 /// The largest magnitude of a message in eight bits.
@@ -100,6 +100,19 @@ impl Arithmetic {
         Self { answers: Answers::Staircases(tables.staircases.clone()), channel_limit: tables.channel_limit as i8 }
     }
 
+    /// What it computes with, as one who builds it has to know.
+    pub(super) fn facts(&self) -> (u8, MessageFacts) {
+        let messages = match &self.answers {
+            Answers::Corrected { correction, message_limit } => MessageFacts::Corrected {
+                factors_16ths: correction.factors_16ths.clone(),
+                offset: correction.offset,
+                limit: *message_limit,
+            },
+            Answers::Staircases(all) => MessageFacts::Staircases(all.clone()),
+        };
+        (self.channel_limit as u8, messages)
+    }
+
     fn answer(&self, iteration: u32) -> Answer {
         match &self.answers {
             Answers::Corrected { correction, message_limit } => Answer::Corrected {
@@ -116,6 +129,17 @@ pub(super) trait Kernel: Send {
     /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`.
     fn decode(&mut self, arithmetic: &Arithmetic, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8])
     -> Outcome;
+
+    /// What is held after the last word, of bits and checks in their natural order; none of a kernel that deals them to vectors.
+    fn state(&self) -> Option<State>;
+}
+
+/// What a kernel holds.
+pub(super) struct State {
+    /// A-posteriori values of the bits.
+    pub(super) posteriors: Vec<i16>,
+    /// Messages to the bits: of each circulant, by block row and block column, those of its checks.
+    pub(super) messages: Vec<i8>,
 }
 
 /// How the bits of a block column lie in memory.
@@ -199,6 +223,14 @@ pub(super) trait Totals<V: Lanes> {
     fn send(totals: &mut [Self::Stored], place: Place, size: usize, kept: Self::Kept, message: V) -> V;
     /// Values with the signs of those at a place.
     fn signs(totals: &[Self::Stored], place: Place) -> V;
+    /// The a-posteriori values in the order of the bits, if that is how they lie.
+    fn in_order(_: &[Self::Stored], _: &Layout) -> Option<Vec<i16>> {
+        None
+    }
+    /// A vector of messages in the order of the checks.
+    fn messages(message: V) -> [i8; MOST_LANES] {
+        message.lanes()
+    }
     /// Writes the decided word, packed.
     fn report(totals: &[Self::Stored], layout: &Layout, stage: usize, word: &mut [u8]);
 }
@@ -269,6 +301,23 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         T::report(&self.totals, &self.layout, stage, word);
         let syndrome_weight = if converged { 0 } else { self.syndrome_weight(stage) };
         Outcome { converged, iterations, syndrome_weight }
+    }
+
+    fn state(&self) -> Option<State> {
+        let Layout { circulant_size: size, vectors, ref row_weights, ref row_starts, .. } = self.layout;
+        let posteriors = T::in_order(&self.totals, &self.layout)?;
+        let mut messages = Vec::with_capacity(row_weights.iter().sum::<usize>() * size);
+        for (&weight, &start) in row_weights.iter().zip(row_starts) {
+            for circulant in 0..weight {
+                let end = messages.len() + size;
+                for vector in 0..vectors {
+                    let lanes = T::messages(self.messages[start + vector * weight + circulant]);
+                    let checks = V::COUNT.min(end - messages.len());
+                    messages.extend(lanes[..checks].iter().map(|held| held.wrapping_sub(T::OFFSET)));
+                }
+            }
+        }
+        Some(State { posteriors, messages })
     }
 
     /// The checks of block rows `rows`, one block row after the other.
@@ -507,6 +556,10 @@ macro_rules! kernel {
                 unsafe {
                     shell(self, arithmetic, llrs, max_iterations, word)
                 }
+            }
+
+            fn state(&self) -> Option<State> {
+                Compiled::state(self)
             }
         }
     };

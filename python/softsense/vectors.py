@@ -1,0 +1,247 @@
+"""Test vectors for a decoder in hardware: frames as they come, what is decided of them, and what is held in between.
+
+    softsense code vectors teaching-1/2 --channel bsc:0.06 --frames 20 --steps --out vectors
+
+`vectors.json` has everything, with the base matrix and the arithmetic. The `.hex` files have the same numbers for
+`$readmemh`. docs/decoders-in-hardware.md says how a test bench reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import Code, CodeError, FileError, build_info
+from softsense.backends import Cpu, Decoded, check_decodable
+from softsense.codes import bench
+from softsense.files import blaming, replacing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FORMAT = 1
+"""Of `vectors.json` and the files beside it; another number is another format."""
+
+MOST_BYTES = 1 << 30
+"""The most that is written: a longer export is refused before anything is decoded."""
+
+_HELD = ("pass", "iteration", "syndrome_weight", "posteriors", "messages")
+
+
+@dataclass(frozen=True)
+class DecoderVectors:
+    """Frames of a code, and what its decoder makes of them.
+
+    Attributes:
+        code: the code.
+        decoder: name of the decoder, in integers.
+        iterations: how many each pass has at most.
+        channel: what was between encoding and decoding.
+        seed: of data and noise: frame k is frame k of `softsense.bench` with this seed.
+        received: packed hard decisions (uint8 of shape (frames, ceil(n / 8))) or LLRs (int8 of shape (frames, n)).
+        decoded: what the decoder answers, an array for each field.
+        steps: of each frame what `Decoder.trace` says; empty unless it was asked for.
+        arithmetic: what `Decoder.arithmetic` says.
+    """
+
+    code: Code
+    decoder: str
+    iterations: int
+    channel: str
+    seed: int
+    received: NDArray[Any]
+    decoded: Decoded
+    arithmetic: list[dict[str, Any]]
+    steps: list[list[dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether frames are LLRs."""
+        return bool(self.received.dtype.kind == "i")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON has it: bytes in hexadecimal digits, the first bit, LLR or message first."""
+        base = self.code.base_matrix()
+        assert base is not None
+        decoded = self.decoded
+        frames = [
+            {
+                "frame": index,
+                "received": received.tobytes().hex(),
+                "decided": decoded.word[index].tobytes().hex(),
+                "converged": bool(decoded.converged[index]),
+                "iterations": int(decoded.iterations[index]),
+                "syndrome_weight": int(decoded.syndrome_weight[index]),
+                **({"steps": [_as_json(step) for step in self.steps[index]]} if self.steps else {}),
+            }
+            for index, received in enumerate(self.received)
+        ]
+        return {
+            "format": FORMAT,
+            "softsense": build_info()["version"],
+            "code": {
+                "name": self.code.name,
+                "codeword_bits": self.code.codeword_bits,
+                "data_bits": self.code.data_bits,
+                "circulant_size": self.code.circulant_size,
+                "base_matrix": base.tolist(),
+            },
+            "decoder": self.decoder,
+            "iterations": self.iterations,
+            "arithmetic": self.arithmetic,
+            "channel": self.channel,
+            "seed": self.seed,
+            "decisions": "soft" if self.is_soft else "hard",
+            "frames": frames,
+        }
+
+    def write(self, folder: str | Path, force: bool = False) -> list[Path]:
+        """Write `vectors.json` and the `.hex` files into a folder, which is made; returns them.
+
+        Raises `FileError` if one is there, unless `force`, or cannot be written.
+        """
+        folder = Path(folder)
+        texts = {"vectors.json": json.dumps(self.to_dict(), indent=1) + "\n", **self._memories()}
+        for name in texts:
+            if (folder / name).exists() and not force:
+                raise FileError(f"{folder / name}: is there already: use --force to replace it")
+        with blaming(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            with replacing(folder / name) as path:
+                path.write_text(text, encoding="utf-8")
+        return [folder / name for name in texts]
+
+    def _memories(self) -> dict[str, str]:
+        """Texts for `$readmemh`: a word of memory has its first bit, LLR or message lowest."""
+        import numpy as np
+
+        base, count = self.code.base_matrix(), self.code.codeword_bits
+        assert base is not None
+
+        def bits(words: NDArray[np.uint8]) -> NDArray[np.uint8]:
+            return np.packbits(np.unpackbits(words, axis=1, count=count), axis=1, bitorder="little")
+
+        decoder = f"{self.decoder}, at most {self.iterations} iterations"
+        what = f"{self.code.name}, {decoder}, {self.channel}, seed {self.seed}"
+        rows = "row by row, ffff without a circulant"
+        llrs = f"{count} LLRs of 8 bits, two's complement"
+        verdicts = zip(self.decoded.converged, self.decoded.iterations, self.decoded.syndrome_weight, strict=True)
+        texts = {
+            "base.hex": _memory(what, f"shift of each block of the base matrix, {rows}", _words(base.ravel(), "<u2")),
+            "received.hex": _memory(
+                what,
+                f"each frame as it comes: {llrs if self.is_soft else f'{count} hard decisions'}",
+                self.received if self.is_soft else bits(self.received),
+            ),
+            "decided.hex": _memory(what, f"each frame as decided: {count} bits", bits(self.decoded.word)),
+            "verdicts.hex": _memory(
+                what, "of each frame: converged, iterations, violated checks", _words(np.array(list(verdicts)), "<u4")
+            ),
+        }
+        if self.steps:
+            steps = [(frame, step) for frame, steps in enumerate(self.steps) for step in steps]
+            numbers = [(frame, *(step[name] for name in _HELD[:3])) for frame, step in steps]
+            texts |= {
+                "steps.hex": _memory(
+                    what, "of each step: frame, pass, iteration, violated checks", _words(np.array(numbers), "<u4")
+                ),
+                "posteriors.hex": _memory(
+                    what,
+                    f"after each step: {count} a-posteriori values of 16 bits, two's complement",
+                    [step["posteriors"].astype("<i2") for _, step in steps],
+                ),
+                "messages.hex": _memory(
+                    what,
+                    "after each step: the messages to the bits, 8 bits each, by circulant and check",
+                    [step["messages"] for _, step in steps],
+                ),
+            }
+        return texts
+
+
+def _as_json(step: dict[str, Any]) -> dict[str, Any]:
+    posteriors, messages = step["posteriors"].astype(">i2"), step["messages"]
+    return {**step, "posteriors": posteriors.tobytes().hex(), "messages": messages.tobytes().hex()}
+
+
+def _words(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
+    import numpy as np
+
+    return np.asarray(numbers).astype(dtype).reshape(-1, 1)
+
+
+def _memory(what: str, of: str, words: Iterable[NDArray[Any]]) -> str:
+    """A word of memory a line, its first byte last."""
+    lines = (word.tobytes()[::-1].hex() for word in words)
+    return f"// {what}\n// {of}\n" + "".join(f"{line}\n" for line in lines)
+
+
+def decoder_vectors(
+    code: Code | str | Path,
+    channel: str,
+    *,
+    decoder: str = "min-sum-8bit",
+    iterations: int = 20,
+    frames: int = 10,
+    seed: int = 1,
+    steps: bool = False,
+) -> DecoderVectors:
+    """Frames of a code that went through a channel, and what a decoder in integers makes of them, bit for bit.
+
+    Args:
+        code: an LDPC code with a base matrix, all of it sent, or a name or file that `Code.open` takes.
+        channel: `bsc:P`, `errors:W` (hard decisions), `awgn:EBN0_DB` or `gaussian:RBER:LEVELS` (LLRs).
+        decoder: `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` or `rcq:BITS[:POSTERIOR]`.
+        iterations: how many each pass over a frame has at most, from 1.
+        frames: how many, from 1.
+        seed: of data and noise, 0 to 2^64 - 1; frame k is frame k of `softsense.bench`.
+        steps: also what is held as each frame comes and after each of its iterations.
+
+    Raises `CodeError`: another code, decoder or channel, or more than 1 GiB to write.
+
+    >>> vectors = decoder_vectors("teaching-1/2", "errors:4", frames=3, steps=True)
+    >>> vectors.received.shape, vectors.decoded.converged.tolist()
+    ((3, 12), [True, True, True])
+    >>> [(step["iteration"], step["syndrome_weight"]) for step in vectors.steps[0]]
+    [(0, 10), (1, 4), (2, 0)]
+    """
+    import numpy as np
+
+    opened = code if isinstance(code, Code) else Code.open(code)
+    check_decodable(opened, decoder)
+    if frames < 1:
+        raise CodeError(f"frames: found {frames}, expected at least 1")
+    circulants = int((np.asarray(opened.base_matrix()) >= 0).sum()) * (opened.circulant_size or 0)
+    # JSON and hexadecimal digits have each byte twice over.
+    held = (2 * opened.codeword_bits + circulants) * (iterations + 1) if steps else 0
+    if (most := 4 * frames * (opened.codeword_bits + held)) > MOST_BYTES:
+        what = f"{frames} frames of up to {iterations} iterations of {opened.name}"
+        raise CodeError(f"frames: found {what}, {most / 2**30:.3g} GiB, expected at most {MOST_BYTES / 2**30:.0f} GiB")
+    batches: list[NDArray[Any]] = []
+
+    class Recorder(Cpu):
+        """The decoder that ships, which keeps what it is given."""
+
+        def decode(self, received: NDArray[Any]) -> Decoded:
+            batches.append(received.copy())
+            return super().decode(received)
+
+    bench(opened, channel, decoder=decoder, iterations=iterations, frames=frames, seed=seed, backend=Recorder)
+    received = np.concatenate(batches)[:frames]
+    compiled = opened.decoder(decoder, iterations)
+    return DecoderVectors(
+        opened,
+        decoder,
+        iterations,
+        channel,
+        seed,
+        received,
+        Cpu(opened, decoder, iterations).decode(received),
+        compiled.arithmetic(),
+        [compiled.trace(frame) for frame in received] if steps else [],
+    )
