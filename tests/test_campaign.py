@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import softsense
 from conftest import Softsense, dask_cluster
@@ -683,6 +684,25 @@ def test_shipped_tables_are_shown(softsense_command: Softsense) -> None:
     assert done.returncode == 0, done.stderr
     assert "bch-4KB-t105" in done.stdout
     assert_bad_input(softsense_command("table", "show", "nowhere.toml"), "nowhere.toml", *_core.decode_tables())
+
+
+def test_no_line_leads_to_an_incomplete_point() -> None:
+    """A rate of which most is missing looked like a cliff of the code: is it shown, but joined with nothing?"""
+    result = softsense.measure_fer("teaching-1/2", [0.03, 0.05, 0.07], relative_error=0.3, frames=20_000)
+    result.points[0] |= {"complete": False, "missing": 3.84}
+    result.interrupted = True
+    axes = result.plot().axes[0]
+    (line,) = [each for each in axes.lines if each.get_label() == "level 1 (hard decision)"]
+    assert [x for x, y in line.get_xydata().tolist() if not math.isnan(y)] == [0.05, 0.07]
+    hollow = [x for each in axes.lines if each.get_markerfacecolor() == "white" for x in each.get_xdata().tolist()]
+    assert hollow == [0.03]
+    legend = [text.get_text() for each in axes.figure.legends for text in each.get_texts()]
+    assert legend == ["level 1 (hard decision)", "incomplete: some is missing"]
+    # Another code in the same axes says it no second time.
+    shared = Figure().subplots()
+    for _ in range(2):
+        result.plot(axes=shared)
+    assert [text.get_text() for text in shared.get_legend().get_texts()].count(legend[1]) == 1
 
 
 def test_a_table_is_drawn_as_it_is_told(softsense_command: Softsense, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -74,6 +75,36 @@ def test_points_that_are_not_whole_are_hollow() -> None:
     faces = {str(line.get_markerfacecolor()): list(line.get_xdata()) for line in axes.lines}
     assert faces["none"] == [1, 3]
     assert description(Chart("t", [series], "x", "y"))["series"][0]["hollow"] == [True, False, True]
+
+
+HALF = {
+    "lo": [0.5, 1, 1.5, 2],
+    "hi": [2, 3, 4, 5],
+    "band": True,
+    "marker": "circle",
+    "hollow": [True, False, False, True],
+}
+
+
+@pytest.mark.parametrize("loose", [False, True])
+def test_a_solid_line_leads_to_no_point_that_is_not_whole(loose: bool) -> None:
+    """Dashes lead to a hollow point, or nothing: then it has whiskers of its own, and the legend says what it is."""
+    chart = Chart("t", [Series("a", [1, 2, 3, 4], [1, 2, 3, 4], **HALF, loose=loose)], "x", "y", hollow="not whole")
+    axes = drawn(chart)
+    lines = [line for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xdata()) == 4]
+    joined = {line.get_linestyle(): np.isfinite(line.get_ydata()).tolist() for line in lines}
+    dashes = {} if loose else {"--": [True] * 4}
+    assert joined == {"-": [False, True, True, False], **dashes}
+    (band,) = [each for each in axes.collections if type(each).__name__ == "FillBetweenPolyCollection"]
+    assert [band.get_paths()[0].vertices[:, 0].min(), band.get_paths()[0].vertices[:, 0].max()] == (
+        [2, 3] if loose else [1, 4]
+    )
+    whiskers = [each for each in axes.collections if type(each).__name__ == "LineCollection"]
+    assert [part[0][0] for each in whiskers for part in each.get_segments()] == ([1, 4] if loose else [])
+    legend = [text.get_text() for each in axes.figure.legends for text in each.get_texts()]
+    assert legend == ["a", "not whole"]
+    page = description(chart)
+    assert (page["hollow"], page["series"][0].get("alone")) == ("not whole", HALF["hollow"] if loose else None)
 
 
 def test_a_logarithmic_axis_has_a_place_for_zero() -> None:

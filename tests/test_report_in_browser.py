@@ -174,6 +174,35 @@ def test_paper_gets_everything_in_light_colours(view: View) -> None:
     assert view.complaints() == []
 
 
+def test_no_line_leads_to_a_point_that_is_not_whole(browser: Browser, tmp_path: Path) -> None:
+    """On a page as in a picture: whiskers in place of a line and a band, and what a hollow point means."""
+    ends = {"lo": [0.5, 1, 1.5, 2], "hi": [2, 3, 4, 5], "band": True, "marker": "circle"}
+    hollow = [True, False, False, True]
+    charts = [
+        Chart(f"loose {loose}", [Series("a", [1, 2, 3, 4], [1, 2, 3, 4], **ends, hollow=hollow, loose=loose)], "x", "y",
+              hollow="not whole")
+        for loose in (True, False)
+    ]  # fmt: skip
+    file = tmp_path / "hollow.html"
+    file.write_text(report.html("t", "f", [Section("s", parts=charts)], {}))
+    view = View(browser, file, 1200)
+    count = "[...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('{0}').length)"
+    assert view.until("document.querySelectorAll('.plot svg').length") == 2
+    assert view.js(count.format(".whisker")) == [2, 0]
+    assert view.js(count.format(".line[stroke-dasharray]")) == [0, 1]
+    solid = "[...document.querySelectorAll('.plot .line:not([stroke-dasharray])')]"
+    # Of four points two are joined.
+    assert [path.count("L") for path in view.js(f"{solid}.map(line => line.getAttribute('d'))")] == [1, 1]
+    assert (
+        view.js("[...document.querySelectorAll('.keys')].map(k => k.innerText.trim().split(/\\s*\\n\\s*/))")
+        == [["a", "not whole"]] * 2
+    )
+    view.click("document.querySelector('.keys button')")
+    assert view.js(count.format(".line")) == [0, 2]
+    assert view.complaints() == []
+    view.close()
+
+
 @pytest.fixture
 def desk(browser: Browser, documents: dict[str, Path]) -> Iterator[View]:
     """The report of a comparison on a desk."""

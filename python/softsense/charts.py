@@ -38,6 +38,8 @@ class Series:
         band: whether intervals are drawn as a band around the line instead of as whiskers.
         marker: the marker of points, and of a line with few points; default: a circle.
         hollow: whether points are drawn as outlines, all of them or each: not measured to the end, or no contender.
+            Dashes lead to such points of a line.
+        loose: no line leads to hollow points: each stands alone, with whiskers in place of a band.
         pale: a line, or points, behind all others.
         printed: text beside each value in a picture; a page shows the value under the pointer.
         named: whether the legend has the series; a series that belongs to another one is left out.
@@ -57,6 +59,7 @@ class Series:
     band: bool = False
     marker: Marker | None = None
     hollow: bool | Sequence[bool] = False
+    loose: bool = False
     pale: bool = False
     printed: Sequence[str] | None = None
     named: bool = True
@@ -64,6 +67,14 @@ class Series:
     def is_hollow(self, i: int) -> bool:
         """Whether a point is drawn as an outline."""
         return self.hollow if isinstance(self.hollow, bool) else self.hollow[i]
+
+    def stands_alone(self, i: int) -> bool:
+        """Whether no line leads from a point of this line to one of its neighbours."""
+
+        def is_loose(at: int) -> bool:
+            return self.y[at] is None or (self.loose and self.is_hollow(at))
+
+        return is_loose(i) or all(is_loose(at) for at in (i - 1, i + 1) if 0 <= at < len(self.x))
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,7 @@ class Chart:
         stacked: bars of a category lie end to end, from left to right; they never have a logarithmic axis.
         across: names of categories stand on the vertical axis, as those of stacked bars do.
         marks: lines of reference.
+        hollow: what hollow points mean; the legend says it, where there are such points.
         names: the order of categories; default: the order in which series name them.
         x_range: where the horizontal axis begins and ends at first; None where values say it.
         y_range: the same for the vertical axis.
@@ -117,6 +129,7 @@ class Chart:
     stacked: bool = False
     across: bool = False
     marks: Sequence[Mark] = ()
+    hollow: str = ""
     names: Sequence[str] = ()
     x_range: Range = (None, None)
     y_range: Range = (None, None)
@@ -135,6 +148,11 @@ class Chart:
     def lies_across(self) -> bool:
         """Whether categories stand on the vertical axis."""
         return self.stacked or self.across
+
+    @property
+    def tells_hollow(self) -> bool:
+        """Whether there are hollow points, and something to say of them."""
+        return bool(self.hollow) and any(each.is_hollow(i) for each in self.series for i in range(len(each.x)))
 
     def categories(self) -> list[str]:
         """The names of categories in their order."""

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = None) -> Figure:
     """Draw frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
 
-    A line is a level, with the band of its intervals; points that are incomplete, or no more than bounds, are hollow;
-    what no method saw is at most the pale dashed line. A vertical line marks the capacity of hard decisions at the
+    A line is a level, with the band of its intervals. Points that are incomplete are hollow, and no line leads to them;
+    dashes lead to those of a decode table, which contain what is missing. What no method saw is at most the pale dashed
+    line. A vertical line marks the capacity of hard decisions at the
     code's rate.
 
     Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`. With `axes`, which may show other results
@@ -35,7 +36,7 @@ def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = No
     how = named["decoder"] or "BCH"
     if named.get("iterations"):
         how += f", at most {named['iterations']} iterations, seed {named['seed']}"
-    note = f"{how}   bands: 95 %   hollow: incomplete, or a bound   pale, dashed: unlisted, at most"
+    note = f"{how}   bands: 95 %   pale, dashed: unlisted, at most"
     interrupted = "interrupted   " if result.interrupted else ""
     heading = title or f"Frame error rate of {named['code']}"
     return draw_sheet(Sheet(heading, [fer_chart(result)], interrupted + note, panel=(13, 7.1), dpi=150))

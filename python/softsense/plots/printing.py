@@ -9,36 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, INK, RULE
 from softsense.formats import as_plain
+from softsense.plots.keys import DASHES, HOLLOW, MARKERS, OF_ROWS, keys_of, shared_key, that_fit
 from softsense.plots.style import head, heading, keep_key_out_of_the_next, key_beside, plain_log, say_why
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "triangle": "^",
-    "down": "v",
-    "cross": "x",
-    "none": "",
-    None: "o",
-}
-_OF_ROWS = ("o", "D", "^", "s", "v", "P")
 _MOST_MARKED = 40  # Points are marked on lines that have few.
-_DASHES = (0, (4, 1.5))
-_LETTER_IN = 0.078  # Inches that a letter of a legend takes, in the mean.
-_KEY_IN = 0.38  # Inches of its mark and the room beside it.
 _ALIKE = 0.05  # Neighbours whose heights differ less are told once, where heights are logarithms.
-
-Key = tuple[Any, str]
 
 
 def draw_sheet(sheet: Sheet) -> Figure:
@@ -49,8 +32,8 @@ def draw_sheet(sheet: Sheet) -> Figure:
     columns = sheet.columns or len(sheet.charts)
     rows = math.ceil(len(sheet.charts) / columns)
     across = max(sheet.panel[0] * columns, 0.3 + 0.1 * len(sheet.title))
-    shared = _shared_key(sheet)
-    in_row = _that_fit([name for _, name in shared], across - 0.3)
+    shared = shared_key(sheet)
+    in_row = that_fit([name for _, name in shared], across - 0.3)
     lines = math.ceil(len(shared) / in_row) if shared else 0
     above = 0.42 + (0.24 if sheet.note else 0.0) + 0.23 * lines
     below = 0.3 if sheet.foot else 0.05
@@ -138,10 +121,13 @@ def draw_chart(axes: Axes, chart: Chart, *, with_key: bool = False) -> None:
         axes.tick_params(axis="y" if lies else "x", length=0)
     else:
         axes.grid(color=RULE, linewidth=0.7)
-    if chart.own_key and (keys := _keys(chart)):
+    if chart.own_key and (keys := keys_of(chart)):
         handles, names = zip(*keys, strict=True)
         key_beside(axes, handles, names, ncols=len(names), handlelength=0.9, handletextpad=0.4, columnspacing=0.9)
     if with_key:
+        # Other charts in these axes may have said it already.
+        if chart.tells_hollow and chart.hollow not in axes.get_legend_handles_labels()[1]:
+            axes.plot([], [], label=chart.hollow, **HOLLOW)
         axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=INK)
     if chart.beside:
         text = "\n".join(chart.beside)
@@ -193,17 +179,20 @@ def _draw_line(axes: Axes, series: Series, at: Any, values: Any, colour: str, *,
     marked = not line or series.marker not in (None, "none") or (series.marker is None and few and not series.dashed)
     look: dict[str, Any] = {"color": colour, "alpha": 0.5 if series.pale else 1.0}
     look |= {"zorder": 2 if line else 2.5 if series.pale else 3}
+    hollow = np.array([series.is_hollow(i) for i in range(len(at))], dtype=bool)
+    alone = np.array([series.stands_alone(i) for i in range(len(at))], dtype=bool)
     if line:
-        style: dict[str, Any] = {
-            "linestyle": _DASHES if series.dashed else "-",
-            "linewidth": 1.1 if series.dashed else 1.8,
-        }
-        shape = "steps-post" if series.steps else "default"
-        axes.plot(at, values, drawstyle=shape, marker="", label=_label(series), **style, **look)
+        thin: dict[str, Any] = {"linestyle": DASHES, "linewidth": 1.1}
+        style = thin if series.dashed else {"linestyle": "-", "linewidth": 1.8}
+        shape: dict[str, Any] = {"drawstyle": "steps-post" if series.steps else "default", "marker": ""}
+        whole = np.where(hollow, math.nan, values)
+        axes.plot(at, whole, label=_label(series), **shape, **style, **look)
+        if (loose := hollow & ~alone).any():
+            near = loose | np.append(loose[1:], False) | np.insert(loose[:-1], 0, False)
+            axes.plot(at, np.where(near & ~alone, values, math.nan), **shape, **thin, **look)
     if marked:
-        marker = _MARKERS[series.marker]
+        marker = MARKERS[series.marker]
         mark: dict[str, Any] = {"linestyle": "none", "markersize": 4.5 if line else 7 if not series.pale else 6}
-        hollow = np.array([series.is_hollow(i) for i in range(len(at))], dtype=bool)
         label = None if line else _label(series)
         for some, face in ((~hollow, colour), (hollow, "white")):
             if some.any() or not isinstance(series.hollow, bool):
@@ -214,9 +203,10 @@ def _draw_line(axes: Axes, series: Series, at: Any, values: Any, colour: str, *,
                 axes.plot(*where, marker, markerfacecolor=face, label=label, **edge, **mark, **look)
                 label = None
     if series.band and series.lo is not None and series.hi is not None:
-        ends = [[_number(end) for end in each] for each in (series.lo, series.hi)]
+        low, high = (np.where(alone, math.nan, [_number(end) for end in each]) for each in (series.lo, series.hi))
         look = {"color": colour, "alpha": 0.18, "linewidth": 0, "step": "post" if series.steps else None}
-        axes.fill_between(at, ends[0], ends[1], **look)
+        axes.fill_between(at, low, high, **look)
+        _draw_ends(axes, series, at, np.where(alone, values, math.nan), colour, across=across)
     else:
         _draw_ends(axes, series, at, values, colour, across=across)
     if series.printed is not None:
@@ -324,7 +314,7 @@ def _draw_rows(axes: Axes, chart: Chart, colours: Sequence[str]) -> None:
             known.append(value)
             n = names.index(str(name))
             at = row + places[n]
-            axes.plot(value, at, _OF_ROWS[n], color=colour, markersize=7, markeredgecolor="white", zorder=3)
+            axes.plot(value, at, OF_ROWS[n], color=colour, markersize=7, markeredgecolor="white", zorder=3)
             said = series.printed[i] if series.printed is not None else as_plain(value)
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
             look: dict[str, Any] = {"weight": "bold" if n == 0 else "normal", "zorder": 4, "bbox": box}
@@ -442,54 +432,6 @@ def _draw_marks(axes: Axes, chart: Chart) -> None:
             axes.annotate(mark.text, (mark.value, 0.02), (-3, 0), **along, **said)
         else:
             axes.annotate(mark.text, (1, mark.value), (4, 0), ("axes fraction", "data"), va="center", **said)
-
-
-# Legends -------------------------------------------------------------------------------------------------------------
-
-
-def _shared_key(sheet: Sheet) -> list[Key]:
-    """The entries of a legend for all charts; none if only one series is drawn."""
-    found: dict[str, Any] = {}
-    for chart in sheet.charts:
-        if not chart.own_key:
-            for handle, name in _keys(chart):
-                found.setdefault(name, handle)
-    return [(handle, name) for name, handle in found.items()] if len(found) > 1 else []
-
-
-def _keys(chart: Chart) -> list[Key]:
-    """Marks and names of the series of a chart."""
-    if chart.rows:
-        marks = zip(chart.categories(), _OF_ROWS, strict=False)
-        return [(Line2D([], [], marker=m, linestyle="", color=FAINT, markersize=6), name) for name, m in marks]
-    found: list[Key] = []
-    for series, colour in zip(chart.series, chart.colours(), strict=True):
-        if not series.named or not len(series.x):
-            continue
-        handle: Any
-        if series.kind == "range":
-            handle = Patch(facecolor="#dedede", edgecolor=FAINT, linewidth=1.1)
-        elif series.kind in ("bar", "span"):
-            handle = Patch(facecolor=colour, linewidth=0)
-        else:
-            line = series.kind == "line"
-            marker = _MARKERS[series.marker] if not line or series.marker else ""
-            look: dict[str, Any] = {"linestyle": "none"} if not line else {"linewidth": 2.2}
-            if line and series.dashed:
-                look = {"linewidth": 1.4, "linestyle": _DASHES}
-            face = "none" if series.hollow is True else colour
-            handle = Line2D([], [], color=colour, marker=marker, markersize=6, markerfacecolor=face, **look)
-        found.append((handle, series.name))
-    return found
-
-
-def _that_fit(names: Sequence[str], inches: float) -> int:
-    """How many entries of a legend stand in a row: all, or as many as fit beside one another."""
-    for count in range(len(names), 1, -1):
-        widths = [max(len(name) for name in names[at::count]) for at in range(count)]
-        if sum(_KEY_IN + _LETTER_IN * width for width in widths) <= inches:
-            return count
-    return 1
 
 
 def _label(series: Series) -> str | None:

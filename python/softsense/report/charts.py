@@ -21,7 +21,7 @@ def chart_html(chart: Chart, where: str, charts: list[dict[str, Any]]) -> str:
     if chart.title:
         lines.append(f"<h3>{escape(chart.title)}</h3>")
     lines += [_tools(chart, described), "</figcaption>"]
-    if len(chart.series) > 1:
+    if len(chart.series) > 1 or chart.tells_hollow:
         lines.append(_keys(described))
     if chart.y_label and not chart.lies_across:
         lines.append(f'<p class="y-label">{escape(chart.y_label)}</p>')
@@ -45,6 +45,7 @@ def description(chart: Chart) -> dict[str, Any]:
     found["x"] |= _range(chart.x_range)
     found["y"] |= _range(chart.y_range)
     more = {name: getattr(chart, name) for name in ("stacked", "across", "exclusive", "linked", "note")}
+    more["hollow"] = chart.hollow if chart.tells_hollow else ""
     more["names"] = list(chart.names)
     more["marks"] = [{"value": mark.value, "text": mark.text, "axis": mark.axis} for mark in chart.marks]
     return found | {name: value for name, value in more.items() if value}
@@ -62,6 +63,8 @@ def _series(series: Series, colour: str) -> dict[str, Any]:
             found[name] = list(values)
     if any(hollow := [series.is_hollow(i) for i in range(len(series.x))]):
         found["hollow"] = hollow
+    if series.kind == "line" and any(alone := [series.stands_alone(i) for i in range(len(series.x))]):
+        found["alone"] = alone
     if series.marker:
         found["marker"] = series.marker
     return found | {name: True for name in ("dashed", "steps", "band", "pale") if getattr(series, name)}
@@ -113,6 +116,8 @@ def _keys(described: dict[str, Any]) -> str:
             f'<button type="button" aria-pressed="true"><i class="{look}" style="color:{escape(series["colour"])}"></i>'
             f"{escape(series['name'])}</button>"
         )
+    if hollow := described.get("hollow"):
+        keys.append(f'<span><i class="hollow"></i>{escape(hollow)}</span>')
     return f'<div class="keys" role="group" aria-label="Series">{"".join(keys)}</div>'
 
 

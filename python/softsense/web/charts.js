@@ -252,7 +252,7 @@ const Charts = (() => {
         if (series.band && series.lo && series.hi) drawBand(series, scales, parts);
         drawLine(series, scales, across, colours, parts, mark, fades);
       }
-      if (series.lo && series.hi && !series.band && !["span", "range"].includes(series.kind)) {
+      if (series.lo && series.hi && !["span", "range"].includes(series.kind)) {
         drawWhiskers(series, place(series), scales, across, colours, parts, fades);
       }
       parts.push("</g>");
@@ -328,13 +328,28 @@ const Charts = (() => {
     });
   };
 
+  // A piece for each stretch of the line; points that stand alone have whiskers instead.
   const drawBand = (series, { x, y }, parts) => {
-    const ends = (side) => series.x.map((value, i) => [x.at(value), side[i] === null ? NaN : y.at(side[i])]);
-    const edge = [...ends(series.lo), ...ends(series.hi).reverse()].filter(([px, py]) => !Number.isNaN(px + py));
-    if (!edge.length) return;
-    const points = edge.map(([px, py]) => `${r(px)},${r(py)}`).join(" ");
-    parts.push(`<polygon class="band" points="${points}" fill="${series.colour}" fill-opacity="0.18"/>`);
+    const draw = (piece) => {
+      const at = (side) => piece.map((i) => `${r(x.at(series.x[i]))},${r(y.at(side[i]))}`);
+      const points = [...at(series.lo), ...at(series.hi).reverse()].join(" ");
+      parts.push(`<polygon class="band" points="${points}" fill="${series.colour}" fill-opacity="0.18"/>`);
+    };
+    let piece = [];
+    series.x.forEach((value, i) => {
+      const ends = [series.lo[i], series.hi[i]];
+      const known = !ends.includes(null) && ![x.at(value), ...ends.map(y.at)].some(Number.isNaN);
+      if (known && !standsAlone(series, i)) piece.push(i);
+      if (piece.length && piece.at(-1) !== i) {
+        draw(piece);
+        piece = [];
+      }
+    });
+    if (piece.length) draw(piece);
   };
+
+  const standsAlone = (series, i) => Boolean(series.alone && series.alone[i]);
+  const isHollow = (series, i) => Boolean(series.hollow && series.hollow[i]);
 
   // The shape of a point around a place.
   const shapes = {
@@ -356,19 +371,27 @@ const Charts = (() => {
     });
     if (series.kind === "line") {
       let path = "";
-      let joined = false;
+      let dashes = ""; // To hollow points.
+      let before = null;
       for (const [i, [px, py]] of places.entries()) {
         if (Number.isNaN(px) || Number.isNaN(py)) {
-          joined = false;
+          before = null;
           continue;
         }
-        path += joined ? (series.steps ? `H${r(px)}V${r(py)}` : `L${r(px)} ${r(py)}`) : `M${r(px)} ${r(py)}`;
-        joined = true;
+        const to = series.steps ? `H${r(px)}V${r(py)}` : `L${r(px)} ${r(py)}`;
+        const joined = before && !standsAlone(series, i) && !standsAlone(series, i - 1);
+        const whole = joined && !isHollow(series, i) && !isHollow(series, i - 1);
+        path += whole ? to : `M${r(px)} ${r(py)}`;
+        if (joined && !whole) dashes += `M${r(before[0])} ${r(before[1])}${to}`;
+        before = [px, py];
         mark(i, { x: px, y: py });
       }
-      const dash = series.dashed ? ' stroke-dasharray="6 4"' : "";
       const pale = series.pale ? ' stroke-opacity="0.5"' : "";
-      parts.push(`<path class="line" d="${path}" fill="none" stroke="${series.colour}" stroke-width="2"${dash}${pale}/>`);
+      const line = (d, dash) =>
+        parts.push(`<path class="line" d="${d}" fill="none" stroke="${series.colour}" stroke-width="2"${dash}${pale}/>`);
+      const dash = ' stroke-dasharray="6 4"';
+      line(path, series.dashed ? dash : "");
+      if (dashes) line(dashes, dash);
       const few = places.length <= MOST_MARKED && !series.steps && !series.dashed;
       if (series.marker === "none" || (!few && (!series.marker || !series.hollow))) return;
     }
@@ -376,7 +399,7 @@ const Charts = (() => {
     places.forEach(([px, py], i) => {
       if (Number.isNaN(px) || Number.isNaN(py)) return;
       const rim = series.kind === "points" ? ` stroke="${colours.paper}" stroke-width="0.8"` : "";
-      const outline = series.marker === "cross" || (series.hollow && series.hollow[i]);
+      const outline = series.marker === "cross" || isHollow(series, i);
       const inner = series.kind === "points" ? "none" : colours.paper;
       const fill = outline ? `fill="${inner}" stroke="${series.colour}" stroke-width="1.4"` : `fill="${series.colour}"${rim}`;
       const faded = fades(i) ? ' opacity="0.13"' : series.pale ? ' opacity="0.5"' : "";
@@ -393,6 +416,7 @@ const Charts = (() => {
     series.x.forEach((at, i) => {
       const [lo, hi] = [series.lo[i], series.hi[i]];
       if (lo === null || hi === null || series.y[i] === null || lo === hi) return;
+      if (series.band && !standsAlone(series, i)) return;
       const px = names.at(at) + left + wide / 2;
       const [low, high] = [lo, hi].map((end) => (values.type === "log" && end <= 0 ? foot : values.at(end)));
       if (Number.isNaN(px) || Number.isNaN(low) || Number.isNaN(high)) return;
@@ -415,13 +439,18 @@ const Charts = (() => {
       told.push(`<text x="10" y="${head - 8}" font-size="15" font-weight="600" fill="${LIGHT.ink}">${escape(chart.title)}</text>`);
     }
     let at = 10;
-    const keys = chart.series.filter((_, i) => view.shown[i] && chart.series.length > 1);
+    const keys = chart.series.filter((_, i) => view.shown[i] && (chart.series.length > 1 || chart.hollow));
+    if (keys.length && chart.hollow) keys.push({ name: chart.hollow });
     if (keys.length) head += 18;
-    for (const series of keys) {
-      const name = cut(series.name, width - 40);
+    for (const { name: whole, colour } of keys) {
+      const name = cut(whole, width - 40);
       const wide = widthOf(name) + 34;
       if (at > 10 && at + wide > width) [at, head] = [10, head + 18];
-      told.push(`<rect x="${r(at)}" y="${head - 17}" width="14" height="9" fill="${series.colour}"/>`);
+      told.push(
+        colour
+          ? `<rect x="${r(at)}" y="${head - 17}" width="14" height="9" fill="${colour}"/>`
+          : `<circle cx="${r(at + 7)}" cy="${head - 12.5}" r="4" fill="none" stroke="${LIGHT.faint}" stroke-width="1.4"/>`,
+      );
       told.push(`<text x="${r(at + 19)}" y="${head - 8}" fill="${LIGHT.ink}">${escape(name)}</text>`);
       at += wide;
     }

@@ -45,12 +45,12 @@
   };
   const swatch = (keys) => {
     const { chart } = plotOf(keys);
-    [...keys.querySelectorAll("i")].forEach((i, n) => {
+    [...keys.querySelectorAll("button i")].forEach((i, n) => {
       i.style.color = Charts.shade(chart.series[n].colour, Charts.palette());
     });
   };
   for (const group of document.querySelectorAll(".keys")) {
-    const keys = [...group.children];
+    const keys = [...group.querySelectorAll("button")];
     swatch(group);
     for (const key of keys) {
       key.addEventListener("click", () => show(keys, keys.map((other) => isOn(other) !== (other === key))));

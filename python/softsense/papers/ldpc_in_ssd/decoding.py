@@ -143,8 +143,9 @@ def _draw_curves(frame: pl.DataFrame, title: str) -> Sheet:
         at = [AT_FAILURE] * len(thresholds)
         series.append(Series("published (by LaLDPC)", thresholds, at, "points", colour=INK, marker="down"))
     labels = "raw bit error rate of hard decisions", "probability that decoding fails"
-    chart = Chart("", series, *labels, log_y=True, x_range=(0.003, 0.0225), y_range=(1e-16, 2))
-    note = "rate 8/9, 4 KB of data; bands: 95 %; hollow: partly extrapolated"
+    ranges: dict[str, Any] = {"x_range": (0.003, 0.0225), "y_range": (1e-16, 2)}
+    chart = Chart("", series, *labels, log_y=True, hollow="partly extrapolated", **ranges)
+    note = "rate 8/9, 4 KB of data; bands: 95 %"
     return Sheet(title, [chart], note, panel=(10, 5.0))
 
 
