@@ -142,13 +142,16 @@ def as_share(
 
     >>> as_share(0.123), as_share(0.123, 0), as_share(0.00123, significant=2), as_share(0.123, signed=True)
     ('12.3 %', '12 %', '0.12 %', '+12.3 %')
+    >>> as_share(0.9986, significant=2)
+    '99.9 %'
     """
     if share is None:
         return NONE
     sign = "+" if signed else ""
     if digits is not None:
         return f"{100 * share:{sign}.{digits}f} %"
-    if significant is not None:
+    # As many digits as asked for would make a hundred of 99.9, written `1e+02`.
+    if significant is not None and round(abs(100 * share), 1) < 10**significant - 1:
         return f"{100 * share:{sign}.{significant}g} %"
     return f"{sign if share >= 0 else ''}{as_percent(share)} %"
 

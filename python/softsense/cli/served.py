@@ -94,16 +94,18 @@ def serve_command(
     server = foreground.opened(resolved, served)
     if as_json:
         known = {
+            "config": os.fspath(config),
             "address": server.address,
             "control": os.path.abspath(server.control),
             "image": str(served.folder.absolute()),
         }
         click.echo(json.dumps(known, indent=2))
     else:
-        click.echo(foreground.introduction(server.address, served.folder))
+        click.echo(foreground.introduction(os.fspath(config), server.address, served.folder))
     sys.stdout.flush()
     say = _say_in_place() if sys.stdout.isatty() else click.echo
-    ended = foreground.serve(server, served.folder, events, page_file, say=(lambda _: None) if as_json else say)
+    say = (lambda _: None) if as_json else say
+    ended = foreground.serve(server, served.folder, events, page_file, config=config.name, say=say)
     return INTERRUPTED if ended else 0
 
 

@@ -26,7 +26,7 @@ def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str
     """The page.
 
     Args:
-        status: as the drive tells it.
+        status: as the drive tells it, with the name of its `config` where that is known.
         address: of the block device.
         live: whether the page loads itself anew every two seconds; not that of a drive that is no longer served.
     """
@@ -76,7 +76,8 @@ def _style() -> str:
 def _title(status: dict[str, Any], found: Sequence[str]) -> str:
     state = str(status.get("state", "ok")).replace("_", " ")
     word = state if state != "ok" else "errors" if found else "ok"
-    return f"{status.get('model', 'drive')}: {word}, {as_rate(status.get('codewords', {}).get('rber'))} RBER"
+    name = status.get("config") or status.get("model", "drive")
+    return f"{name}: {word}, {as_rate(status.get('codewords', {}).get('rber'))} RBER"
 
 
 def _rows(rows: text.Rows) -> str:
@@ -114,7 +115,9 @@ def _bars(status: dict[str, Any]) -> str:
         lines.append(f'<text x="{14 + width + 5:.1f}" y="{y + 13}">{n:,} ({as_share(share, significant=2)})</text>')
     box = f"0 0 {_BAR_WIDTH} {max(1, len(levels)) * _BAR_HEIGHT}"
     label = "Codewords by the read level at which they were decoded, logarithmic"
-    return f'<figure class="bars"><svg viewBox="{box}" role="img" aria-label="{label}">{"".join(lines)}</svg></figure>'
+    caption = "<figcaption>Lengths of bars are logarithmic.</figcaption>"
+    svg = f'<svg viewBox="{box}" role="img" aria-label="{label}">{"".join(lines)}</svg>'
+    return f'<figure class="bars">{caption}{svg}</figure>'
 
 
 def _grids(superblocks: Sequence[dict[str, Any]]) -> str:

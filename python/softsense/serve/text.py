@@ -42,7 +42,9 @@ def sections(status: dict[str, Any]) -> list[tuple[str, Rows]]:
     latency, background = status.get("read_latency_us", {}), status.get("background", {})
     drive: Rows = [
         ("state", str(status.get("state", NONE)).replace("_", " ")),
-        ("device", f"{as_bytes(status.get('size_bytes', 0))}, {status.get('model', NONE)}"),
+        *([("config", str(status["config"]))] if status.get("config") else []),
+        ("size", as_bytes(status.get("size_bytes", 0))),
+        ("code", str(status.get("model", NONE))),
         ("its clock", f"{as_duration(status.get('clock_s', 0.0))} at {_number(status.get('temperature_c'))} C"),
         ("write buffer", _buffered(status)),
         ("spare superblocks", as_count(status.get("spare_superblocks", status.get("spare_blocks")))),
@@ -56,7 +58,7 @@ def sections(status: dict[str, Any]) -> list[tuple[str, Rows]]:
         ("uncorrectable", as_count(codewords.get("uncorrectable"))),
         ("by parity", as_count(codewords.get("recovered_by_parity"))),
         ("undetected", as_count(codewords.get("undetected"))),
-        *((f"read latency {name}", f"{_number(latency.get(key))} us") for key, name in _LATENCIES.items()),
+        *((f"read latency {name}", _microseconds(latency.get(key))) for key, name in _LATENCIES.items()),
     ]
     wear: Rows = [
         ("P/E cycles, mean", _number(ages.get("pe_cycles_mean"))),
@@ -204,6 +206,10 @@ def _buffered(told: dict[str, Any]) -> str:
 
 def _share(part: float | None, whole: float | None) -> str:
     return f" ({as_share(part / whole)})" if part and whole else ""
+
+
+def _microseconds(value: float | None) -> str:
+    return NONE if value is None else f"{_number(value)} us"
 
 
 def _number(value: Any) -> str:
