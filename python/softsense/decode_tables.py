@@ -446,9 +446,12 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     return {**table, "thresholds": thresholds}
 
 
-def draw(table: dict[str, Any]) -> Figure:
-    """Draw what `describe` returns: failure probability against raw bit error rate; save it with its `savefig`."""
-    return as_result(table).plot(f"decode table {table['name']}")
+def draw(table: dict[str, Any], style: str = "screen", columns: int | None = None) -> Figure:
+    """Draw what `describe` returns: failure probability against raw bit error rate; save it with its `savefig`.
+
+    `style` and `columns` are those of `softsense.plots.draw_sheet`.
+    """
+    return as_result(table).plot(f"decode table {table['name']}", style=style, columns=columns)
 
 
 def as_result(table: Mapping[str, Any]) -> FerResult:

@@ -308,7 +308,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 # As a picture --------------------------------------------------------------------------------------------------------
 
 
-def draw(result: SweepResult) -> Figure:
+def draw(result: SweepResult, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw the frontiers: a column for each pair, a row for each trace; save the figure with its `savefig`.
 
     Points are designs, coloured by policy; those on the frontier are joined by a line, numbered, and listed beside it.
@@ -322,9 +322,8 @@ def draw(result: SweepResult) -> Figure:
     if more := len(result.frontiers) - len(drawn):
         note += f"; {more} more frontiers are not drawn"
     charts = [replace(chart(result, frontier), title=where(frontier).strip().removeprefix("on ")) for frontier in drawn]
-    return draw_sheet(
-        Sheet(f"Frontiers of {result.sweep.name}", charts, note, columns=min(len(charts), 2), panel=_INCHES)
-    )
+    sheet = Sheet(f"Frontiers of {result.sweep.name}", charts, note, columns=min(len(charts), 2), panel=_INCHES)
+    return draw_sheet(sheet, style, columns)
 
 
 def chart(result: SweepResult, frontier: Frontier) -> Chart:

@@ -424,11 +424,14 @@ def _frame(codes: Sequence[CodeLife], stages: Sequence[Stage], amplification: di
     return pl.DataFrame(rows)
 
 
-def draw(found: Lifetime) -> Figure:
-    """Draw the user data per bit of flash over P/E cycles, and the lifetime capacity of each scheme."""
+def draw(found: Lifetime, style: str = "screen", columns: int | None = None) -> Figure:
+    """Draw the user data per bit of flash over P/E cycles, and the lifetime capacity of each scheme.
+
+    `style` and `columns` are those of `softsense.plots.draw_sheet`.
+    """
     from softsense.plots import draw_sheet
 
-    return draw_sheet(Sheet("Lifetime", charts(found), panel=(5.5, 4.2)))
+    return draw_sheet(Sheet("Lifetime", charts(found), panel=(5.5, 4.2)), style, columns)
 
 
 def charts(found: Lifetime) -> list[Chart]:

@@ -122,9 +122,9 @@ class RunResult:
         problems = [f"{problem.reason}: {problem.told}" for problem in self.problems]
         return {"name": self.name, "problems": problems, **self.summary}
 
-    def plot(self, title: str | None = None) -> Figure:
+    def plot(self, title: str | None = None, *, style: str = "screen", columns: int | None = None) -> Figure:
         """Draw the run; save the figure with its `savefig`. See `Comparison.plot`."""
-        return Comparison([self]).plot(title)
+        return Comparison([self]).plot(title, style=style, columns=columns)
 
     def report(self, title: str | None = None) -> str:
         """The run as one HTML document: see `Comparison.report`."""
@@ -256,8 +256,16 @@ class Comparison:
             policies.append({**result.to_dict(), "slowdown": slowdown if self.baseline else None})
         return {"baseline": self.baseline.to_dict() if self.baseline else None, "policies": policies}
 
-    def plot(self, title: str | None = None) -> Figure:
+    def plot(self, title: str | None = None, *, style: str = "screen", columns: int | None = None) -> Figure:
         """Draw the comparison; save the figure with its `savefig`.
+
+        Args:
+            title: names workload and device; default: what the summaries say.
+            style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16),
+                with all text at 8 points.
+            columns: that a picture for a paper spans: 1 or 2; default: 2.
+
+        Raises `ValueError` for another style, or another number of columns.
 
         It is a matplotlib figure like any other: its axes bear labels, by which they are found and restyled.
 
@@ -272,14 +280,17 @@ class Comparison:
         """
         from softsense.plots import draw
 
-        return draw(self, title)
+        return draw(self, title, style, columns)
 
-    def plot_panel(self, panel: str, axes: Axes) -> None:
+    def plot_panel(self, panel: str, axes: Axes, *, style: str = "screen") -> None:
         """Draw one panel into axes of your own.
 
         Args:
             panel: `time_split`, `tail`, `slowdown`, `responses` or `levels`.
-            axes: matplotlib axes, of any figure.
+            axes: matplotlib axes, of any figure; one without a layout engine gets the constrained one.
+            style: `screen`, or `paper` for text at 8 points.
+
+        Raises `ValueError` for another panel or style, or for a slowdown without a baseline.
 
         >>> from matplotlib.figure import Figure
         >>> axes = Figure(figsize=(6, 4)).subplots()
@@ -292,7 +303,7 @@ class Comparison:
         """
         from softsense.plots import draw_panel
 
-        draw_panel(self, panel, axes)
+        draw_panel(self, panel, axes, style)
 
     def report(self, title: str | None = None) -> str:
         """The comparison as one HTML document, with charts, tables and what was run; write it to a file."""

@@ -141,11 +141,19 @@ class SweepResult:
             "rows": self.frame.to_dicts(),
         }
 
-    def plot(self) -> Figure:
-        """Draw the frontiers; save the figure with its `savefig`."""
+    def plot(self, *, style: str = "screen", columns: int | None = None) -> Figure:
+        """Draw the frontiers; save the figure with its `savefig`.
+
+        Args:
+            style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16),
+                with all text at 8 points.
+            columns: that a picture for a paper spans: 1 or 2; default: 2.
+
+        Raises `ValueError` for another style, or another number of columns.
+        """
         from softsense.frontier import draw
 
-        return draw(self)
+        return draw(self, style, columns)
 
 
 def sweep(

@@ -88,18 +88,29 @@ class FerResult:
             "points": self.points,
         }
 
-    def plot(self, title: str | None = None, *, axes: Axes | None = None) -> Figure:
+    def plot(
+        self,
+        title: str | None = None,
+        *,
+        axes: Axes | None = None,
+        style: str = "screen",
+        columns: int | None = None,
+    ) -> Figure:
         """Draw frame error rate against raw bit error rate; save the figure with its `savefig`.
 
         Args:
             title: of the picture; default: the code's name.
             axes: axes of your own to draw into, so that curves of several codes can share them; default: a new figure.
+            style: of a new figure: `screen`, or `paper` for one as wide as a column of a paper (3.5 inches) or as two
+                (7.16), with all text at 8 points.
+            columns: that a picture for a paper spans: 1 or 2; default: 2.
 
-        Returns the figure, whose axes and texts can be restyled.
+        Returns the figure, whose axes and texts can be restyled. Raises `ValueError` for another style, or another
+        number of columns.
         """
         from softsense import plots
 
-        return plots.draw_fer(self, title, axes)
+        return plots.draw_fer(self, title, axes, style, columns)
 
     def report(self) -> str:
         """The result as one HTML document, with charts, tables and the inputs; write it to a file."""

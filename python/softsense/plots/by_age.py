@@ -19,68 +19,76 @@ _JESD218 = (Mark(1e-15, "JESD218 client"), Mark(1e-16, "JESD218 enterprise"))
 _PATTERNS = {"one_neighbour": "a wordline beside is read", "even": "the block is read evenly"}
 
 
-def draw_rber_by_age(rows: Sequence[Row], name: str) -> Figure:
+def draw_rber_by_age(rows: Sequence[Row], name: str, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw raw bit error rates of cells over time since the write, a line for each number of P/E cycles.
 
     Args:
         rows: as `softsense.flash.rber_by_age` returns them.
         name: what the cells are called.
+        style: `screen` or `paper`, as in `draw_sheet`.
+        columns: of a paper, that the picture spans.
 
-    Returns a figure 9 inches wide.
+    Returns a figure 9 inches wide, or as wide as columns of a paper.
     """
     told = {f"{cycles:,} P/E cycles": of for cycles, of in _apart(rows, "pe_cycles")}
     days = sorted({row["retention_days"] for row in rows})
-    return _rber(
-        name, told, ("retention_days", "default", "tracked"), "days since the write", days, "ones that track the age"
-    )
+    names = ("retention_days", "default", "tracked")
+    sheet = _rber(name, told, names, "days since the write", days, "ones that track the age")
+    return draw_sheet(sheet, style, columns)
 
 
-def draw_rber_by_reads(rows: Sequence[Row], name: str) -> Figure:
+def draw_rber_by_reads(rows: Sequence[Row], name: str, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw raw bit error rates of cells over reads of their block.
 
     Args:
         rows: as `softsense.flash.rber_by_reads` returns them.
         name: what the cells are called.
+        style: `screen` or `paper`, as in `draw_sheet`.
+        columns: of a paper, that the picture spans.
 
-    Returns a figure 9 inches wide.
+    Returns a figure 9 inches wide, or as wide as columns of a paper.
     """
     told = {_PATTERNS[pattern]: of for pattern, of in _apart(rows, "pattern")}
     most = max(row["reads"] for row in rows)
     ticks = [0, *(10**power for power in range(3, 10) if 10**power <= most)]
-    return _rber(name, told, ("reads", "default", "best"), "reads of the block since the write", ticks, "the best ones")
+    names = ("reads", "default", "best")
+    sheet = _rber(name, told, names, "reads of the block since the write", ticks, "the best ones")
+    return draw_sheet(sheet, style, columns)
 
 
 def _rber(
     name: str,
     told: dict[str, list[Row]],
-    columns: tuple[str, str, str],
+    names: tuple[str, str, str],
     x_label: str,
     ticks: Sequence[float],
     beside: str,
-) -> Figure:
+) -> Sheet:
     """Two lines for each group of rows; the columns are x, the solid line and the dashed line."""
     series = []
     for (label, rows), colour in zip(told.items(), of_ages(len(told)), strict=True):
-        at, solid, dashed = (
-            [row[column] for row in sorted(rows, key=lambda row: row[columns[0]])] for column in columns
-        )
+        at, solid, dashed = ([row[column] for row in sorted(rows, key=lambda row: row[names[0]])] for column in names)
         series.append(Series(label, at, solid, colour=colour))
         look: dict[str, Any] = {"dashed": True, "marker": "circle", "named": False}
         series.append(Series(f"{label}, {beside}", at, dashed, colour=colour, **look))
     y_label = "mean raw bit error rate of the pages"
     chart = Chart("", series, x_label, y_label, log_x=True, log_y=True, x_ticks=ticks)
     title = f"{name}: default references (solid), and {beside} (dashed)"
-    return draw_sheet(Sheet(title, [chart], panel=(9, 5.0), dpi=130))
+    return Sheet(title, [chart], panel=(9, 5.0), dpi=130)
 
 
-def draw_reliability_by_age(rows: Sequence[Row], name: str) -> Figure:
+def draw_reliability_by_age(
+    rows: Sequence[Row], name: str, style: str = "screen", columns: int | None = None
+) -> Figure:
     """Draw the outcome of a config's reads over P/E cycles, a line for each retention.
 
     Args:
         rows: as `softsense.flash.reliability_by_age` returns them.
         name: what the config is called.
+        style: `screen` or `paper`, as in `draw_sheet`.
+        columns: of a paper, that the picture spans.
 
-    Returns a figure 12 inches wide.
+    Returns a figure 12 inches wide, or as wide as columns of a paper.
     """
     ages = _apart(rows, "retention_days")
 
@@ -96,7 +104,7 @@ def draw_reliability_by_age(rows: Sequence[Row], name: str) -> Figure:
         chart("Mean retries of a read", lambda row: float(row["retries"])),
         chart("UBER", lambda row: max(row["uber"], _LEAST_UBER), log_y=True, marks=_JESD218),
     ]
-    return draw_sheet(Sheet(name, charts, panel=(4, 4.2), dpi=130))
+    return draw_sheet(Sheet(name, charts, panel=(4, 4.2), dpi=130), style, columns)
 
 
 def _apart(rows: Iterable[Row], column: str) -> list[tuple[Any, list[Row]]]:

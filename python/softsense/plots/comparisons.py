@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from softsense import run_charts
 from softsense.charts import Chart, Sheet
 from softsense.formats import run_name
+from softsense.plots.panels import fit_panels
+from softsense.plots.paper import columns_of
 from softsense.plots.printing import draw_chart, draw_sheet
 
 if TYPE_CHECKING:
@@ -57,15 +59,18 @@ PANELS = tuple(_PANELS)
 """What of a comparison can be drawn by itself; see `draw_panel`."""
 
 
-def draw(comparison: Comparison, title: str | None = None) -> Figure:
+def draw(comparison: Comparison, title: str | None = None, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw a comparison, or a single run.
 
     Args:
         comparison: what was measured.
         title: names workload and device; default: what the summaries say.
+        style: `screen` or `paper`.
+        columns: of a paper, that the picture spans: 1 or 2.
 
-    Returns a figure at least 13 x 8 inches large at 150 dpi; save it with its `savefig`. Its four axes bear the names
-    of what they show as labels, as `draw_panel` has them, for those who want to restyle them.
+    Returns a figure at least 13 x 8 inches large at 150 dpi, or as wide as `draw_sheet` says for a paper; save it with
+    its `savefig`. Its four axes bear the names of what they show as labels, as `draw_panel` has them, for those who
+    want to restyle them.
     """
     runs = comparison.all_runs
     names = ("time_split", "tail", "slowdown" if comparison.baseline else "responses", "levels")
@@ -80,24 +85,30 @@ def draw(comparison: Comparison, title: str | None = None) -> Figure:
     high = 3.6 + 0.28 * max(0, len(runs) - 7)
     charts = [_PANELS[name](comparison) for name in names]
     heading = f"{heading}: {title}" if title else heading
-    figure = draw_sheet(Sheet(heading, charts, foot=note, columns=2, panel=(6.5, high), dpi=150))
+    figure = draw_sheet(Sheet(heading, charts, foot=note, columns=2, panel=(6.5, high), dpi=150), style, columns)
     for axes, name in zip(figure.axes, names, strict=True):
         axes.set_label(name)
     return figure
 
 
-def draw_panel(comparison: Comparison, panel: str, axes: Axes) -> None:
+def draw_panel(comparison: Comparison, panel: str, axes: Axes, style: str = "screen") -> None:
     """Draw one panel of a comparison into axes, which take its name as their label.
+
+    Its title and its legend have as many lines as fit. A figure without a layout engine gets matplotlib's constrained
+    one, so that nothing beside the data is cut off.
 
     Args:
         comparison: what was measured.
         panel: `time_split` (where a codeword read's time goes), `tail` (of the response time; its lines have labels for
             a legend), `slowdown` (against the baseline), `responses` (mean, p99, p99.9) or `levels` (read levels).
         axes: those of any figure.
+        style: `screen`, or `paper` for text at 8 points.
 
-    Raises `ValueError` for another panel, or for a slowdown without a baseline.
+    Raises `ValueError` for another panel or style, or for a slowdown without a baseline.
     """
     if panel not in PANELS:
         raise ValueError(f"panel: found `{panel}`, expected {', '.join(PANELS)}")
+    on_paper = columns_of(style, None) is not None
     draw_chart(axes, _PANELS[panel](comparison))
     axes.set_label(panel)
+    fit_panels(axes, PANELS, on_paper=on_paper)

@@ -15,16 +15,22 @@ if TYPE_CHECKING:
     from softsense.campaign import FerResult
 
 
-def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = None) -> Figure:
+def draw_fer(
+    result: FerResult,
+    title: str | None = None,
+    axes: Axes | None = None,
+    style: str = "screen",
+    columns: int | None = None,
+) -> Figure:
     """Draw frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
 
     A line is a level, with the band of its intervals. Points that are incomplete are hollow, and no line leads to them;
     dashes lead to those of a decode table, which contain what is missing. What no method saw is at most the pale dashed
-    line. A vertical line marks the capacity of hard decisions at the
-    code's rate.
+    line. A vertical line marks the capacity of hard decisions at the code's rate.
 
-    Returns a figure of 13 x 8 inches at 150 dpi; save it with its `savefig`. With `axes`, which may show other results
-    already, the curves are drawn into them, under the title if there is one, and their figure is returned.
+    Returns a figure of 13 x 8 inches at 150 dpi, or as wide as `draw_sheet` says for the style `paper`; save it with
+    its `savefig`. With `axes`, which may show other results already, the curves are drawn into them, under the title if
+    there is one, and their figure is returned.
     """
     named = result.description
     chart = fer_chart(result, title or "")
@@ -39,4 +45,4 @@ def draw_fer(result: FerResult, title: str | None = None, axes: Axes | None = No
     note = f"{how}   bands: 95 %   pale, dashed: unlisted, at most"
     interrupted = "interrupted   " if result.interrupted else ""
     heading = title or f"Frame error rate of {named['code']}"
-    return draw_sheet(Sheet(heading, [fer_chart(result)], interrupted + note, panel=(13, 7.1), dpi=150))
+    return draw_sheet(Sheet(heading, [fer_chart(result)], interrupted + note, panel=(13, 7.1), dpi=150), style, columns)

@@ -15,7 +15,17 @@ from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, INK, RULE
 from softsense.formats import as_plain
 from softsense.plots.keys import DASHES, HOLLOW, MARKERS, OF_ROWS, keys_of, shared_key, that_fit
-from softsense.plots.style import head, heading, keep_key_out_of_the_next, key_beside, plain_log, say_why
+from softsense.plots.paper import columns_of, draw_on_paper
+from softsense.plots.style import (
+    BESIDE_POINTS,
+    MARK,
+    head,
+    heading,
+    keep_key_out_of_the_next,
+    key_beside,
+    plain_log,
+    say_why,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +34,23 @@ _MOST_MARKED = 40  # Points are marked on lines that have few.
 _ALIKE = 0.05  # Neighbours whose heights differ less are told once, where heights are logarithms.
 
 
-def draw_sheet(sheet: Sheet) -> Figure:
+def draw_sheet(sheet: Sheet, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw a sheet of charts.
 
-    Returns a figure; save it with its `savefig`. Its axes stand in the order of the charts.
+    Args:
+        sheet: what is drawn.
+        style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16), with
+            all text at 8 points.
+        columns: that a picture for a paper spans: 1 or 2; default: 2.
+
+    Returns a figure; save it with its `savefig`. Its axes stand in the order of the charts. Raises `ValueError` for
+    another style, or another number of columns.
     """
-    columns = sheet.columns or len(sheet.charts)
-    rows = math.ceil(len(sheet.charts) / columns)
-    across = max(sheet.panel[0] * columns, 0.3 + 0.1 * len(sheet.title))
+    if (spanned := columns_of(style, columns)) is not None:
+        return draw_on_paper(sheet, spanned, draw_chart)
+    in_line = sheet.columns or len(sheet.charts)
+    rows = math.ceil(len(sheet.charts) / in_line)
+    across = max(sheet.panel[0] * in_line, 0.3 + 0.1 * len(sheet.title))
     shared = shared_key(sheet)
     in_row = that_fit([name for _, name in shared], across - 0.3)
     lines = math.ceil(len(shared) / in_row) if shared else 0
@@ -41,9 +60,9 @@ def draw_sheet(sheet: Sheet) -> Figure:
     figure = Figure(figsize=(across, height), dpi=sheet.dpi, facecolor="white")
     room = (0.06 / across, below / height, 1 - 0.12 / across, 1 - (above + below) / height)
     figure.set_layout_engine("constrained", rect=room, h_pad=0.06, w_pad=0.09)
-    grid = figure.add_gridspec(rows, columns)
+    grid = figure.add_gridspec(rows, in_line)
     for i, chart in enumerate(sheet.charts):
-        draw_chart(figure.add_subplot(grid[divmod(i, columns)]), chart)
+        draw_chart(figure.add_subplot(grid[divmod(i, in_line)]), chart)
     heading(figure, sheet.title, sheet.note)
     if sheet.foot:
         figure.text(0.15 / across, 0.15 / height, sheet.foot, fontsize=8.5, color=FAINT, va="center")
@@ -132,7 +151,7 @@ def draw_chart(axes: Axes, chart: Chart, *, with_key: bool = False) -> None:
     if chart.beside:
         text = "\n".join(chart.beside)
         axes.annotate(text, (1, 1), (9, 0), "axes fraction", "offset points", va="top", fontsize=7.5, color=INK,
-                      linespacing=1.35, parse_math=False)  # fmt: skip
+                      linespacing=1.35, parse_math=False, gid="beside")  # fmt: skip
 
 
 # Series --------------------------------------------------------------------------------------------------------------
@@ -211,7 +230,7 @@ def _draw_line(axes: Axes, series: Series, at: Any, values: Any, colour: str, *,
         _draw_ends(axes, series, at, values, colour, across=across)
     if series.printed is not None:
         for x, y, text in zip(at, values, series.printed, strict=True):
-            axes.annotate(text, (x, y), (5, 5), textcoords="offset points", fontsize=8, color=INK, zorder=5)
+            axes.annotate(text, (x, y), BESIDE_POINTS, textcoords="offset points", fontsize=8, color=INK, zorder=5)
 
 
 def _draw_ends(axes: Axes, series: Series, at: Any, values: Any, colour: str, *, across: bool) -> None:
@@ -421,7 +440,7 @@ def _draw_marks(axes: Axes, chart: Chart) -> None:
         (axes.axvline if stands else axes.axhline)(mark.value, **(named if mark.text else look))
         if not mark.text:
             continue
-        said: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": FAINT}
+        said: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": FAINT, "gid": MARK}
         if stands:
             along: dict[str, Any] = {
                 "xycoords": ("data", "axes fraction"),

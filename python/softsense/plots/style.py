@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MARK = "mark"
+"""The group of labels of lines of reference."""
+
+BESIDE_POINTS = (5, 5)
+"""How far what is printed beside a point is from it."""
+
+TITLE_POINTS = 11.5
+"""The size of the title of a panel."""
+
 _ABOVE_PANEL = 0.995  # Where the key of a single panel stands, in shares of its height.
 
 
@@ -29,7 +38,7 @@ def heading(picture: Figure, title: str, note: str = "") -> None:
 
 def head(axes: Axes, title: str) -> None:
     """The title of a panel, and its frame without top and right."""
-    axes.set_title(title, loc="left", fontsize=11.5, weight="bold", color=INK, pad=22)
+    axes.set_title(title, loc="left", fontsize=TITLE_POINTS, weight="bold", color=INK, pad=22)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):

@@ -1,0 +1,455 @@
+"""Pictures for papers: as wide as one column or as two, and all of their text at eight points.
+
+A sheet of charts is drawn anew, not shrunk: charts stand one or two in a row, each as high as what it says needs, and
+titles, legends and labels of axes have as many lines as fit. Numbers beside values are left out where they have no
+room; those of rows of points have it. Widths of text are measured, so that nothing overlaps and nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.text import Annotation, Text
+from matplotlib.ticker import FixedLocator
+from matplotlib.transforms import Bbox
+
+from softsense.charts import Chart, Sheet
+from softsense.colours import FAINT, INK
+from softsense.formats import as_plain
+from softsense.plots.keys import Key, keys_of, shared_key
+from softsense.plots.style import BESIDE_POINTS, MARK, plain_log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+COLUMN_INCHES = {1: 3.5, 2: 7.16}
+"""How wide pictures are that span one column or two of a page, as those of IEEE and ACM are."""
+
+POINTS = 8
+"""The size of all text."""
+
+_DPI = 300
+_LINE_IN = 0.145  # From one line of text to the next.
+_EDGE_IN = 0.05  # Around the picture, and between panels.
+_SHRUNK = 0.65  # Lines and markers, against those of a page that is twice as wide.
+_KEY_IN = 0.25  # The mark of an entry of a legend, and the room beside it.
+_BETWEEN_KEYS_IN = 0.13
+_PLOT_IN = 1.2  # How high a chart is without its title, legend and axis.
+_APART_PX = 3
+_ROUNDS = 5  # Of placing charts by their labels, which depend on the places.
+
+Draw = Callable[["Axes", Chart], None]
+
+
+def columns_of(style: str, columns: int | None) -> int | None:
+    """How many columns of a paper a picture spans; None on a screen.
+
+    Args:
+        style: `screen` or `paper`.
+        columns: 1 or 2; None for 2 on paper.
+
+    Raises `ValueError`.
+    """
+    if style not in ("screen", "paper"):
+        raise ValueError(f"style: found `{style}`, expected `screen` or `paper`")
+    if style == "screen":
+        if columns is not None:
+            raise ValueError(f"columns: found {columns} with style `screen`, expected it with style `paper` alone")
+        return None
+    if columns not in (None, *COLUMN_INCHES):
+        raise ValueError(f"columns: found {columns}, expected 1 or 2")
+    return columns or 2
+
+
+@dataclass
+class _Panel:
+    """A chart in its place: sides in inches, from the left and from the bottom of the picture."""
+
+    axes: Axes
+    chart: Chart
+    left: float
+    width: float
+    bottom: float = 0.0
+    top: float = 0.0
+    title: Sequence[str] = ()
+    keys: Sequence[Key] = ()
+    in_row: int = 1
+    alone: bool = False
+
+    @property
+    def key_lines(self) -> int:
+        return math.ceil(len(self.keys) / self.in_row)
+
+    @property
+    def above(self) -> float:
+        """Inches of the title and the legend."""
+        return _LINE_IN * (len(self.title) + self.key_lines) + 0.07
+
+    @property
+    def least(self) -> float:
+        """Inches that it wants below them, its axis included."""
+        count = len(self.chart.categories())
+        if self.chart.rows:
+            return 0.4 + _LINE_IN * max(count * len(self.chart.series), 4)
+        if self.chart.lies_across:
+            bars = 1 if self.chart.stacked or self.chart.exclusive else len(self.chart.series)
+            return 0.4 + 1.1 * _LINE_IN * max(count * bars, 5)
+        return 0.45 + (1.5 if self.alone else 1.0) * _PLOT_IN
+
+
+def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
+    """Draw a sheet for a paper.
+
+    Args:
+        sheet: what is drawn; of its charts at most as many as columns stand in a row.
+        columns: of the paper, that it spans: 1 or 2.
+        draw: draws a chart into axes.
+
+    Returns a figure of 300 dots an inch, whose axes stand in the order of the charts.
+    """
+    across = COLUMN_INCHES[columns]
+    figure = Figure(figsize=(across, 4), dpi=_DPI, facecolor="white")
+    in_row = min(columns, sheet.columns or len(sheet.charts))
+    width = across / in_row - 2 * _EDGE_IN
+    panels = []
+    for i, chart in enumerate(sheet.charts):
+        axes = figure.add_axes((0.2, 0.2, 0.5, 0.5))
+        draw(axes, chart)
+        keys = keys_of(chart) if chart.own_key else []
+        title = wrapped(chart.title, width, bold=True) if chart.title else []
+        panel = _Panel(axes, chart, _EDGE_IN + across / in_row * (i % in_row), width, title=title, keys=keys)
+        panel.in_row, panel.alone = that_fit([name for _, name in keys], width), len(sheet.charts) == 1
+        panels.append(panel)
+        shrink(axes)
+    head = [(line, True) for line in wrapped(sheet.title, across - 2 * _EDGE_IN, bold=True)]
+    head += [(line, False) for line in wrapped(sheet.note, across - 2 * _EDGE_IN)]
+    shared = shared_key(sheet)
+    key_columns = that_fit([name for _, name in shared], across - 2 * _EDGE_IN)
+    key_lines = math.ceil(len(shared) / key_columns)
+    foot = [line for said in _below(sheet) for line in wrapped(said, across - 2 * _EDGE_IN)]
+    top = _EDGE_IN + _LINE_IN * (len(head) + key_lines) + (0.06 if head or shared else 0)
+    bottom = _EDGE_IN + _LINE_IN * len(foot) + (0.05 if foot else 0)
+    rows = [panels[at : at + in_row] for at in range(0, len(panels), in_row)]
+    highs = [max(each.above for each in row) + max(each.least for each in row) for row in rows]
+    height = top + sum(highs) + 2 * _EDGE_IN * len(rows) + bottom
+    figure.set_size_inches(across, height)
+    at = height - top
+    for row, high in zip(rows, highs, strict=True):
+        for panel in row:
+            panel.top, panel.bottom = at - max(each.above for each in row), at - high
+        at -= high + 2 * _EDGE_IN
+    for i, (line, bold) in enumerate(head):
+        _say(figure, line, height - _EDGE_IN - _LINE_IN * i, bold=bold)
+    if shared:
+        _put_key(figure, shared, key_columns, height - _EDGE_IN - _LINE_IN * len(head) - 0.03)
+    for i, line in enumerate(reversed(foot)):
+        _say(figure, line, _EDGE_IN + _LINE_IN * (i + 1), bold=False)
+    _lay_out(figure, panels)
+    return figure
+
+
+def _below(sheet: Sheet) -> list[str]:
+    """What stands at the right of charts, or in their corners, where a screen has room."""
+    found = []
+    for chart in sheet.charts:
+        begin = f"{chart.title}: " if len(sheet.charts) > 1 and chart.title else ""
+        found += [f"{begin}{chart.corner}"] if chart.corner else []
+        lines: list[str] = []
+        for line in chart.beside:
+            # Of a list whose lines were broken elsewhere.
+            if line.startswith("    ") and lines:
+                lines[-1] += f" {line.strip()}"
+            elif line:
+                lines.append(line.strip())
+        found += [f"{begin}{lines[0]}", *lines[1:]] if lines else []
+    return [*found, *([sheet.foot] if sheet.foot else [])]
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def wrapped(text: str, inches: float, *, bold: bool = False) -> list[str]:
+    """A text in lines of some width; a word that is wider stands alone in its line. None of an empty text."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and inches_of(f"{lines[-1]} {word}", bold=bold) <= inches:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return [line for line in lines if line]
+
+
+def inches_of(text: str, *, bold: bool = False) -> float:
+    """How wide a text is at eight points."""
+    font = FontProperties(size=POINTS, weight="bold" if bold else "normal")
+    width, _, _ = _renderer().get_text_width_height_descent(text, font, False)
+    return float(width) / _DPI
+
+
+@cache
+def _renderer() -> Any:
+    """What measures text; it is without types."""
+    agg: Any = RendererAgg
+    return agg(_DPI, _DPI, _DPI)
+
+
+def that_fit(names: Sequence[str], inches: float) -> int:
+    """How many entries of a legend fit side by side; a legend fills its columns one after the other."""
+    for count in range(len(names), 1, -1):
+        whole, more = divmod(len(names), count)
+        columns, at = [], 0
+        for column in range(count):
+            size = whole + (column < more)
+            columns.append(max(inches_of(name) for name in names[at : at + size]))
+            at += size
+        if sum(columns) + count * _KEY_IN + (count - 1) * _BETWEEN_KEYS_IN <= inches:
+            return count
+    return 1
+
+
+def _say(figure: Figure, line: str, top: float, *, bold: bool) -> None:
+    across, height = figure.get_size_inches()
+    look: dict[str, Any] = {"color": INK, "weight": "bold"} if bold else {"color": FAINT}
+    figure.text(_EDGE_IN / across, top / height, line, fontsize=POINTS, va="top", parse_math=False, **look)
+
+
+def _put_key(place: Figure | Axes, keys: Sequence[Key], in_row: int, top: float, left: float = _EDGE_IN) -> None:
+    """A legend whose left upper corner is at a place in inches."""
+    figure = place if isinstance(place, Figure) else place.get_figure(root=True)
+    assert figure is not None
+    across, height = figure.get_size_inches()
+    handles, names = zip(*keys, strict=True)
+    for handle in handles:
+        _shrink_one(handle)
+    place.legend(
+        handles,
+        names,
+        loc="upper left",
+        bbox_to_anchor=(left / across, top / height),
+        bbox_transform=figure.transFigure,
+        ncols=in_row,
+        frameon=False,
+        fontsize=POINTS,
+        labelcolor=INK,
+        handlelength=1.6,
+        handletextpad=0.5,
+        columnspacing=1.0,
+        labelspacing=(_LINE_IN * 72 / POINTS) - 1.0,
+        borderaxespad=0,
+        borderpad=0,
+    )
+
+
+def shrink(axes: Axes) -> None:
+    """Text of one size, and thinner lines; a legend is put anew."""
+    if legend := axes.get_legend():
+        legend.remove()
+    axes.set_title("", loc="left")
+    axes.set_title("", loc="right")
+    for text in [*axes.texts]:
+        # What stands beside a chart stands below the picture.
+        if isinstance(text, Annotation) and text.get_gid() == "beside":
+            text.remove()
+    axes.tick_params(labelsize=POINTS, length=2.5, width=0.6, pad=2)
+    for found in axes.findobj(Text):
+        if isinstance(found, Text):
+            found.set_fontsize(POINTS)
+    for side in axes.spines.values():
+        side.set_linewidth(0.6)
+    for line in axes.lines:
+        _shrink_one(line)
+
+
+def _shrink_one(artist: Any) -> None:
+    if hasattr(artist, "set_markersize"):
+        artist.set_markersize(_SHRUNK * artist.get_markersize())
+        artist.set_linewidth(_SHRUNK * artist.get_linewidth())
+
+
+# Places --------------------------------------------------------------------------------------------------------------
+
+
+def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
+    """Give each panel the room that its labels leave, and then its texts the places that they have."""
+    across, height = figure.get_size_inches()
+    for panel in panels:
+        # As labels usually are, to begin with.
+        inner = (panel.left + 0.6, panel.bottom + 0.4, panel.width - 0.7, panel.top - panel.bottom - 0.4)
+        _place(panel.axes, inner, across, height)
+    for round_ in range(_ROUNDS):
+        figure.draw_without_rendering()
+        for panel in panels:
+            left, bottom, right = _margins(panel.axes)
+            wide, high = max(panel.width - left - right, 0.5), max(panel.top - panel.bottom - bottom, 0.5)
+            _place(panel.axes, (panel.left + left, panel.bottom + bottom, wide, high), across, height)
+            wrap_labels(panel.axes, wide, high)
+        figure.draw_without_rendering()
+        for panel in panels:
+            # The last time nothing changes that takes room.
+            if round_ == _ROUNDS - 1:
+                continue
+            _widen(panel)
+            _thin(panel.axes, panel.axes.xaxis, upright=False)
+            _thin(panel.axes, panel.axes.yaxis, upright=True)
+            _part_marks(panel.axes)
+    for panel in panels:
+        _set_head(panel, across)
+    figure.draw_without_rendering()
+    for panel in panels:
+        leave_out(figure, panel.axes)
+
+
+def _place(axes: Axes, inches: tuple[float, float, float, float], across: float, height: float) -> None:
+    left, bottom, width, high = inches
+    bounds = (left / across, bottom / height, width / across, high / height)
+    axes.set_position(Bbox.from_bounds(*(round(side, 6) for side in bounds)))
+
+
+def _margins(axes: Axes) -> tuple[float, float, float]:
+    """Inches that labels of axes and of marks take at the left, below and at the right of the data."""
+    inner = axes.get_window_extent()
+    boxes = [axis.get_tightbbox() for axis in (axes.xaxis, axes.yaxis)]
+    boxes += [text.get_window_extent() for text in axes.texts if text.get_gid() == MARK and not text.get_rotation()]
+    outer = Bbox.union([inner, *(box for box in boxes if box is not None)])
+    left, bottom, right = inner.x0 - outer.x0, inner.y0 - outer.y0, outer.x1 - inner.x1
+    return left / _DPI, bottom / _DPI, right / _DPI
+
+
+def wrap_labels(axes: Axes, wide: float, high: float) -> None:
+    """Labels of axes, and of marks that stand, in lines that are no longer than the axis."""
+    for axis, inches in ((axes.xaxis, wide), (axes.yaxis, high)):
+        axis.set_label_text("\n".join(wrapped(axis.get_label_text().replace("\n", " "), inches)))
+    for text in axes.texts:
+        if text.get_rotation() == 90 or (text.get_gid() is None and text.get_transform() == axes.transAxes):
+            inches = high if text.get_rotation() == 90 else wide
+            text.set_text("\n".join(wrapped(text.get_text().replace("\n", " "), 0.95 * inches)))
+
+
+def _set_head(panel: _Panel, across: float) -> None:
+    """The title and the legend of a panel, from its left side on."""
+    axes = panel.axes
+    inner = axes.get_window_extent()
+    wide, high = inner.width / _DPI, inner.height / _DPI
+    if panel.title:
+        x, y = (panel.left - inner.x0 / _DPI) / wide, 1 + (_LINE_IN * panel.key_lines + 0.06) / high
+        look: dict[str, Any] = {"loc": "left", "fontsize": POINTS, "weight": "bold", "color": INK}
+        axes.set_title("\n".join(panel.title), x=x, y=y, pad=0, va="bottom", linespacing=1.15, **look)
+    if panel.keys:
+        top = panel.top + _LINE_IN * panel.key_lines + 0.04
+        _put_key(axes, panel.keys, panel.in_row, top, panel.left)
+
+
+def _widen(panel: _Panel) -> None:
+    """Let the horizontal axis go on where numbers beside values would leave the panel."""
+    axes = panel.axes
+    if not (panel.chart.rows or panel.chart.lies_across):
+        return
+    inner = axes.get_window_extent()
+    texts = [text for text in axes.texts if text.get_visible() and text.get_gid() is None]
+    most = max((text.get_window_extent().x1 for text in texts), default=inner.x1)
+    beyond = (most - inner.x1) / inner.width
+    if beyond <= 0:
+        return
+    low, high = axes.get_xlim()
+    share = 1 / (1 - min(beyond + 0.01, 0.6))
+    if axes.get_xscale() == "log":
+        axes.set_xlim(low, low * (high / low) ** share)
+        plain_log(axes, as_plain)
+    else:
+        axes.set_xlim(low, low + share * (high - low))
+
+
+def _thin(axes: Axes, axis: Axis, *, upright: bool) -> None:
+    """Fewer marks where their labels would meet; names of categories stand upright instead."""
+    labels = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    ends = [(box.y0, box.y1) if upright else (box.x0, box.x1) for box in boxes]
+    inner = axes.get_window_extent()
+    low, high = (inner.y0, inner.y1) if upright else (inner.x0, inner.x1)
+    shown = sorted(end for end in ends if low - 2 <= sum(end) / 2 <= high + 2)
+    if not any(one[1] + _APART_PX > other[0] for one, other in itertools.pairwise(shown)):
+        return
+    if isinstance(axis.get_major_locator(), FixedLocator) and not _are_numbers(labels):
+        if not upright:
+            axes.tick_params(axis="x", rotation=90)
+        return
+    axis.set_major_locator(FixedLocator(list(axis.get_majorticklocs())[::2]))
+
+
+def _are_numbers(labels: Sequence[Text]) -> bool:
+    return all(label.get_text()[:1] in "0123456789-\N{MINUS SIGN}$" for label in labels)
+
+
+def _part_marks(axes: Axes) -> None:
+    """Labels of marks at the right of the data, a line apart."""
+    marks = [text for text in axes.texts if text.get_gid() == MARK and text.get_rotation() == 0]
+    placed: list[Bbox] = []
+    for text in sorted(marks, key=lambda each: each.get_window_extent().y0):
+        box = text.get_window_extent()
+        if placed and (up := placed[-1].y1 + 1 - box.y0) > 0:
+            assert isinstance(text, Annotation)
+            x, y = text.xyann
+            text.xyann = (x, y + up * 72 / _DPI)
+            box = box.translated(0, up)
+        placed.append(box)
+
+
+def leave_out(figure: Figure, axes: Axes) -> None:
+    """Hide numbers beside values that have no room: inside of their bars, beside other text, or in the picture. Names
+    beside points go to another side of theirs first.
+    """
+    inner = axes.get_window_extent()
+    low, high = axes.get_xlim()
+    values = [text for text in axes.texts if text.get_gid() != MARK]
+    kept = [text.get_window_extent() for text in texts_of(figure) if text not in values]
+    for text in values:
+        text.set_visible(True)
+        if (span := text.get_gid()) is not None:
+            wide = text.get_window_extent().width + 2 * _APART_PX
+            text.set_visible(wide <= float(span) / (high - low) * inner.width)
+        else:
+            text.set_visible(any(_has_room(text, kept, bounds) for bounds in (inner, figure.bbox)))
+        if text.get_visible():
+            kept.append(text.get_window_extent())
+
+
+def _has_room(text: Text, kept: Sequence[Bbox], bounds: Any) -> bool:
+    """Whether a text has room at one side of its point, where it then stands."""
+    beside = isinstance(text, Annotation) and tuple(map(abs, text.xyann)) == BESIDE_POINTS
+    for right, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)) if beside else ((0, 0),):
+        if isinstance(text, Annotation) and beside:
+            text.xyann = (right * BESIDE_POINTS[0], up * BESIDE_POINTS[1])
+            text.set(ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top")
+        box = text.get_window_extent()
+        if _contains(bounds, box) and not any(Bbox.intersection(box, other) for other in kept):
+            return True
+    return False
+
+
+def _contains(outer: Any, inner: Bbox) -> bool:
+    return bool(outer.x0 <= inner.x0 and inner.x1 <= outer.x1 and outer.y0 <= inner.y0 and inner.y1 <= outer.y1)
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    """The texts that are seen in a figure; a label of a tick beyond its axis is not."""
+    found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        found += [*axes.texts, *(legend.get_texts() if legend else ())]
+        found += [title for title in axes.get_children() if isinstance(title, Text) and title not in axes.texts]
+        inner = axes.get_window_extent()
+        for axis, low, high, side in ((axes.xaxis, inner.x0, inner.x1, 0), (axes.yaxis, inner.y0, inner.y1, 1)):
+            found += [axis.label, axis.get_offset_text()]
+            for label in axis.get_ticklabels(which="both"):
+                ends = label.get_window_extent().get_points()[:, side]
+                found += [label] if low - 2 <= ends.mean() <= high + 2 else []
+    return [text for text in found if text.get_visible() and text.get_text()]
