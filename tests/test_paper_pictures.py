@@ -40,6 +40,7 @@ def pictures(
     """Something of each kind that is drawn, for a number of columns."""
     rates = softsense.measure_fer("teaching-1/2", [0.03, 0.05, 0.07], levels="1-3", relative_error=0.3, frames=20_000)
     rates.points[0] |= {"complete": False, "missing": 3.84}
+    codes = softsense.compare_codes(["bch-4KB-t105", "bch-4KB-t256"], "0.001:0.008:0.0005")
     table = decode_tables.describe("flash-8-9")
     days, cycles = (0, 1, 10, 30, 100, 365), (0, 1500, 3000, 6000)
     by_age = [
@@ -82,6 +83,7 @@ def pictures(
         "comparison": lambda columns: comparison.plot("a trial", style="paper", columns=columns),
         "run": lambda columns: comparison.all_runs[-1].plot(style="paper", columns=columns),
         "rates": lambda columns: rates.plot(style="paper", columns=columns),
+        "codes": lambda columns: codes.plot(style="paper", columns=columns),
         "table": lambda columns: decode_tables.draw(table, "paper", columns),
         "rber by age": lambda columns: plots.draw_rber_by_age(by_age, "cells", "paper", columns),
         "reads by age": lambda columns: plots.draw_reliability_by_age(reads, "a drive", "paper", columns),
@@ -91,7 +93,7 @@ def pictures(
     }
 
 
-KINDS = ("comparison", "run", "rates", "table", "rber by age", "reads by age", "sweep", "lifetime", "crowded")
+KINDS = ("comparison", "run", "rates", "codes", "table", "rber by age", "reads by age", "sweep", "lifetime", "crowded")
 
 
 def faults(figure: Figure) -> list[tuple[str, ...]]:

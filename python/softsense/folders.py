@@ -321,7 +321,7 @@ _LABELS = {
     "sweep": ["policy", "trace"],
     "reproduce": ["paper", "id"],
     "fit": ["name"],
-    "fer": ["level", "rber"],
+    "fer": ["code", "level", "rber"],
     "table": ["level", "rber"],
     "lifetime": ["scheme", "utilisation"],
 }
@@ -378,6 +378,15 @@ def _table_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"level": level, "rber": rber, **told}
 
 
+def _fer_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The points of a code; of several each with the label and the rate of its code."""
+    if "codes" not in document:
+        yield from _plain_rows(document["points"])
+    for code in document.get("codes", ()):
+        for row in _plain_rows(code["points"]):
+            yield {"code": code["label"], "rate": code["rate"], **row}
+
+
 def _plain_rows(document: Any) -> Iterator[dict[str, Any]]:
     """The rows of a list of tables, or of a table."""
     for row in document if isinstance(document, list) else [document]:
@@ -389,7 +398,7 @@ _ROWS: dict[str, Any] = {
     "compare": _comparison_rows,
     "reproduce": _claim_rows,
     "fit": _fit_rows,
-    "fer": lambda document: _plain_rows(document["points"]),
+    "fer": _fer_rows,
     "table": _table_rows,
     "lifetime": lambda document: _plain_rows(document["schemes"]),
 }

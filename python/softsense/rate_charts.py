@@ -1,17 +1,25 @@
-"""The chart of frame error rates: the same for their picture and for their report."""
+"""Charts of frame error rates, of one code or of several: the same for their picture and for their report."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from softsense.charts import Chart, Mark, Series
-from softsense.colours import LEVELS
+from softsense.charts import Chart, Mark, Marker, Series
+from softsense.colours import BASELINE, LEVELS, SERIES
 from softsense.formats import level_name
 
 if TYPE_CHECKING:
     from softsense.campaign import FerResult
+    from softsense.code_comparison import CodeComparison
+
+_AXES = ("raw bit error rate", "probability that decoding fails")
+_BELOW = 1e-3
+_INCOMPLETE = "incomplete: some is missing"
+_MARKERS: Sequence[Marker] = ("circle", "square", "diamond", "triangle", "down", "cross", "none")
+# Grey is that of axes and limits.
+_COLOURS = [colour for colour in SERIES if colour != BASELINE]
 
 
 def fer_chart(result: FerResult, title: str = "") -> Chart:
@@ -22,30 +30,57 @@ def fer_chart(result: FerResult, title: str = "") -> Chart:
     lead there. What no method saw is at most the pale dashed line.
     """
     named = result.description
-    # What is mostly missing says nothing.
-    told = [point["fer"] for point in result.points if point["missing"] is not None and point["missing"] < 1]
-    lowest = 10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5)
+    lowest = _lowest([result])
     of_table = "interpolation" in named
     look = {"steps": named.get("interpolation") == "step", "loose": not of_table}
-    series = [each for level in result.levels for each in _curves(level, result.curve(level), lowest, look)]
+    series = []
+    for level in result.levels:
+        style = {"colour": LEVELS[level - 1], "marker": "circle", **look}
+        series += _curves(level_name(level), result.curve(level), lowest, style)
     limit = named.get("shannon_limit")
     marks = [Mark(limit, f"capacity of hard decisions: {limit:.5f}", "x")] if limit else []
-    labels = "raw bit error rate", "probability that decoding fails"
-    hollow = "extrapolated, or a bound" if of_table else "incomplete: some is missing"
-    return Chart(title, series, *labels, log_y=True, y_range=(lowest, 2), marks=marks, hollow=hollow)
+    hollow = "extrapolated, or a bound" if of_table else _INCOMPLETE
+    return Chart(title, series, *_AXES, log_y=True, y_range=(lowest, 2), marks=marks, hollow=hollow)
 
 
-def _curves(level: int, points: list[dict[str, Any]], lowest: float, look: Mapping[str, Any]) -> list[Series]:
-    """A level's rates, and what no method saw of it; frames as they come leave nothing unlisted."""
-    name = level_name(level)
+def codes_chart(compared: CodeComparison, title: str = "") -> Chart:
+    """Frame error rates of several codes against one axis of raw bit error rates, each as in `fer_chart`.
+
+    A colour is a code and its decoder, a marker a level. The legend says n, k and rate of each.
+    """
+    # A code that fails next to never is not what the others are squeezed for.
+    sought = min(result.description["goal"]["down_to"] for result in compared.results)
+    lowest = max(_lowest(compared.results), _BELOW * sought)
+    levels = compared.levels
+    series: list[Series] = []
+    for i, (label, result) in enumerate(zip(compared.labels, compared.results, strict=True)):
+        named = result.description
+        size = f"n = {named['codeword_bits']:,}, k = {named['data_bits']:,}, rate {result.rate:.3f}"
+        for level in result.levels:
+            name = f"{label} ({size})" + (f", level {level}" if len(levels) > 1 else "")
+            marker = _MARKERS[levels.index(level) % len(_MARKERS)]
+            look = {"colour": _COLOURS[i % len(_COLOURS)], "marker": marker, "loose": True}
+            series += _curves(name, result.curve(level), lowest, look)
+    return Chart(title, series, *_AXES, log_y=True, y_range=(lowest, 2), hollow=_INCOMPLETE)
+
+
+def _lowest(results: Sequence[FerResult]) -> float:
+    """Where the vertical axis begins; of what is mostly missing nothing is known."""
+    points = [point for result in results for point in result.points]
+    told = [point["fer"] for point in points if point["missing"] is not None and point["missing"] < 1]
+    return float(10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5))
+
+
+def _curves(name: str, points: list[dict[str, Any]], lowest: float, look: Mapping[str, Any]) -> list[Series]:
+    """The rates of a code at a level, and what no method saw; frames as they come leave nothing unlisted."""
     shown = [point for point in points if point["fer"] >= lowest]
-    look = {"colour": LEVELS[level - 1], **look}
+    look = dict(look)
     if shown and all(point["lo"] is not None for point in shown):
         look["lo"], look["hi"] = ([max(point[end], lowest / 10) for point in shown] for end in ("lo", "hi"))
-    look |= {"hollow": [not point["complete"] for point in shown], "marker": "circle", "band": True}
+    look |= {"hollow": [not point["complete"] for point in shown], "band": True}
     curves = [Series(name, [point["rber"] for point in shown], [point["fer"] for point in shown], **look)]
     if bounds := [point for point in points if point["unlisted"] > 0]:
         at, most = [point["rber"] for point in bounds], [point["unlisted"] for point in bounds]
         more: dict[str, Any] = {"dashed": True, "pale": True, "named": False, "marker": "none"}
-        curves.append(Series(f"{name}, unlisted at most", at, most, colour=LEVELS[level - 1], **more))
+        curves.append(Series(f"{name}, unlisted at most", at, most, colour=look["colour"], **more))
     return curves

@@ -48,6 +48,11 @@ class FerResult:
     interrupted: bool = False
 
     @property
+    def rate(self) -> float:
+        """The rate of the code: data bits over codeword bits."""
+        return float(self.description["data_bits"] / self.description["codeword_bits"])
+
+    @property
     def levels(self) -> list[int]:
         """The read levels, in increasing order."""
         return sorted({point["level"] for point in self.points})

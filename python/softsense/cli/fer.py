@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,9 @@ import softsense
 from softsense import Interrupted
 from softsense.cli.completing import complete_cells, named_cells
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.measuring import asked, measuring
+from softsense.cli.measuring import asked, measuring_codes
 from softsense.cli.options import (
-    code_argument,
+    codes_argument,
     example,
     folder_option,
     no_progress_option,
@@ -25,9 +25,12 @@ from softsense.cli.options import (
 from softsense.cli.output import check_picture, command_line, save_picture
 from softsense.cli.ranges import Whole
 
+if TYPE_CHECKING:
+    from softsense import CodeComparison, FerResult
+
 
 @click.command("fer", epilog=example("softsense fer flash-8/9 --relative-error 0.3 --store flash.fer"))
-@code_argument
+@codes_argument
 @sampling_options
 @click.option(
     "--floor-down-to",
@@ -74,7 +77,7 @@ from softsense.cli.ranges import Whole
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
 def fer(
-    name: str,
+    names: list[str],
     llrs_for: str | None,
     picture: Path | None,
     out: Path | None,
@@ -82,13 +85,17 @@ def fer(
     no_progress: bool,
     **options: Any,
 ) -> int:
-    """Measure frame error rates of CODE, down to 1e-15.
+    """Measure frame error rates of one CODE or several, down to 1e-15.
 
     Rates are measured at raw bit error rates (--rber), or for flash cells at an age (--cells). Rates too low to be
     counted directly are computed from frames with given numbers of errors. Nothing is extrapolated: failures that were
     not observed are bounded, and the bound is shown separately.
+
+    Several codes, or several decoders (--decoder with commas), are measured on the same channel, and come in one table
+    and one picture.
     """
     from softsense import following, tables
+    from softsense.code_comparison import CodeComparison
     from softsense.folders import Folder
     from softsense.manifests import Manifest
 
@@ -98,14 +105,21 @@ def fer(
         from softsense.campaign import parse_age
 
         options["llrs_for"] = parse_age(llrs_for)
-    what = {"code": name, "llrs_for": llrs_for} | asked(options)
+    decoders = [word.strip() for word in options.pop("decoder").split(",")]
+    several = len(names) > 1 or len(decoders) > 1
+    told = {"codes": names, "decoders": decoders} if several else {"code": names[0], "decoder": decoders[0]}
+    what = {**told, "llrs_for": llrs_for} | asked(options)
     manifest = Manifest("fer", command_line(), seeds=[options["seed"]], asked=what)
     # A folder that cannot be written is an error before anything is measured.
     with Folder(out) if out else contextlib.nullcontext() as folder:
-        with measuring(name, no_progress, options) as (code, running):
+        with measuring_codes(names, no_progress, options) as (codes, running):
             interrupted = False
+            result: FerResult | CodeComparison
             try:
-                result = softsense.measure_fer(code, **running)
+                if several:
+                    result = softsense.compare_codes(codes, decoders=decoders, **running)
+                else:
+                    result = softsense.measure_fer(codes[0], decoder=decoders[0], **running)
             except Interrupted as interruption:
                 interrupted, result = True, interruption.result
                 running["progress"].ended(following.INTERRUPTED)
@@ -113,10 +127,11 @@ def fer(
                     raise click.Abort from None
         document = result.to_dict()
         text = json.dumps(document, indent=2, allow_nan=False)
-        click.echo(text if as_json else tables.fer(document))
+        table = tables.compared(result) if isinstance(result, CodeComparison) else tables.fer(document)
+        click.echo(text if as_json else table)
         if folder:
             folder.write("fer.json", text + "\n")
-            folder.write("table.txt", tables.fer(document) + "\n")
+            folder.write("table.txt", table + "\n")
             folder.write("report.html", result.report())
             folder.sign(manifest, interrupted=interrupted)
             if not as_json:

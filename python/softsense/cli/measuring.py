@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,20 @@ _CONNECT_S = 5
 @contextlib.contextmanager
 def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator[tuple[Code, dict[str, Any]]]:
     """Open the code, and turn command-line options into arguments of the Python function, with workers and progress."""
+    with measuring_codes([name], no_progress, options) as ((code,), running):
+        yield code, running
+
+
+@contextlib.contextmanager
+def measuring_codes(
+    names: Sequence[str], no_progress: bool, options: dict[str, Any]
+) -> Iterator[tuple[list[Code], dict[str, Any]]]:
+    """The same for several codes."""
     from softsense import following
 
     given = dict(options)
-    code = Code.open(name, given.pop("redundant_checks"))
+    redundant = given.pop("redundant_checks")
+    codes = [Code.open(name, redundant) for name in names]
     address, workers = given.pop("dask"), given.pop("workers")
     if "traps" in given:
         chosen = given.pop("traps")
@@ -28,9 +38,9 @@ def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator
     with (
         dask_executor(address) as executor,
         progress_bars(no_progress, given.pop("what", "frames")) as report,
-        following.following(file, "frames", code.name, report) as followed,
+        following.following(file, "frames", ", ".join(code.name for code in codes), report) as followed,
     ):
-        yield code, {**given, "workers": executor or workers, "progress": followed}
+        yield codes, {**given, "workers": executor or workers, "progress": followed}
 
 
 def asked(options: dict[str, Any]) -> dict[str, Any]:

@@ -225,6 +225,15 @@ server_options = together(
 
 code_argument = click.argument("name", metavar="CODE", shell_complete=complete_code, callback=named_code)
 
+codes_argument = click.argument(
+    "names",
+    metavar="CODE...",
+    nargs=-1,
+    required=True,
+    shell_complete=complete_code,
+    callback=lambda context, parameter, given: [named_code(context, parameter, name) for name in given],
+)
+
 redundant_checks_option = click.option(
     "--redundant-checks", is_flag=True, help="Accept linearly dependent checks; each one adds a data bit."
 )

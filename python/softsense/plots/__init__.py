@@ -7,7 +7,7 @@ from softsense.plots.by_age import draw_rber_by_age, draw_rber_by_reads, draw_re
 from softsense.plots.comparisons import PANELS, draw, draw_panel
 from softsense.plots.of_cells import draw_cells, voltages
 from softsense.plots.of_codes import draw_code, draw_trap
-from softsense.plots.of_rates import draw_fer
+from softsense.plots.of_rates import draw_codes, draw_fer
 from softsense.plots.printing import draw_chart, draw_sheet, png, settled
 from softsense.plots.style import head, heading
 
@@ -19,6 +19,7 @@ __all__ = [
     "draw_cells",
     "draw_chart",
     "draw_code",
+    "draw_codes",
     "draw_fer",
     "draw_panel",
     "draw_rber_by_age",

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from softsense.formats import as_rate, as_significant, listed
-from softsense.rate_charts import fer_chart
+from softsense.rate_charts import codes_chart, fer_chart
 from softsense.report.pages import html, versions
 from softsense.report.parts import Section, Table
 
 if TYPE_CHECKING:
     from softsense.campaign import FerResult
+    from softsense.code_comparison import CodeComparison
 
 # Failure probabilities of the first sentences: one that is seen, and about that of a drive's data sheet.
 _TOLD = (1e-2, 1e-15)
@@ -37,6 +38,44 @@ def of_fer(result: FerResult) -> str:
         " ".join([*filter(None, warnings), _finding(thresholds)]),
         sections,
         dict(fer_rows(document)) | {"versions": versions()},
+    )
+
+
+def of_codes(compared: CodeComparison) -> str:
+    """The report of several codes: their curves in one chart, what they are, a table for each level, and thresholds.
+
+    Deterministic: equal results give equal documents.
+    """
+    from softsense.tables import (
+        THRESHOLDS,
+        compared_levels,
+        compared_notes,
+        compared_rows,
+        compared_thresholds,
+        fer_disagreement,
+        fer_rows,
+    )
+
+    unlike = [fer_disagreement(result.points) for result in compared.results]
+    found = [f"{label}: {told}" for label, told in zip(compared.labels, unlike, strict=True) if told]
+    said = [*found, *(["Interrupted: some was not measured."] if compared.interrupted else [])]
+    thresholds = [result.thresholds for result in compared.results]
+    for label, of_code in zip(compared.labels, thresholds, strict=True):
+        said.append(f"{label}: {_finding(of_code)}")
+    tables = [Table.of_columns(title, columns) for title, columns in compared_levels(compared)]
+    about = Table.of_columns("", compared_rows(compared))
+    sections = [
+        Section("Frame error rates", parts=[codes_chart(compared), about, *tables, *compared_notes(compared)]),
+        *([Section("What each code corrects", parts=[Table.of_columns(THRESHOLDS, columns)])]
+          if (columns := compared_thresholds(compared)) else []),
+    ]  # fmt: skip
+    told = {
+        f"{label}: {name}": value
+        for label, result in zip(compared.labels, compared.results, strict=True)
+        for name, value in fer_rows(result.to_dict())
+    }
+    return html(
+        f"Frame error rates of {listed(compared.labels)}", " ".join(said), sections, told | {"versions": versions()}
     )
 
 

@@ -16,6 +16,13 @@ from softsense.tables.of_cells import (
     retry_table,
     starting_reliability,
 )
+from softsense.tables.of_code_comparisons import (
+    compared,
+    compared_levels,
+    compared_notes,
+    compared_rows,
+    compared_thresholds,
+)
 from softsense.tables.of_codes import bench, code, codes, configs, conformance, design, hardware, lifetime
 from softsense.tables.of_designs import code_design
 from softsense.tables.of_rates import (
@@ -51,6 +58,11 @@ __all__ = [
     "code",
     "code_design",
     "codes",
+    "compared",
+    "compared_levels",
+    "compared_notes",
+    "compared_rows",
+    "compared_thresholds",
     "configs",
     "conformance",
     "decode_table",

@@ -65,11 +65,11 @@ def threshold_notes(thresholds: Sequence[dict[str, Any]]) -> list[str]:
 def fer_disagreement(points: Sequence[dict[str, Any]]) -> str | None:
     """A sentence about rates on which splitting and the strata disagree; None if there are none."""
     unlike = [point for point in points if point["judged"] and not point["judged"]["agrees"]]
-    told = ", ".join(
+    said = ", ".join(
         f"{as_rate(p['fer'])} against {as_rate(p['judged']['fer'])} at level {p['level']}, RBER {p['rber']:.4g}"
         for p in unlike
     )
-    return f"Splitting and the strata disagree: {told}. Both rates are unreliable there." if unlike else None
+    return f"Splitting and the strata disagree: {said}. Both rates are unreliable there." if unlike else None
 
 
 def decode_table(document: dict[str, Any]) -> str:
@@ -121,7 +121,7 @@ def _of_points(points: Sequence[dict[str, Any]]) -> list[Column]:
         columns.append(("retention\ndays", [f"{p['retention_days']:,g}" for p in points]))
     columns += [
         ("\nRBER", [f"{p['rber']:.4g}" for p in points]),
-        ("frame error\nrate", [_told(p) for p in points]),
+        ("frame error\nrate", [told(p) for p in points]),
         ("95 %\nfrom", [as_rate(p["lo"]) for p in points]),
         ("\nto", [as_rate(p["hi"]) for p in points]),
         ("relative\nerror", [as_rate(p["relative_error"]) for p in points]),
@@ -146,7 +146,7 @@ _INCOMPLETE = "* incomplete: by extrapolation, more than 25 % is missing: frames
 _FLOOR_POSSIBLE = "+ no listed set was seen to fail, but frames were too few to exclude that sets fail as often as this"
 
 
-def _told(point: dict[str, Any]) -> str:
+def told(point: dict[str, Any]) -> str:
     """A frame error rate, or a note that splitting disagrees with it."""
     if point["judged"] and not point["judged"]["agrees"]:
         return "differs! "
