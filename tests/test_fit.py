@@ -22,7 +22,9 @@ from softsense.fit.depth import DIES
 from softsense.fit.device import slots
 from softsense.fit.histograms import Histogram, in_bins
 from softsense.fit.model import Grid, Parameters, Structure, pack, unpack
+from softsense.fit.result import picture
 from softsense.fit.tables import read_tails
+from test_paper_pictures import faults
 
 STRUCTURE = Structure(4, hit=True, ladder=True, slow=True, pauses=True)
 PARAMETERS = Parameters(
@@ -95,6 +97,17 @@ def test_page_types_of_equal_frequency_have_the_peaks_in_their_shares() -> None:
 
 
 # ---- Recovery ----
+
+
+@pytest.mark.parametrize(("columns", "inches"), [(1, 3.5), (2, 7.16)])
+def test_a_fit_is_drawn_for_a_paper(
+    hidden: tuple[hidden_drives.Hidden, Path, fit.Fit], columns: int, inches: float
+) -> None:
+    figure = picture(hidden[2], "paper", columns)
+    assert figure.get_size_inches()[0] == inches
+    assert faults(figure) == []
+    screen = [axes.get_ylabel() for axes in picture(hidden[2]).axes]
+    assert [axes.get_ylabel().replace("\n", " ") for axes in figure.axes] == screen
 
 
 def test_a_hidden_drive_is_found(hidden: tuple[hidden_drives.Hidden, Path, fit.Fit]) -> None:

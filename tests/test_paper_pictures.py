@@ -16,6 +16,7 @@ from softsense.charts import Chart, Mark, Series, Sheet
 from softsense.lifetime import draw, lifetime
 from softsense.plots.paper import texts_of
 from softsense.sweep import sweep
+from softsense.traps import shipped_traps
 
 SWEEP = f"""
 config = "mlc-25nm"
@@ -64,6 +65,9 @@ def pictures(
         for d in days[3:]
         for n in cycles
     ]
+    cells = softsense.Cells.open("tlc-measured").at(3000, 24 * 90.0)
+    traps = shipped_traps(softsense.Code.open("flash-8/9"))
+    assert traps is not None
     file = tmp_path_factory.mktemp("sweep") / "s.toml"
     file.write_text(SWEEP)
     swept = sweep(file, workers=1)
@@ -87,13 +91,28 @@ def pictures(
         "table": lambda columns: decode_tables.draw(table, "paper", columns),
         "rber by age": lambda columns: plots.draw_rber_by_age(by_age, "cells", "paper", columns),
         "reads by age": lambda columns: plots.draw_reliability_by_age(reads, "a drive", "paper", columns),
+        "cells": lambda columns: plots.draw_cells(cells, 1, 7, style="paper", columns=columns),
+        "absorbing set": lambda columns: traps.plot(style="paper", columns=columns),
         "sweep": lambda columns: swept.plot(style="paper", columns=columns),
         "lifetime": lambda columns: draw(life, "paper", columns),
         "crowded": lambda columns: plots.draw_sheet(sheet, "paper", columns),
     }
 
 
-KINDS = ("comparison", "run", "rates", "codes", "table", "rber by age", "reads by age", "sweep", "lifetime", "crowded")
+KINDS = (
+    "comparison",
+    "run",
+    "rates",
+    "codes",
+    "table",
+    "rber by age",
+    "reads by age",
+    "sweep",
+    "lifetime",
+    "crowded",
+    "cells",
+    "absorbing set",
+)
 
 
 def faults(figure: Figure) -> list[tuple[str, ...]]:

@@ -187,14 +187,17 @@ class Traps:
         with replacing(Path(path)) as partial:
             partial.write_text(self.text(), encoding="utf-8")
 
-    def plot(self, trap: Trap | None = None) -> Figure:
-        """Draw the graph of a set, by default the first; save the figure with its `savefig`."""
+    def plot(self, trap: Trap | None = None, *, style: str = "screen", columns: int | None = None) -> Figure:
+        """Draw the graph of a set, by default the first; save the figure with its `savefig`.
+
+        `style` and `columns` are those of `Comparison.plot`.
+        """
         from softsense import plots
 
         chosen = trap or next(iter(self.list), None)
         if chosen is None:
             raise CodeError(f"{self.code.name}: found no absorbing set to draw")
-        return plots.draw_trap(self.code, chosen)
+        return plots.draw_trap(self.code, chosen, style, columns)
 
 
 def matrix_identity(code: Code) -> str:

@@ -13,12 +13,15 @@ from softsense.fit.model import unpack
 from softsense.formats import as_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from softsense.fit.depth import Depth
     from softsense.fit.drive import Fit
+    from softsense.fit.histograms import Histogram
     from softsense.folders import Folder
 
 _REFERENCE_TABLE = "flash-8-9"
@@ -146,39 +149,54 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
     return "\n".join(lines)
 
 
-def picture(fit: Fit) -> Figure:
-    """The latencies of the fitted rounds, the fitted distribution, and its peaks."""
+def picture(fit: Fit, style: str = "screen", columns: int | None = None) -> Figure:
+    """The latencies of the fitted rounds, the fitted distribution, and its peaks.
+
+    `style` and `columns` are those of `Comparison.plot`. Raises `ValueError` for others.
+    """
     from matplotlib.figure import Figure
 
     from softsense.plots import settled
+    from softsense.plots.paper import Part, columns_of, draw_parts_on_paper
 
+    spanned = columns_of(style, columns)
+    if spanned is not None:
+        parts = [Part(lambda axes: _draw_density(axes, fit), 1.6), Part(lambda axes: _draw_slower(axes, fit), 1.7)]
+        return draw_parts_on_paper("", parts, spanned)
     figure = Figure(figsize=(9, 5.5), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
+    _draw_density(above, fit)
+    _draw_slower(below, fit)
+    return settled(figure)
+
+
+def _draw_logs(axes: Axes, fit: Fit, values: Callable[[Histogram], NDArray[np.float64]]) -> None:
     fitted = [each for each in fit.log.rounds if each.round in {posterior.round for posterior in fit.rounds}]
+    label = f"log, {len(fitted)} rounds" if len(fitted) > 1 else "log"
     for each in fitted:
-        density = each.counts / each.reads / np.diff(each.edges_us)
-        beyond = 1 - np.cumsum(each.counts) / each.reads
-        for axes, values in ((above, 100 * density), (below, beyond)):
-            label = f"log, {len(fitted)} rounds" if len(fitted) > 1 else "log"
-            axes.stairs(values, each.edges_us, color="0.6", linewidth=0.7, label=label if each is fitted[0] else None)
+        named = label if each is fitted[0] else None
+        axes.stairs(values(each), each.edges_us, color="0.6", linewidth=0.7, label=named)
+
+
+def _draw_density(axes: Axes, fit: Fit) -> None:
+    _draw_logs(axes, fit, lambda each: 100 * each.counts / each.reads / np.diff(each.edges_us))
     model = fit.predicted()
-    above.stairs(
-        100 * model.counts / np.diff(model.edges_us),
-        model.edges_us,
-        color="#d9593d",
-        linewidth=1.2,
-        label="fit, all rounds",
-    )
-    below.stairs(1 - np.cumsum(model.counts), model.edges_us, color="#d9593d", linewidth=1.2)
+    density = 100 * model.counts / np.diff(model.edges_us)
+    axes.stairs(density, model.edges_us, color="#d9593d", linewidth=1.2, label="fit, all rounds")
     p = unpack(fit.structure, fit.whole.mode)
     for i, k in enumerate(identified.page_types(fit, p)):
-        above.axvline(
-            float(p.at_us[k]), color="#2a6f97", linestyle=":", linewidth=1, label="page types" if i == 0 else None
-        )
-    above.set(ylabel="reads, % per us", xlim=(0, float(model.edges_us[-1])))
-    below.set(xlabel="latency, us", ylabel="share of slower reads", yscale="log", ylim=(1e-5, 1))
-    above.legend(frameon=False)
-    return settled(figure)
+        label = "page types" if i == 0 else None
+        axes.axvline(float(p.at_us[k]), color="#2a6f97", linestyle=":", linewidth=1, label=label)
+    axes.set(ylabel="reads, % per us", xlim=(0, float(model.edges_us[-1])))
+    axes.legend(frameon=False)
+
+
+def _draw_slower(axes: Axes, fit: Fit) -> None:
+    _draw_logs(axes, fit, lambda each: 1 - np.cumsum(each.counts) / each.reads)
+    model = fit.predicted()
+    axes.stairs(1 - np.cumsum(model.counts), model.edges_us, color="#d9593d", linewidth=1.2)
+    labels = {"xlabel": "latency, us", "ylabel": "share of slower reads"}
+    axes.set(**labels, yscale="log", ylim=(1e-5, 1), xlim=(0, float(model.edges_us[-1])))
 
 
 def write(

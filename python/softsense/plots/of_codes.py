@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from softsense import _core
 from softsense._core import Code, CodeError
 from softsense.colours import BAD, FAINT, INK, POLICIES, SPARE
+from softsense.plots.paper import Part, columns_of, draw_parts_on_paper
 from softsense.plots.style import head
 
 if TYPE_CHECKING:
@@ -65,12 +66,35 @@ def draw_code(code: Code) -> Figure:
     return figure
 
 
-def draw_trap(code: Code, trap: Trap) -> Figure:
+def draw_trap(code: Code, trap: Trap, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw the graph of an absorbing set: its bits as circles, satisfied checks as lines between two of them, violated
     checks as squares.
 
-    Returns a figure of 8 x 8 inches at 150 dpi; save it with its `savefig`.
+    Args:
+        code: the code.
+        trap: the set.
+        style: `screen`, or `paper` for text at 8 points in a picture as wide as columns of a paper.
+        columns: that a picture for a paper spans: 1 (3.5 inches) or 2 (7.16); default: 2.
+
+    Returns a figure of 8 x 8 inches at 150 dpi, or one for a paper; save it with its `savefig`. Raises `ValueError` for
+    another style, or another number of columns.
     """
+    spanned = columns_of(style, columns)
+    heading = (
+        f"{code.name}: a ({len(trap.bits)}, {trap.violated}) absorbing set, one of {trap.multiplicity} of its orbit"
+    )
+    note = "circles: wrong bits   lines: checks that two of them satisfy   squares: violated checks"
+    if spanned is not None:
+        part = Part(lambda axes: _draw_graph(axes, code, trap), 3.4, shrunk=0.85)
+        return draw_parts_on_paper(heading, [part], spanned, note)
+    figure = Figure(figsize=(8, 8), dpi=150, facecolor="white")
+    _draw_graph(figure.add_axes((0.02, 0.02, 0.96, 0.88)), code, trap)
+    figure.text(0.03, 0.955, heading, fontsize=13, weight="bold", color=INK, va="center", parse_math=False)
+    figure.text(0.03, 0.92, note, fontsize=9, color=FAINT, va="center")
+    return figure
+
+
+def _draw_graph(axes: Axes, code: Code, trap: Trap) -> None:
     checks: dict[int, list[int]] = {}
     for bit, of_bit in zip(trap.bits, _core.checks_of(code, list(trap.bits)), strict=True):
         for check in of_bit:
@@ -80,8 +104,6 @@ def draw_trap(code: Code, trap: Trap) -> Figure:
     order = _long_path(trap.bits, tied)
     angle = {bit: 2 * math.pi * i / len(order) for i, bit in enumerate(order)}
     at = {bit: (math.sin(turn), math.cos(turn)) for bit, turn in angle.items()}
-    figure = Figure(figsize=(8, 8), dpi=150, facecolor="white")
-    axes = figure.add_axes((0.02, 0.02, 0.96, 0.88))
     for one, other in tied:
         axes.plot(*zip(at[one], at[other], strict=True), color=INK, linewidth=1.4, zorder=1)
     for bit in order:
@@ -98,13 +120,6 @@ def draw_trap(code: Code, trap: Trap) -> Figure:
     axes.set_ylim(-1.5, 1.5)
     axes.set_aspect("equal")
     axes.set_axis_off()
-    heading = (
-        f"{code.name}: a ({len(trap.bits)}, {trap.violated}) absorbing set, one of {trap.multiplicity} of its orbit"
-    )
-    figure.text(0.03, 0.955, heading, fontsize=13, weight="bold", color=INK, va="center", parse_math=False)
-    note = "circles: wrong bits   lines: checks that two of them satisfy   squares: violated checks"
-    figure.text(0.03, 0.92, note, fontsize=9, color=FAINT, va="center")
-    return figure
 
 
 def _long_path(bits: Sequence[int], tied: Sequence[tuple[int, ...]]) -> list[int]:

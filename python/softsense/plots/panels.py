@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from softsense.colours import INK
-from softsense.plots.paper import POINTS, leave_out, shrink, that_fit, wrap_labels, wrapped
+from softsense.plots.lettering import POINTS, that_fit, wrapped
+from softsense.plots.paper import leave_out, shrink, wrap_labels
 from softsense.plots.style import TITLE_POINTS, key_beside
 
 if TYPE_CHECKING:

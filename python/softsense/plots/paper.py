@@ -11,12 +11,9 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox
@@ -25,6 +22,7 @@ from softsense.charts import Chart, Sheet
 from softsense.colours import FAINT, INK
 from softsense.formats import as_plain
 from softsense.plots.keys import Key, keys_of, shared_key
+from softsense.plots.lettering import DPI, POINTS, that_fit, wrapped
 from softsense.plots.style import BESIDE_POINTS, MARK, plain_log
 
 if TYPE_CHECKING:
@@ -34,15 +32,9 @@ if TYPE_CHECKING:
 COLUMN_INCHES = {1: 3.5, 2: 7.16}
 """How wide pictures are that span one column or two of a page, as those of IEEE and ACM are."""
 
-POINTS = 8
-"""The size of all text."""
-
-_DPI = 300
 _LINE_IN = 0.145  # From one line of text to the next.
 _EDGE_IN = 0.05  # Around the picture, and between panels.
 _SHRUNK = 0.65  # Lines and markers, against those of a page that is twice as wide.
-_KEY_IN = 0.25  # The mark of an entry of a legend, and the room beside it.
-_BETWEEN_KEYS_IN = 0.13
 _PLOT_IN = 1.2  # How high a chart is without its title, legend and axis.
 _APART_PX = 3
 _ROUNDS = 5  # Of placing charts by their labels, which depend on the places.
@@ -70,20 +62,45 @@ def columns_of(style: str, columns: int | None) -> int | None:
     return columns or 2
 
 
+@dataclass(frozen=True)
+class Part:
+    """A panel of a picture that is no chart.
+
+    Attributes:
+        draw: draws it into axes, with a title at the left and a legend where it has one.
+        inches: how high it is without its title and its legend.
+        shrunk: its lines and markers, against those of a screen.
+    """
+
+    draw: Callable[[Axes], None]
+    inches: float
+    shrunk: float = _SHRUNK
+
+
 @dataclass
 class _Panel:
-    """A chart in its place: sides in inches, from the left and from the bottom of the picture."""
+    """A panel in its place: sides in inches, from the left and from the bottom of the picture.
+
+    Attributes:
+        least: inches that it wants below its title and its legend, its axis included.
+        aligned: whether its data begins and ends where that of all others does.
+        widens: whether its horizontal axis may go on, so that numbers beside values have room.
+    """
 
     axes: Axes
-    chart: Chart
-    left: float
     width: float
-    bottom: float = 0.0
-    top: float = 0.0
+    least: float
     title: Sequence[str] = ()
     keys: Sequence[Key] = ()
-    in_row: int = 1
-    alone: bool = False
+    widens: bool = False
+    aligned: bool = False
+    left: float = _EDGE_IN
+    bottom: float = 0.0
+    top: float = 0.0
+
+    @property
+    def in_row(self) -> int:
+        return that_fit([name for _, name in self.keys], self.width)
 
     @property
     def key_lines(self) -> int:
@@ -94,16 +111,15 @@ class _Panel:
         """Inches of the title and the legend."""
         return _LINE_IN * (len(self.title) + self.key_lines) + 0.07
 
-    @property
-    def least(self) -> float:
-        """Inches that it wants below them, its axis included."""
-        count = len(self.chart.categories())
-        if self.chart.rows:
-            return 0.4 + _LINE_IN * max(count * len(self.chart.series), 4)
-        if self.chart.lies_across:
-            bars = 1 if self.chart.stacked or self.chart.exclusive else len(self.chart.series)
-            return 0.4 + 1.1 * _LINE_IN * max(count * bars, 5)
-        return 0.45 + (1.5 if self.alone else 1.0) * _PLOT_IN
+
+@dataclass(frozen=True)
+class _Around:
+    """What stands above and below all panels: title, note, legend, and lines at the foot."""
+
+    title: str
+    note: str = ""
+    keys: Sequence[Key] = ()
+    foot: Sequence[str] = ()
 
 
 def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
@@ -116,27 +132,64 @@ def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
 
     Returns a figure of 300 dots an inch, whose axes stand in the order of the charts.
     """
-    across = COLUMN_INCHES[columns]
-    figure = Figure(figsize=(across, 4), dpi=_DPI, facecolor="white")
-    in_row = min(columns, sheet.columns or len(sheet.charts))
-    width = across / in_row - 2 * _EDGE_IN
+    figure, in_row, width = _blank(columns, min(columns, sheet.columns or len(sheet.charts)))
     panels = []
-    for i, chart in enumerate(sheet.charts):
+    for chart in sheet.charts:
         axes = figure.add_axes((0.2, 0.2, 0.5, 0.5))
         draw(axes, chart)
-        keys = keys_of(chart) if chart.own_key else []
-        title = wrapped(chart.title, width, bold=True) if chart.title else []
-        panel = _Panel(axes, chart, _EDGE_IN + across / in_row * (i % in_row), width, title=title, keys=keys)
-        panel.in_row, panel.alone = that_fit([name for _, name in keys], width), len(sheet.charts) == 1
-        panels.append(panel)
         shrink(axes)
-    head = [(line, True) for line in wrapped(sheet.title, across - 2 * _EDGE_IN, bold=True)]
-    head += [(line, False) for line in wrapped(sheet.note, across - 2 * _EDGE_IN)]
-    shared = shared_key(sheet)
-    key_columns = that_fit([name for _, name in shared], across - 2 * _EDGE_IN)
-    key_lines = math.ceil(len(shared) / key_columns)
-    foot = [line for said in _below(sheet) for line in wrapped(said, across - 2 * _EDGE_IN)]
-    top = _EDGE_IN + _LINE_IN * (len(head) + key_lines) + (0.06 if head or shared else 0)
+        title = wrapped(chart.title, width, bold=True)
+        keys = keys_of(chart) if chart.own_key else []
+        least = _least(chart, alone=len(sheet.charts) == 1)
+        panels.append(_Panel(axes, width, least, title, keys, chart.rows or chart.lies_across))
+    _compose(figure, panels, in_row, _Around(sheet.title, sheet.note, shared_key(sheet), _below(sheet)))
+    return figure
+
+
+def draw_parts_on_paper(title: str, parts: Sequence[Part], columns: int, note: str = "") -> Figure:
+    """Draw panels that are no charts for a paper, below one another, under a title and a note."""
+    figure, in_row, width = _blank(columns, 1)
+    panels = []
+    for part in parts:
+        axes = figure.add_axes((0.2, 0.2, 0.5, 0.5))
+        part.draw(axes)
+        legend = axes.get_legend()
+        names = [text.get_text() for text in legend.get_texts()] if legend else []
+        keys = list(zip(legend.legend_handles, names, strict=True)) if legend else []
+        head = wrapped(axes.get_title(loc="left"), width, bold=True)
+        shrink(axes, part.shrunk)
+        panels.append(_Panel(axes, width, part.inches, head, keys, aligned=True))
+    _compose(figure, panels, in_row, _Around(title, note))
+    return figure
+
+
+def _blank(columns: int, in_row: int) -> tuple[Figure, int, float]:
+    """An empty picture, how many panels stand in a row of it, and how wide each is."""
+    across = COLUMN_INCHES[columns]
+    figure = Figure(figsize=(across, 4), dpi=DPI, facecolor="white")
+    return figure, in_row, across / in_row - 2 * _EDGE_IN
+
+
+def _least(chart: Chart, *, alone: bool) -> float:
+    count = len(chart.categories())
+    if chart.rows:
+        return 0.4 + _LINE_IN * max(count * len(chart.series), 4)
+    if chart.lies_across:
+        bars = 1 if chart.stacked or chart.exclusive else len(chart.series)
+        return 0.4 + 1.1 * _LINE_IN * max(count * bars, 5)
+    return 0.45 + (1.5 if alone else 1.0) * _PLOT_IN
+
+
+def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Around) -> None:
+    """Give a picture its height, and everything its place."""
+    across = float(figure.get_size_inches()[0])
+    whole = across - 2 * _EDGE_IN
+    head = [(line, True) for line in wrapped(around.title, whole, bold=True)]
+    head += [(line, False) for line in wrapped(around.note, whole)]
+    key_columns = that_fit([name for _, name in around.keys], whole)
+    key_lines = math.ceil(len(around.keys) / key_columns)
+    foot = [line for said in around.foot for line in wrapped(said, whole)]
+    top = _EDGE_IN + _LINE_IN * (len(head) + key_lines) + (0.06 if head or around.keys else 0)
     bottom = _EDGE_IN + _LINE_IN * len(foot) + (0.05 if foot else 0)
     rows = [panels[at : at + in_row] for at in range(0, len(panels), in_row)]
     highs = [max(each.above for each in row) + max(each.least for each in row) for row in rows]
@@ -144,17 +197,17 @@ def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
     figure.set_size_inches(across, height)
     at = height - top
     for row, high in zip(rows, highs, strict=True):
-        for panel in row:
+        for i, panel in enumerate(row):
+            panel.left = _EDGE_IN + across / in_row * i
             panel.top, panel.bottom = at - max(each.above for each in row), at - high
         at -= high + 2 * _EDGE_IN
     for i, (line, bold) in enumerate(head):
         _say(figure, line, height - _EDGE_IN - _LINE_IN * i, bold=bold)
-    if shared:
-        _put_key(figure, shared, key_columns, height - _EDGE_IN - _LINE_IN * len(head) - 0.03)
+    if around.keys:
+        _put_key(figure, around.keys, key_columns, height - _EDGE_IN - _LINE_IN * len(head) - 0.03)
     for i, line in enumerate(reversed(foot)):
         _say(figure, line, _EDGE_IN + _LINE_IN * (i + 1), bold=False)
     _lay_out(figure, panels)
-    return figure
 
 
 def _below(sheet: Sheet) -> list[str]:
@@ -175,45 +228,6 @@ def _below(sheet: Sheet) -> list[str]:
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
-
-
-def wrapped(text: str, inches: float, *, bold: bool = False) -> list[str]:
-    """A text in lines of some width; a word that is wider stands alone in its line. None of an empty text."""
-    lines: list[str] = []
-    for word in text.split(" "):
-        if lines and inches_of(f"{lines[-1]} {word}", bold=bold) <= inches:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return [line for line in lines if line]
-
-
-def inches_of(text: str, *, bold: bool = False) -> float:
-    """How wide a text is at eight points."""
-    font = FontProperties(size=POINTS, weight="bold" if bold else "normal")
-    width, _, _ = _renderer().get_text_width_height_descent(text, font, False)
-    return float(width) / _DPI
-
-
-@cache
-def _renderer() -> Any:
-    """What measures text; it is without types."""
-    agg: Any = RendererAgg
-    return agg(_DPI, _DPI, _DPI)
-
-
-def that_fit(names: Sequence[str], inches: float) -> int:
-    """How many entries of a legend fit side by side; a legend fills its columns one after the other."""
-    for count in range(len(names), 1, -1):
-        whole, more = divmod(len(names), count)
-        columns, at = [], 0
-        for column in range(count):
-            size = whole + (column < more)
-            columns.append(max(inches_of(name) for name in names[at : at + size]))
-            at += size
-        if sum(columns) + count * _KEY_IN + (count - 1) * _BETWEEN_KEYS_IN <= inches:
-            return count
-    return 1
 
 
 def _say(figure: Figure, line: str, top: float, *, bold: bool) -> None:
@@ -249,7 +263,7 @@ def _put_key(place: Figure | Axes, keys: Sequence[Key], in_row: int, top: float,
     )
 
 
-def shrink(axes: Axes) -> None:
+def shrink(axes: Axes, to: float = _SHRUNK) -> None:
     """Text of one size, and thinner lines; a legend is put anew."""
     if legend := axes.get_legend():
         legend.remove()
@@ -266,13 +280,13 @@ def shrink(axes: Axes) -> None:
     for side in axes.spines.values():
         side.set_linewidth(0.6)
     for line in axes.lines:
-        _shrink_one(line)
+        _shrink_one(line, to)
 
 
-def _shrink_one(artist: Any) -> None:
+def _shrink_one(artist: Any, to: float = _SHRUNK) -> None:
     if hasattr(artist, "set_markersize"):
-        artist.set_markersize(_SHRUNK * artist.get_markersize())
-        artist.set_linewidth(_SHRUNK * artist.get_linewidth())
+        artist.set_markersize(to * artist.get_markersize())
+        artist.set_linewidth(to * artist.get_linewidth())
 
 
 # Places --------------------------------------------------------------------------------------------------------------
@@ -287,8 +301,10 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
         _place(panel.axes, inner, across, height)
     for round_ in range(_ROUNDS):
         figure.draw_without_rendering()
-        for panel in panels:
-            left, bottom, right = _margins(panel.axes)
+        margins = [_margins(panel.axes) for panel in panels]
+        for panel, (left, bottom, right) in zip(panels, margins, strict=True):
+            if panel.aligned:
+                left, right = max(each[0] for each in margins), max(each[2] for each in margins)
             wide, high = max(panel.width - left - right, 0.5), max(panel.top - panel.bottom - bottom, 0.5)
             _place(panel.axes, (panel.left + left, panel.bottom + bottom, wide, high), across, height)
             wrap_labels(panel.axes, wide, high)
@@ -321,7 +337,7 @@ def _margins(axes: Axes) -> tuple[float, float, float]:
     boxes += [text.get_window_extent() for text in axes.texts if text.get_gid() == MARK and not text.get_rotation()]
     outer = Bbox.union([inner, *(box for box in boxes if box is not None)])
     left, bottom, right = inner.x0 - outer.x0, inner.y0 - outer.y0, outer.x1 - inner.x1
-    return left / _DPI, bottom / _DPI, right / _DPI
+    return left / DPI, bottom / DPI, right / DPI
 
 
 def wrap_labels(axes: Axes, wide: float, high: float) -> None:
@@ -338,9 +354,9 @@ def _set_head(panel: _Panel, across: float) -> None:
     """The title and the legend of a panel, from its left side on."""
     axes = panel.axes
     inner = axes.get_window_extent()
-    wide, high = inner.width / _DPI, inner.height / _DPI
+    wide, high = inner.width / DPI, inner.height / DPI
     if panel.title:
-        x, y = (panel.left - inner.x0 / _DPI) / wide, 1 + (_LINE_IN * panel.key_lines + 0.06) / high
+        x, y = (panel.left - inner.x0 / DPI) / wide, 1 + (_LINE_IN * panel.key_lines + 0.06) / high
         look: dict[str, Any] = {"loc": "left", "fontsize": POINTS, "weight": "bold", "color": INK}
         axes.set_title("\n".join(panel.title), x=x, y=y, pad=0, va="bottom", linespacing=1.15, **look)
     if panel.keys:
@@ -351,7 +367,7 @@ def _set_head(panel: _Panel, across: float) -> None:
 def _widen(panel: _Panel) -> None:
     """Let the horizontal axis go on where numbers beside values would leave the panel."""
     axes = panel.axes
-    if not (panel.chart.rows or panel.chart.lies_across):
+    if not panel.widens:
         return
     inner = axes.get_window_extent()
     texts = [text for text in axes.texts if text.get_visible() and text.get_gid() is None]
@@ -398,7 +414,7 @@ def _part_marks(axes: Axes) -> None:
         if placed and (up := placed[-1].y1 + 1 - box.y0) > 0:
             assert isinstance(text, Annotation)
             x, y = text.xyann
-            text.xyann = (x, y + up * 72 / _DPI)
+            text.xyann = (x, y + up * 72 / DPI)
             box = box.translated(0, up)
         placed.append(box)
 
