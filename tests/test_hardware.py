@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,47 @@ def test_equal_area_without_a_meaning_is_refused(equal_area: str, grid: str, say
     text = 'config = "mlc-25nm"\nequal_area = true\n'
     with pytest.raises(softsense.ConfigError, match="equal_area: found decoders of unknown hardware"):
         Planned(Sweep.parse(text))
+
+
+def test_decoders_of_equal_rate_have_the_least_area() -> None:
+    """Does each reach the rate, is it made of decoders that `hardware` knows, and has no other parallelism less area?"""
+    opened = [softsense.Code.open(name) for name in ("flash-8/9", "adaptive-1/2", "bch-4KB-t105", "bch-512B-t15")]
+    fastest = max(codes.hardware(code)["decoder"]["gbps"] for code in opened)
+    assert [each["gbps_asked"] for each in codes.hardware_at_equal_rate(opened)] == [fastest] * 4
+    fields = ("checks_per_cycle", "syndrome_bits_per_cycle", "search_bits_per_cycle", "key_equation_multipliers")
+    areas = []
+    for gbps in (0.3, 3.0, 30.0, 300.0):
+        found = codes.hardware_at_equal_rate(opened, gbps, node_nm=40.0)
+        for code, row in zip(opened, found, strict=True):
+            parallel = {name: row[name] for name in fields if name in row}
+            one = codes.hardware(code, node_nm=40.0, **parallel)["decoder"]
+            assert row["gbps"] >= gbps
+            assert row["decoders"] == math.ceil(gbps / one["gbps"])
+            assert row["mm2"] == pytest.approx(row["decoders"] * one["mm2"])
+            assert (row["us"], row["nj"]) == (one["us"], one["nj"])
+            for factors in product((1, 2, 8), repeat=len(set(parallel) - {"search_bits_per_cycle"})):
+                other = dict(zip((name for name in parallel if name != "search_bits_per_cycle"), factors, strict=True))
+                other = {name: min(4096, parallel[name] * factor) for name, factor in other.items()}
+                if code.kind == "bch":
+                    other["search_bits_per_cycle"] = other["syndrome_bits_per_cycle"]
+                another = codes.hardware(code, node_nm=40.0, **other)["decoder"]
+                assert row["mm2"] <= math.ceil(gbps / another["gbps"]) * another["mm2"] * (1 + 1e-12)
+        areas.append([row["mm2"] for row in found])
+    assert all(less <= more for slow, fast in pairwise(areas) for less, more in zip(slow, fast, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["--gbps", "0"], "--gbps: found 0, expected above 0"),
+        (["--gbps", "nan"], "--gbps: found nan"),
+        (["--gbps", "8", "--checks-per-cycle", "4"], "--checks-per-cycle: found 4 beside a data rate"),
+        (["bch-512B-t15", "--key-equation-multipliers", "4"], "--key-equation-multipliers: found 4 beside a data rate"),
+        (["--gbps", "8", "--node-nm", "3"], "--node-nm: found 3"),
+    ],
+)
+def test_rates_that_cannot_be_reached_are_refused(softsense_command: Softsense, asked: list[str], says: str) -> None:
+    done = softsense_command("code", "hardware", "flash-8/9", *asked)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not done.stdout

@@ -43,7 +43,7 @@ RESULTS: dict[str, list[str]] = {
     "config show": ["tlc-3d"],
     "config ages": ["tlc-3d", "--pe-cycles", "1000,3000", "--retention-days", "90", "--picture", "ages.png"],
     "code list": [],
-    "code hardware": ["flash-8/9"],
+    "code hardware": ["flash-8/9", "bch-4KB-t256", "--gbps", "8"],
     "code show": ["teaching-1/2", "--picture", "code.png"],
     "code import": ["./teaching.qc", "--out", "teaching.alist"],
     "code bench": ["teaching-1/2", "--errors", "2", "--frames", "100"],

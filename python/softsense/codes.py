@@ -17,8 +17,9 @@ GIL::
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -218,6 +219,63 @@ def hardware(code: Code, **circuit: Any) -> dict[str, Any]:
         if isinstance(value, int) and not 0 <= value < 2**32:
             raise ConfigError(f"{name}: found {value:,}, expected a whole number from 0, below 2^32")
     return _core.code_hardware(code, **circuit)
+
+
+_PARALLELISM = {"ldpc": ("checks_per_cycle",), "bch": ("syndrome_bits_per_cycle", "search_bits_per_cycle")}
+_MULTIPLIERS = "key_equation_multipliers"
+_PARALLEL = [1 << exponent for exponent in range(13)]
+
+
+def hardware_at_equal_rate(codes: Sequence[Code], gbps: float | None = None, **circuit: Any) -> list[dict[str, Any]]:
+    """Decoders of several codes that reach the same data rate, each in the least area by the model of `hardware`.
+
+    A decoder of an LDPC code handles 1, 2, 4, ... 4,096 checks a cycle; one of a BCH code as many bits a cycle in
+    syndromes and search, and has as many multipliers for its key equation. Of each code there are as many decoders as
+    it takes, and that parallelism is taken whose decoders have the least area together.
+
+    Args:
+        codes: LDPC and BCH codes.
+        gbps: the data rate to reach, in Gb/s; default: that of the fastest of the codes with the circuit of a config.
+        circuit: as `hardware` takes it, but for what makes a decoder parallel.
+
+    Returns a dict for each code: `code`, `kind`, `node_nm`, `clock_mhz`, `gbps_asked`, `decoders`, what makes one of
+    them parallel (`checks_per_cycle`, or the three fields of a BCH decoder), and of all of them `mm2` and `gbps`; `us`
+    of a codeword in one, and its `nj` and `pj_per_bit` of data. Raises `ConfigError`.
+
+    >>> ldpc, bch = hardware_at_equal_rate([Code.open("flash-8/9"), Code.open("bch-4KB-t256")], 8.0)
+    >>> ldpc["decoders"], ldpc["checks_per_cycle"], bch["decoders"], bch["search_bits_per_cycle"]
+    (1, 16, 2, 64)
+    """
+    for name in (*_PARALLELISM["ldpc"], *_PARALLELISM["bch"], _MULTIPLIERS):
+        if circuit.get(name) is not None:
+            raise ConfigError(f"{name}: found {circuit[name]} beside a data rate to reach, expected one of them")
+    if gbps is None:
+        gbps = max(hardware(code, **circuit)["decoder"]["gbps"] for code in codes)
+    if not 0 < gbps <= 1e6:
+        raise ConfigError(f"gbps: found {gbps:g}, expected above 0, at most 1e6")
+    return [_least_area(code, gbps, circuit) for code in codes]
+
+
+def _least_area(code: Code, gbps: float, circuit: dict[str, Any]) -> dict[str, Any]:
+    def candidate(parallel: int, multipliers: int) -> dict[str, Any]:
+        fields = dict.fromkeys(_PARALLELISM[code.kind], parallel)
+        if code.kind == "bch":
+            fields[_MULTIPLIERS] = multipliers
+        facts = hardware(code, **circuit | fields)
+        one = facts["decoder"]
+        decoders = math.ceil(gbps / one["gbps"])
+        return {
+            **{name: facts[name] for name in ("code", "kind", "node_nm", "clock_mhz")},
+            "gbps_asked": gbps,
+            "decoders": decoders,
+            **fields,
+            "mm2": decoders * one["mm2"],
+            "gbps": decoders * one["gbps"],
+            **{name: one[name] for name in ("us", "nj", "pj_per_bit")},
+        }
+
+    multipliers = _PARALLEL if code.kind == "bch" else [0]
+    return min(starmap(candidate, product(_PARALLEL, multipliers)), key=lambda each: float(each["mm2"]))
 
 
 def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) -> float:

@@ -13,6 +13,7 @@ from softsense import Code, CodeError, ConfigError, Interrupted
 from softsense.background import in_background
 from softsense.cli.conform import code_conform
 from softsense.cli.exits import INTERRUPTED
+from softsense.cli.hardware import code_hardware
 from softsense.cli.measuring import dask_executor, measuring
 from softsense.cli.options import (
     LEVELS,
@@ -42,6 +43,7 @@ def code_group() -> None:
 
 
 code_group.add_command(code_conform)
+code_group.add_command(code_hardware)
 code_group.add_command(code_vectors)
 
 
@@ -88,47 +90,6 @@ def code_show(name: str, redundant_checks: bool, cycles: bool, picture: Path | N
     click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.code(facts)))
     if picture and drawn:
         save_picture(picture, drawn, as_json)
-
-
-@code_group.command("hardware", epilog=example("softsense code hardware flash-8/9 --node-nm 40"))
-@code_argument
-@redundant_checks_option
-@click.option("--node-nm", type=float, default=28.0, help="Technology node in nm, 28 to 130; default: 28.")
-@click.option("--clock-mhz", type=float, help="Clock in MHz; default: 400 (LDPC) or 200 (BCH).")
-@click.option("--iterations", type=int, default=5, help="Iterations of the LDPC decoder; default: 5.")
-@click.option("--checks-per-cycle", type=int, help="Checks that the LDPC decoder processes per cycle; default: 64.")
-@click.option("--message-bits", type=int, help="Bits per message of the LDPC decoder; default: 5.")
-@click.option(
-    "--posterior-bits",
-    type=int,
-    help="The LDPC decoder is rcq: bits per a-posteriori value, 7 to 10; messages then have 4 bits by default.",
-)
-@click.option("--syndrome-bits-per-cycle", type=int, help="Bits per cycle of the BCH decoder's syndromes; default: 8.")
-@click.option(
-    "--key-equation-multipliers", type=int, help="Multipliers for the BCH decoder's key equation; default: 16."
-)
-@click.option("--search-bits-per-cycle", type=int, help="Bits per cycle of the BCH decoder's root search; default: 8.")
-@click.option(
-    "--encoder-bits-per-cycle",
-    type=int,
-    default=32,
-    help="Data bits that the encoder takes per cycle; default: 32.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON document.")
-def code_hardware(name: str, redundant_checks: bool, as_json: bool, **circuit: Any) -> None:
-    """Estimate gates, area, cycles and energy of CODE's circuits.
-
-    The circuits are a decoder and an encoder.
-    """
-    from softsense import codes, tables
-
-    try:
-        facts = codes.hardware(Code.open(name, redundant_checks), **circuit)
-    except ConfigError as error:
-        # The error names a field, which is an option here.
-        field, _, rest = str(error).partition(": ")
-        raise ConfigError(f"--{field.replace('_', '-')}: {rest}") from None
-    click.echo(json.dumps(facts, indent=2) if as_json else tables.describe(tables.hardware(facts)))
 
 
 @code_group.command("export", epilog=example("softsense code export flash-8/9 flash.alist"))

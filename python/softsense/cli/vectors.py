@@ -9,7 +9,7 @@ import click
 
 from softsense import CodeError
 from softsense.background import in_background
-from softsense.cli.options import example, force_option
+from softsense.cli.options import code_argument, example, force_option
 from softsense.cli.ranges import Whole
 
 
@@ -17,7 +17,7 @@ from softsense.cli.ranges import Whole
     "vectors",
     epilog=example("softsense code vectors teaching-1/2 --channel bsc:0.06 --steps --out vectors"),
 )
-@click.argument("name", metavar="CODE")
+@code_argument
 @click.option(
     "--channel",
     required=True,

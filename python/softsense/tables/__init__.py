@@ -23,7 +23,17 @@ from softsense.tables.of_code_comparisons import (
     compared_rows,
     compared_thresholds,
 )
-from softsense.tables.of_codes import bench, code, codes, configs, conformance, design, hardware, lifetime
+from softsense.tables.of_codes import (
+    bench,
+    code,
+    codes,
+    configs,
+    conformance,
+    design,
+    equal_rate,
+    hardware,
+    lifetime,
+)
 from softsense.tables.of_designs import code_design
 from softsense.tables.of_rates import (
     FAILURES,
@@ -70,6 +80,7 @@ __all__ = [
     "decode_table_rows",
     "describe",
     "design",
+    "equal_rate",
     "fairness",
     "fer",
     "fer_disagreement",

@@ -58,6 +58,29 @@ def hardware(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _parallel(facts: dict[str, Any]) -> str:
+    if facts["kind"] == "ldpc":
+        return f"{facts['checks_per_cycle']:,} checks"
+    return f"{facts['search_bits_per_cycle']:,} bits, {facts['key_equation_multipliers']:,} multipliers"
+
+
+def equal_rate(rows: list[dict[str, Any]]) -> str:
+    """What `softsense.codes.hardware_at_equal_rate` says, a line for each code."""
+    found = [{**row, "parallel": _parallel(row)} for row in rows]
+    reached = f"decoders that reach {rows[0]['gbps_asked']:.4g} Gb/s of data, at {rows[0]['node_nm']:g} nm"
+    return f"{reached}, in the least area\n\n" + listing(
+        found,
+        ("\ncode", "code", str),
+        ("\nMHz", "clock_mhz", lambda mhz: f"{mhz:g}"),
+        ("\ndecoders", "decoders", as_count),
+        ("each,\na cycle", "parallel", str),
+        ("\nGb/s", "gbps", lambda gbps: f"{gbps:.2f}"),
+        ("\nmm2", "mm2", lambda mm2: f"{mm2:.3f}"),
+        ("us a\ncodeword", "us", lambda us: f"{us:.3f}"),
+        ("pJ a bit\nof data", "pj_per_bit", lambda pj: f"{pj:.3f}"),
+    )
+
+
 def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """What `softsense.codes.describe` says, as label and value rows."""
     n, k = facts["codeword_bits"], facts["data_bits"]
