@@ -918,6 +918,68 @@ def test_headers_are_believed_within_reason(tmp_path: Path, name: str, text: str
         Code.open(file)
 
 
+def _with_unsent(seed: int, size: int, unsent: list[int]) -> tuple[str, NDArray[np.int64]]:
+    """A base matrix built as those of 5G NR are: a core of four rows, then rows of one parity column each."""
+    rng = np.random.default_rng(seed)
+    rows, columns = 12, 20
+    share = np.where(np.isin(np.arange(columns), unsent), 0.8, 0.5)
+    base = np.where(rng.random((rows, columns)) < share, rng.integers(0, size, (rows, columns)), -1)
+    base[:, 8:] = -1
+    base[[0, 1, 3], 8] = 1, 0, 1
+    for row in range(3):
+        base[row : row + 2, 9 + row] = 0
+    for row in range(4, rows):
+        base[row, 8 + row] = 0
+        base[row, rng.integers(8, 12)] = rng.integers(size)
+    sent = ["0" if column in unsent else "1" for column in range(columns)]
+    lines = [" ".join(map(str, row)) for row in base.tolist()]
+    return "\n".join([f"{columns} {rows} {size}", *lines, "", " ".join(sent)]) + "\n", base
+
+
+@pytest.mark.parametrize(
+    ("seed", "size", "unsent"), [(1, 16, [0, 1]), (2, 27, [0]), (3, 8, [2, 5]), (4, 32, [1, 4, 6])]
+)
+def test_columns_that_are_not_sent_may_be_any(
+    softsense_command: Softsense, tmp_path: Path, seed: int, size: int, unsent: list[int]
+) -> None:
+    """Is the code of such a file the same with its columns in another order, and can it be encoded and decoded?"""
+    text, base = _with_unsent(seed, size, unsent)
+    (tmp_path / "nr.qc").write_text(text)
+    with pytest.raises(CodeError, match=r"nr\.qc:15: .*`softsense code import .*nr\.qc --out NEW\.qc` orders them"):
+        Code.open(tmp_path / "nr.qc")
+    done = softsense_command("code", "import", "nr.qc", "--out", "ordered.qc", "--json")
+    assert done.returncode == 0, done.stderr
+    order = json.loads(done.stdout)["columns_from"]
+    assert sorted(order) == list(range(20))
+    assert sorted(order[-len(unsent) :]) == unsent
+    code = Code.open(tmp_path / "ordered.qc")
+    assert (code.base_matrix() == base[:, order]).all()
+    assert code.encoding == "structured"
+    assert code.punctured_bits == len(unsent) * size
+    words = code.encode(random_data(code, 20))
+    words[:, 0] ^= 0b1000_0000
+    assert code.decoder().decode(words).converged.mean() > 0.5
+    told = softsense_command("code", "import", "nr.qc").stdout
+    assert "in another order: " in told
+    assert "of the file" in told
+    # What is in order stays so.
+    (tmp_path / "again.qc").write_text((tmp_path / "ordered.qc").read_text())
+    assert json.loads(softsense_command("code", "import", "again.qc", "--json").stdout)["columns_from"] is None
+
+
+def test_columns_without_an_order_are_refused() -> None:
+    text, _ = _with_unsent(1, 16, [0, 1])
+    lines = text.splitlines()
+    # The first column has no circulant: no parity part that it is in has an inverse.
+    empty = [lines[0], *(" ".join(["-1", *line.split()[1:]]) for line in lines[1:13]), *lines[13:]]
+    with pytest.raises(CodeError, match=r"found 2 block columns that are not sent, expected .*invertible parity part"):
+        Code.parse_in_any_order("mine.qc", "\n".join(empty))
+    with pytest.raises(CodeError, match=r"expected at most 12, one for each block row"):
+        Code.parse_in_any_order("mine.qc", text.replace(lines[14], " ".join(["0"] * 13 + ["1"] * 7)))
+    with pytest.raises(CodeError, match=r"found 2, expected 1 for each block column that is sent"):
+        Code.parse_in_any_order("mine.qc", text.replace(lines[14], " ".join(["2"] + ["1"] * 19)))
+
+
 def test_the_decoder_that_ran_is_named() -> None:
     assert softsense.bench("flash-8/9", "bsc:0.001", frames=1)["decoder"] == "min-sum"
     assert softsense.bench("teaching-1/2", "bsc:0.001", frames=1)["decoder"] == "min-sum"

@@ -129,7 +129,7 @@ def test_equal_area_without_a_meaning_is_refused(equal_area: str, grid: str, say
 
 
 def test_decoders_of_equal_rate_have_the_least_area() -> None:
-    """Does each reach the rate, is it made of decoders that `hardware` knows, and has no other parallelism less area?"""
+    """Does each reach the rate, is it made of decoders that `hardware` knows, and has no other parallelism less?"""
     opened = [softsense.Code.open(name) for name in ("flash-8/9", "adaptive-1/2", "bch-4KB-t105", "bch-512B-t15")]
     fastest = max(codes.hardware(code)["decoder"]["gbps"] for code in opened)
     assert [each["gbps_asked"] for each in codes.hardware_at_equal_rate(opened)] == [fastest] * 4

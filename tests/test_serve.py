@@ -593,6 +593,8 @@ def test_the_page_is_kept_up_to_date(tmp_path: Path) -> None:
         first = html.read_text()
         assert 'http-equiv="refresh"' in first
         assert f"<title>{CONFIG}: ok" in first
+        softsense("status", one.socket, "--page", tmp_path / "asked.html")
+        assert f"<title>{CONFIG}: ok" in (tmp_path / "asked.html").read_text()
         asked(one.socket, {"age": {"retention_hours": 8760.0}})
         while html.read_text() == first and time.monotonic() < until:
             time.sleep(0.05)

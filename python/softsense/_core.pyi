@@ -533,6 +533,15 @@ class Code:
     def parse(name: str, text: str, redundant_checks: bool = False) -> Code:
         """The LDPC code in the text of a file called `name`: alist or base matrix. Raises `CodeError`."""
     @staticmethod
+    def parse_in_any_order(name: str, text: str, redundant_checks: bool = False) -> tuple[Code, list[int] | None]:
+        """As `parse`, whichever block columns of a base matrix are not sent.
+
+        They become the last ones, and as many parity columns become data columns. Returns the code, and its block
+        columns by their numbers in the text, from 0, or None if they are in the same order. The words are the same with
+        their bits in that order; data are encoded otherwise. Raises `CodeError`, also if no order is found in which it
+        can be encoded.
+        """
+    @staticmethod
     def construct(
         name: str,
         circulant_size: int,

@@ -27,6 +27,7 @@ fn main() {
         refresh_hours: None,
         protected_cache: true,
         seed: None,
+        config: None,
     };
     let config = CheckedConfig::open("tlc-3d", &[]).expect("it ships");
     let drive = ServedDrive::open(&config, spec, false, false).expect("it can be served");

@@ -119,6 +119,7 @@ impl Drive {
             ("grown_bad_blocks", broken as f64),
         ];
         Status {
+            config: self.spec.config.clone(),
             model: self.model.clone(),
             image: self.spec.image.display().to_string(),
             size_bytes: self.shape.size_bytes(),

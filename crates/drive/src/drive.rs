@@ -42,6 +42,8 @@ pub struct DriveSpec {
     pub protected_cache: bool,
     /// The seed of cells; that of the config without it. Of a new image.
     pub seed: Option<u64>,
+    /// What its config is called, for its status.
+    pub config: Option<String>,
 }
 
 /// Why a request of a host failed.

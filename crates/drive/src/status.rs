@@ -178,6 +178,8 @@ pub struct SmartValue {
 /// Everything that a drive says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
+    /// What its config is called, if whoever serves it has said so.
+    pub config: Option<String>,
     /// What it is.
     pub model: String,
     /// Where it lives.

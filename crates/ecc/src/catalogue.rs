@@ -190,6 +190,34 @@ impl Code {
     /// # Errors
     /// A malformed text (at its line), or redundant checks, if they are refused.
     pub fn parse(name: &str, text: &str, redundant: RedundantChecks) -> Result<Self> {
+        Self::parse_by(name, text, redundant, QuasiCyclic::parse)
+    }
+
+    /// As [`Self::parse`], whichever block columns of a base matrix are not sent: the code, and its block columns by their numbers in the
+    /// text if they are in another order ([`QuasiCyclic::parse_in_any_order`]).
+    ///
+    /// # Errors
+    /// Those of [`Self::parse`]; no order found.
+    pub fn parse_in_any_order(
+        name: &str,
+        text: &str,
+        redundant: RedundantChecks,
+    ) -> Result<(Self, Option<Vec<usize>>)> {
+        let mut moved = None;
+        let code = Self::parse_by(name, text, redundant, |name, text| {
+            let (matrix, order) = QuasiCyclic::parse_in_any_order(name, text)?;
+            moved = (!order.is_sorted()).then_some(order);
+            Ok(matrix)
+        })?;
+        Ok((code, moved))
+    }
+
+    fn parse_by(
+        name: &str,
+        text: &str,
+        redundant: RedundantChecks,
+        parse: impl FnOnce(&str, &str) -> Result<QuasiCyclic>,
+    ) -> Result<Self> {
         // Some editors begin a file with a byte-order mark.
         let text = text.trim_start_matches('\u{feff}');
         let is_base_matrix = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
@@ -202,7 +230,7 @@ impl Code {
             }
         };
         let matrix: Matrix = if is_base_matrix {
-            QuasiCyclic::parse(name, text)?.into()
+            parse(name, text)?.into()
         } else {
             let matrix = ParityCheck::parse_alist(name, text)?;
             QuasiCyclic::found_in(&matrix).map_or_else(|| matrix.into(), Into::into)

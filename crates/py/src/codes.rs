@@ -361,6 +361,21 @@ impl Code {
         Ok(Self { name, code })
     }
 
+    /// As `parse`, whichever block columns of a base matrix are not sent: the code, and its block columns by their numbers in the text, from 0,
+    /// if they are in another order, else None. Raises CodeError, also if no order is found in which it can be encoded.
+    #[staticmethod]
+    #[pyo3(signature = (name, text, redundant_checks = false))]
+    fn parse_in_any_order(
+        py: Python<'_>,
+        name: String,
+        text: &str,
+        redundant_checks: bool,
+    ) -> PyResult<(Self, Option<Vec<usize>>)> {
+        let parse = || catalogue::Code::parse_in_any_order(&name, text, redundant(redundant_checks));
+        let (code, order) = crate::detached(py, parse).map_err(raise)?;
+        Ok((Self { name, code }, order))
+    }
+
     /// The quasi-cyclic LDPC code of a recipe, called `name`: circulants of `circulant_size` bits, a power of two, in `rows` block rows, and as
     /// many of them in each block column as `column_weights` says, the parity part last. The last two columns may get one circulant
     /// less, or in a chain more: without that some parity parts could not be inverted. With `memory`, in block rows, the code is a

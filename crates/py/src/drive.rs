@@ -29,6 +29,8 @@ struct Options {
     seed: Option<u64>,
     #[serde(default)]
     read_only: bool,
+    #[serde(default)]
+    config: Option<String>,
 }
 
 fn yes() -> bool {
@@ -74,6 +76,7 @@ fn start(config: &Config, options: Options) -> Result<DriveServer> {
         refresh_hours: options.refresh_hours,
         protected_cache: options.write_cache == WriteCache::Protected,
         seed: options.seed,
+        config: options.config,
     };
     let drive = Arc::new(ServedDrive::open(&config.checked, spec, options.real_time, options.read_only)?);
     let control = Control::start(&control, drive.clone())?;

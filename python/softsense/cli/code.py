@@ -10,6 +10,7 @@ import click
 
 import softsense
 from softsense import Code, CodeError, ConfigError, Interrupted
+from softsense._core import read_text
 from softsense.background import in_background
 from softsense.cli.conform import code_conform
 from softsense.cli.exits import INTERRUPTED
@@ -125,10 +126,10 @@ def code_import(file: Path, to: Path | None, redundant_checks: bool, cycles: boo
     if to:
         check_suffix(to, ".alist", ".qc")
         check_writable(to, force)
-    named = any(str(file) == name for name, _ in Code.entries()) or str(file).startswith("bch:")
-    # With a folder in front it is a file whatever its name.
-    code = Code.open(f"./{file}" if named else file, redundant_checks)
+    text = read_text(file)
+    code, order = in_background(lambda: Code.parse_in_any_order(str(file), text, redundant_checks))
     facts = in_background(lambda: codes.describe(code, thresholds=False, cycles=cycles or None))
+    facts["columns_from"] = order
     if as_json:
         click.echo(json.dumps(facts, indent=2))
     else:

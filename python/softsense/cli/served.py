@@ -87,7 +87,7 @@ def serve_command(
     resolved = softsense.load_config(config, overrides, seed=seed)
     hours = None if refresh is None else units.parse_hours(refresh, "--refresh")
     size_bytes = None if size is None else units.parse_size(size, "--size")
-    served = foreground.Options(size_bytes=size_bytes, refresh_hours=hours, seed=seed, **options)
+    served = foreground.Options(size_bytes=size_bytes, refresh_hours=hours, seed=seed, config=config.name, **options)
     served.check()
     events = Script.open(script) if script else None
     _check_page(page_file)
@@ -105,7 +105,7 @@ def serve_command(
     sys.stdout.flush()
     say = _say_in_place() if sys.stdout.isatty() else click.echo
     say = (lambda _: None) if as_json else say
-    ended = foreground.serve(server, served.folder, events, page_file, config=config.name, say=say)
+    ended = foreground.serve(server, served.folder, events, page_file, say=say)
     return INTERRUPTED if ended else 0
 
 

@@ -51,6 +51,7 @@ class Options:
         write_cache: `protected` by capacitors, or `volatile`: lost with the power unless it was flushed.
         seed: of the flash; None for the config's.
         read_only: whether writes are refused.
+        config: what the drive's config is called, for its status.
     """
 
     size_bytes: int | None
@@ -63,6 +64,7 @@ class Options:
     write_cache: str = "protected"
     seed: int | None = None
     read_only: bool = False
+    config: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -103,6 +105,7 @@ class Options:
                 "write_cache": self.write_cache,
                 "seed": self.seed,
                 "read_only": self.read_only,
+                "config": self.config,
             }
         )
 
@@ -126,7 +129,6 @@ def serve(
     script: Script | None,
     page_file: Path | None,
     *,
-    config: str = "",
     say: Callable[[str], None],
 ) -> bool:
     """Watch a served drive until it ends, and carry out the events of a script.
@@ -136,7 +138,6 @@ def serve(
         folder: of its image.
         script: what happens to it.
         page_file: a page with its status is kept there.
-        config: the name of the drive's config, for the page.
         say: tells people something, a line at a time.
 
     Returns whether Ctrl-C ended it. Raises `SoftsenseError` if an event of the script is refused, or the page cannot be
@@ -149,7 +150,7 @@ def serve(
         try:
             started = time.monotonic()
             events = list(script.events if script else ())
-            showing = _Showing(server, page_file, config, say)
+            showing = _Showing(server, page_file, say)
             while server.running() and not asked.event.is_set():
                 last = showing.show()
                 if events:
@@ -157,7 +158,7 @@ def serve(
                     while events and events[0].at_s <= clock_s and server.running() and not asked.event.is_set():
                         _carry_out(server, events.pop(0), say)
                 asked.event.wait(_WAIT_S)
-            last = _status(server, config) or last
+            last = _status(server) or last
         finally:
             client.unlink_control(folder, str(server.control))
             server.stop()
@@ -169,8 +170,8 @@ def serve(
 class _Showing:
     """The status of a drive, on a page and as a line: often, but not more often than somebody could read."""
 
-    def __init__(self, server: DriveServer, file: Path | None, config: str, say: Callable[[str], None]) -> None:
-        self._server, self._file, self._config, self._say = server, file, config, say
+    def __init__(self, server: DriveServer, file: Path | None, say: Callable[[str], None]) -> None:
+        self._server, self._file, self._say = server, file, say
         self._in_place = sys.stdout.isatty()
         self._shown_at = self._said_at = -_LINE_S
         self._said = ""
@@ -179,7 +180,7 @@ class _Showing:
     def show(self) -> dict[str, Any]:
         """Return the status, and show it where it is time."""
         now = time.monotonic()
-        self._status = _status(self._server, self._config) or self._status
+        self._status = _status(self._server) or self._status
         if not self._status:
             return {"clock_s": 0.0}
         if now - self._shown_at >= _REFRESH_S:
@@ -195,15 +196,14 @@ class _Showing:
         return self._status
 
 
-def _status(server: DriveServer, config: str) -> dict[str, Any] | None:
-    """The status, with the config's name if there is one; None of a drive that has just ended."""
+def _status(server: DriveServer) -> dict[str, Any] | None:
+    """The status; None of a drive that has just ended."""
     try:
-        found = client.answered(server.ask('{"status": {}}'), str(server.control))
+        return client.answered(server.ask('{"status": {}}'), str(server.control))
     except SoftsenseError:
         if server.running():
             raise
         return None
-    return {"config": config, **found} if config else found
 
 
 def _carry_out(server: DriveServer, event: Event, say: Callable[[str], None]) -> None:

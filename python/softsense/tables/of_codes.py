@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from softsense.codes import MIN_SUM_RULE
@@ -81,6 +82,13 @@ def equal_rate(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def _in_runs(numbers: Sequence[int]) -> str:
+    """Numbers from 0 as numbers from 1, those that follow one another as a span."""
+    breaks = [at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1] + 1]
+    runs = [numbers[start:end] for start, end in pairwise([0, *breaks, len(numbers)])]
+    return ", ".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs)
+
+
 def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """What `softsense.codes.describe` says, as label and value rows."""
     n, k = facts["codeword_bits"], facts["data_bits"]
@@ -108,6 +116,8 @@ def _ldpc(facts: dict[str, Any]) -> list[tuple[str, str]]:
                 f"{facts['block_rows']} x {facts['block_columns']} circulants of size {facts['circulant_size']:,}",
             )
         )
+    if facts.get("columns_from"):
+        rows.append(("block columns", f"in another order: {_in_runs(facts['columns_from'])} of the file"))
     how = "structured" if facts["encoding"] == "structured" else "by elimination, with a dense matrix"
     order = "data bits, then parity bits" if facts["data_first"] else "data and parity bits mixed"
     rows.append(("encoding", f"{how}; {order}"))

@@ -30,6 +30,7 @@ pub fn spec(image: &Path, size_bytes: u64) -> DriveSpec {
         refresh_hours: None,
         protected_cache: true,
         seed: None,
+        config: None,
     }
 }
 

@@ -1,7 +1,13 @@
 use softsense_base::{Error, Result};
 
 use super::ParityCheck;
+use super::encoder::StructuredEncoder;
 use super::parity_check::LONGEST_CODEWORD;
+use crate::InstructionSet;
+
+/// So many choices of columns are looked at, and so many tried in full.
+const MOST_CHOICES: usize = 100_000;
+const MOST_ORDERS: usize = 200;
 
 /// One circulant of a quasi-cyclic matrix: check `c` of block row `row` meets bit `(c + shift) mod circulant_size` of block
 /// column `column`.
@@ -155,6 +161,45 @@ impl QuasiCyclic {
     /// # Errors
     /// What is malformed, at `place` and its line.
     pub fn parse(place: &str, text: &str) -> Result<Self> {
+        let (matrix, sent, line) = Self::parse_sent(place, text)?;
+        let punctured = sent.iter().rev().take_while(|sent| !**sent).count();
+        if sent[..sent.len() - punctured].contains(&false) {
+            return Err(Error::code(
+                line,
+                format!(
+                    "expected 1 for each block column that is sent, and 0 for the last ones only: \
+                     `softsense code import {place} --out NEW.qc` orders them"
+                ),
+            ));
+        }
+        matrix
+            .with_punctured(punctured)
+            .map_err(|error| Error::code(format!("{place}: {}", error.place()), error.message()))
+    }
+
+    /// As [`QuasiCyclic::parse`], whichever columns are not sent: they become the last ones, and as many parity columns that are sent
+    /// become data columns, such that the parity part is invertible. The words are the same, their bits in another order, and
+    /// data are encoded otherwise. The second answer says for each block column which one it is in the text.
+    ///
+    /// # Errors
+    /// As [`QuasiCyclic::parse`]; no such order found.
+    pub fn parse_in_any_order(place: &str, text: &str) -> Result<(Self, Vec<usize>)> {
+        let (matrix, sent, line) = Self::parse_sent(place, text)?;
+        let found = sent.iter().filter(|sent| !**sent).count();
+        let refuse = |expected: &str| {
+            Err(Error::code(line, format!("found {found} block columns that are not sent, expected {expected}")))
+        };
+        if found > matrix.rows {
+            return refuse(&format!("at most {}, one for each block row", matrix.rows));
+        }
+        match matrix.order_for_encoding(&sent) {
+            Some(order) => Ok((matrix.in_order(&order).with_punctured(found)?, order)),
+            None => refuse("them and other columns to be an invertible parity part; none was found"),
+        }
+    }
+
+    /// The matrix of a text, which of its block columns are sent, and the place that says so.
+    fn parse_sent(place: &str, text: &str) -> Result<(Self, Vec<bool>, String)> {
         let mut lines =
             (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
         let numbers = |(number, line): (usize, &str), expected: usize, what: &str| -> Result<(String, Vec<i64>)> {
@@ -205,27 +250,69 @@ impl QuasiCyclic {
                 }
             }
         }
-        let mut punctured = 0;
+        let (mut all_sent, mut sent_place) = (vec![true; columns as usize], place.to_owned());
         if let Some(line) = lines.next() {
             let expected =
                 format!("no more than {rows} rows, or {columns} numbers, 1 for each block column that is sent");
             let (place, sent) = numbers(line, columns as usize, &expected)?;
-            punctured = sent.iter().rev().take_while(|sent| **sent == 0).count();
-            if sent[..sent.len() - punctured].iter().any(|sent| *sent != 1) {
-                return Err(Error::code(
-                    place,
-                    "expected 1 for each block column that is sent, and 0 for the last ones only: move those that are not sent to \
-                     the end, in the puncture line and in all rows",
-                ));
+            if let Some(other) = sent.iter().find(|sent| !(0..=1).contains(*sent)) {
+                let expected = "expected 1 for each block column that is sent, and 0 for the others";
+                return Err(Error::code(place, format!("found {other}, {expected}")));
             }
+            (all_sent, sent_place) = (sent.iter().map(|sent| *sent == 1).collect(), place);
         }
         if let Some((number, line)) = lines.next() {
             let place = format!("{place}:{number}");
             return Err(Error::code(place, format!("found `{}`, expected no more than {rows} rows", line.trim())));
         }
-        Self::new(size as usize, rows as usize, columns as usize, blocks)
-            .and_then(|matrix| matrix.with_punctured(punctured))
-            .map_err(|error| Error::code(format!("{place}: {}", error.place()), error.message()))
+        let matrix = Self::new(size as usize, rows as usize, columns as usize, blocks)
+            .map_err(|error| Error::code(format!("{place}: {}", error.place()), error.message()))?;
+        Ok((matrix, all_sent, sent_place))
+    }
+
+    /// The block columns in an order in which those that are not sent are the last ones, and the last ones, as many as there are block
+    /// rows, are invertible. Parity columns with few circulants become data columns first.
+    fn order_for_encoding(&self, sent: &[bool]) -> Option<Vec<usize>> {
+        let (kept, last): (Vec<usize>, Vec<usize>) = (0..self.columns).partition(|&column| sent[column]);
+        let as_it_is: Vec<usize> = kept.iter().chain(&last).copied().collect();
+        let encodes = |matrix: &Self| StructuredEncoder::new(matrix, InstructionSet::detect()).is_some();
+        if last.is_empty() || as_it_is.is_sorted() && encodes(self) {
+            return Some(as_it_is);
+        }
+        let (data, parity) = kept.split_at(self.columns - self.rows - last.len().min(self.columns - self.rows));
+        let mut rows_of = vec![Vec::new(); self.columns];
+        self.blocks.iter().for_each(|block| rows_of[block.column as usize].push(block.row as usize));
+        let mut lightest = parity.to_vec();
+        lightest.sort_by_key(|&column| (rows_of[column].len(), std::cmp::Reverse(column)));
+        let (mut looked_at, mut tried) = (0, 0);
+        combinations(lightest.len(), parity.len() + last.len() - self.rows, &mut |chosen| {
+            let moved = |column: &usize| chosen.iter().any(|&index| lightest[index] == *column);
+            let solved: Vec<usize> = parity.iter().filter(|column| !moved(column)).chain(&last).copied().collect();
+            looked_at += 1;
+            if looked_at > MOST_CHOICES {
+                return Some(None);
+            }
+            // What is singular where every circulant counts as a one is so in full.
+            if !invertible(self.rows, solved.iter().map(|&column| &rows_of[column][..])) {
+                return None;
+            }
+            let order: Vec<usize> =
+                data.iter().chain(parity.iter().filter(|column| moved(column))).chain(&solved).copied().collect();
+            tried += 1;
+            let encodes = encodes(&self.in_order(&order));
+            (encodes || tried == MOST_ORDERS).then_some(encodes.then_some(order))
+        })
+        .flatten()
+    }
+
+    /// The matrix with its block columns in another order.
+    fn in_order(&self, order: &[usize]) -> Self {
+        let mut place = vec![0; self.columns];
+        order.iter().zip(0..).for_each(|(&column, to)| place[column] = to);
+        let mut blocks: Vec<Block> =
+            self.blocks.iter().map(|block| Block { column: place[block.column as usize], ..*block }).collect();
+        blocks.sort_unstable();
+        Self { blocks, ..*self }
     }
 
     /// The base matrix as text, which [`QuasiCyclic::parse`] reads back.
@@ -270,4 +357,43 @@ fn check_length(place: &str, columns: usize, circulant_size: usize) -> Result<()
     }
     let found = format!("found {columns} columns and circulant size {circulant_size}");
     Err(Error::code(place, format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")))
+}
+
+/// Gives `found` each choice of so many of the first `count` numbers, the lowest first, until it answers.
+fn combinations<T>(count: usize, many: usize, found: &mut impl FnMut(&[usize]) -> Option<T>) -> Option<T> {
+    let mut chosen: Vec<usize> = (0..many).collect();
+    loop {
+        if let Some(answer) = found(&chosen) {
+            return Some(answer);
+        }
+        let at = (0..many).rev().find(|&at| chosen[at] < count - many + at)?;
+        chosen[at] += 1;
+        for next in at + 1..many {
+            chosen[next] = chosen[next - 1] + 1;
+        }
+    }
+}
+
+/// Whether columns, as many as there are rows and each given by its ones, are invertible over GF(2).
+fn invertible<'a>(rows: usize, columns: impl Iterator<Item = &'a [usize]>) -> bool {
+    let words = rows.div_ceil(64);
+    // Reduced columns, by the row of their first one.
+    let mut pivots: Vec<Option<Vec<u64>>> = vec![None; rows];
+    for ones in columns {
+        let mut column = vec![0u64; words];
+        ones.iter().for_each(|&row| column[row / 64] ^= 1 << (row % 64));
+        loop {
+            let first = column.iter().position(|word| *word != 0);
+            let Some(word) = first else { return false };
+            let row = 64 * word + column[word].trailing_zeros() as usize;
+            match &pivots[row] {
+                Some(pivot) => column.iter_mut().zip(pivot).for_each(|(word, pivot)| *word ^= pivot),
+                None => {
+                    pivots[row] = Some(column);
+                    break;
+                }
+            }
+        }
+    }
+    true
 }
