@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars
 import pytest
 
 import softsense
@@ -174,3 +175,28 @@ def test_the_device_of_ldpc_in_ssd_grows_old(softsense_command: Softsense) -> No
     # Hard decision suffices to some 6,945 cycles (figure 9).
     assert means[0] == means[3_000]
     assert means[10_000] > 1.2 * means[8_000] > 1.2 * 1.05 * means[3_000]
+
+
+def test_one_busy_unit_is_told_where_the_mean_hides_it() -> None:
+    """A few planes are asked for everything: is it said that they are saturated, though most are idle?"""
+    count = 2_000
+    frame = polars.DataFrame(
+        {
+            "ts": [100.0 * index for index in range(count)],
+            "op": ["R"] * count,
+            "size": [4096] * count,
+            "lbn": [index % 8 * 8 * 16384 for index in range(count)],
+        }
+    )
+    trace = softsense.Trace.from_frame(frame, "time:us=ts,op=op,bytes=size,lbn=lbn")
+    issue = "host.issue={ closed_loop = { queue_depth = 32 } }"
+    result = softsense.compare("tlc-3d", trace=trace, policies=["progressive"], overrides=[issue])
+    shares = result.runs[0].summary["utilisation"]
+    assert shares["plane"] < 0.3
+    assert shares["idlest"]["plane"] == 0
+    assert shares["busiest"]["plane"] > 0.95
+    told = tables.finding(result)
+    assert "The busiest plane is 100 % busy, where all are " in told
+    assert "response times there are mostly queueing" in told
+    even = softsense.compare("tlc-3d", policies=["progressive"], overrides=["workload.requests=2000"])
+    assert "busiest" not in tables.finding(even)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from softsense.run_timeline import RunTimeline
 
 RESPONSE_KINDS = ("read", "write", "all")
+_UNITS = ("plane", "channel", "channel_wasted", "decoder")
 _RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 
 
@@ -204,8 +205,8 @@ class Comparison:
             row["energy_request_mean_uj"] = s["energy"]["mean_request_uj"]
             row["write_amplification"] = s["writes_detail"]["write_amplification"]
             row["gc_blocks_reclaimed"] = s["gc"]["blocks_reclaimed"]
-            for unit, share in s["utilisation"].items():
-                row[f"{unit}_utilisation"] = share
+            for unit in _UNITS:
+                row[f"{unit}_utilisation"] = s["utilisation"][unit]
             row["requests_per_s"] = s["machine"]["requests_per_s"]
             rows.append(row)
         return _frame(rows)

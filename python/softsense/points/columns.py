@@ -95,6 +95,8 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
         "translation_programs:n",
     ),
     "utilisation": ("plane", "channel", "channel_wasted", "decoder"),
+    "utilisation.busiest": ("plane", "channel", "decoder"),
+    "utilisation.idlest": ("plane", "channel", "decoder"),
 }
 
 _LIFETIME = ("endurance_pe:n", "user_share", "user_capacity", "write_amplification", "lifetime_capacity")

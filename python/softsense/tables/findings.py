@@ -61,9 +61,18 @@ def finding(comparison: Comparison) -> str:
         sentence += f"; it would be {' and '.join(bounds)}"
     sentences.append(sentence + ".")
     overloaded = any(problem.reason == OVERLOADED for problem in best.problems)
-    for unit, share in best.summary["utilisation"].items():
-        if not overloaded and share is not None and share >= SATURATED:
-            sentences.append(f"The {unit}s are {as_share(share, 0)} busy: response times are mostly queueing.")
+    shares = best.summary["utilisation"]
+    for unit, busiest in shares.get("busiest", {}).items():
+        if overloaded or busiest < SATURATED:
+            continue
+        if shares[unit] >= SATURATED:
+            sentences.append(f"The {unit}s are {as_share(shares[unit], 0)} busy: response times are mostly queueing.")
+        else:
+            others = f"{as_share(shares[unit], 0)} in the mean and the idlest {as_share(shares['idlest'][unit], 0)}"
+            sentences.append(
+                f"The busiest {unit} is {as_share(busiest, 0)} busy, where all are {others}: response times there are "
+                "mostly queueing."
+            )
     return " ".join(sentences)
 
 

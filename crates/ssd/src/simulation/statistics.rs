@@ -767,4 +767,19 @@ pub struct Utilisation {
     pub channel_wasted: f64,
     /// Of decoders.
     pub decoder: f64,
+    /// Of the busiest of each kind.
+    pub busiest: UnitShares,
+    /// Of the one that is the least busy.
+    pub idlest: UnitShares,
+}
+
+/// Busy shares of one unit of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct UnitShares {
+    /// Of a plane, or a die where planes take turns.
+    pub plane: f64,
+    /// Of a channel bus.
+    pub channel: f64,
+    /// Of the decoders that share a queue: those of a channel, or all.
+    pub decoder: f64,
 }

@@ -86,6 +86,19 @@ fn busy_times_are_the_sums_of_spans_and_nothing_overlaps() {
         let geometry = config.geometry();
         assert_eq!(found.plane, busy(Resource::Plane, true) / (now * f64::from(geometry.busy_units())));
         assert_eq!(found.channel, busy(Resource::Bus, false) / (now * f64::from(geometry.channels())));
+        // One without a span was idle.
+        let extremes = |resource, held: bool, count: u32| {
+            let mut of_each = vec![0.0; count as usize];
+            let those = spans.iter().filter(|span| span.resource == resource && (held || span.action != Action::Hold));
+            those.for_each(|span| of_each[span.index as usize] += (span.to - span.from).0 as f64);
+            [of_each.iter().copied().fold(f64::MAX, f64::min), of_each.iter().copied().fold(0.0, f64::max)]
+                .map(|busy| busy / now)
+        };
+        let planes = extremes(Resource::Plane, true, geometry.busy_units());
+        assert_eq!([found.idlest.plane, found.busiest.plane], planes);
+        let channels = extremes(Resource::Bus, false, geometry.channels());
+        assert_eq!([found.idlest.channel, found.busiest.channel], channels);
+        assert!(found.idlest.decoder <= found.decoder && found.decoder <= found.busiest.decoder);
         assert!(found.decoder > 0.0);
         let decoders = (busy(Resource::Decoder, true) / (now * found.decoder)).round();
         assert_eq!(found.decoder, busy(Resource::Decoder, true) / (now * decoders));

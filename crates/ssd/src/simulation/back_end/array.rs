@@ -498,13 +498,12 @@ impl Array {
         self.units[unit as usize].register = part;
     }
 
-    /// Mean busy share up to now.
-    pub(super) fn busy_ns(&self, now: Ns) -> f64 {
-        let busy = |unit: &Unit| {
+    /// For how long each was busy up to now.
+    pub(super) fn busy_ns(&self, now: Ns) -> impl Iterator<Item = f64> {
+        self.units.iter().map(move |unit| {
             let current = if unit.phase == Phase::Free { Ns::ZERO } else { now - unit.busy_since };
             (unit.busy + current).0 as f64
-        };
-        self.units.iter().map(busy).sum()
+        })
     }
 
     /// For how long all of them together were taken by each, up to now.
@@ -554,7 +553,7 @@ mod tests {
                 [array.next(kernel.now, 1), array.next(kernel.now, 1)],
                 [Some(Work::Read(5)), Some(Work::Program(3))]
             );
-            assert_eq!((array.busy_ns(Ns(160)), array.waiting(1)), (50.0, 0));
+            assert_eq!((array.busy_ns(Ns(160)).sum::<f64>(), array.waiting(1)), (50.0, 0));
         }
     }
 

@@ -115,8 +115,9 @@ impl Bus {
         self.channels[channel as usize].held_since.is_some()
     }
 
-    pub(super) fn busy_ns(&self) -> f64 {
-        self.channels.iter().map(|channel| channel.busy_ns as f64).sum()
+    /// For how long each was busy.
+    pub(super) fn busy_ns(&self) -> impl Iterator<Item = f64> {
+        self.channels.iter().map(|channel| channel.busy_ns as f64)
     }
 
     pub(super) fn len(&self) -> usize {

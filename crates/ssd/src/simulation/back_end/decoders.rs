@@ -309,8 +309,13 @@ impl Decoders {
         free.for_each(|&place| taken[first + place as usize] = 0);
     }
 
-    pub(super) fn busy_ns(&self) -> f64 {
-        self.pools.iter().map(|pool| pool.busy.0 as f64).sum()
+    /// For how long the decoders of each pool together were busy.
+    pub(super) fn busy_ns(&self) -> impl Iterator<Item = f64> {
+        self.pools.iter().map(|pool| pool.busy.0 as f64)
+    }
+
+    pub(super) fn pools(&self) -> usize {
+        self.pools.len()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -52,7 +52,7 @@ use softsense_nand::InferredBy;
 
 use super::kernel::Kernel;
 use super::owners::{Cause, ProgramOwner};
-use super::statistics::{TimesTaken, Utilisation};
+use super::statistics::{TimesTaken, UnitShares, Utilisation};
 use crate::checked::CheckedConfig;
 use crate::config::{CacheRegisterFor, ScrubLimit};
 use crate::events::{Event, instant};
@@ -382,11 +382,23 @@ impl BackEnd {
     pub(super) fn utilisation(&self, now: Ns, wasted: TotalNs) -> Utilisation {
         let elapsed = now.0 as f64;
         let share = |busy: f64, of: usize| if elapsed > 0.0 { busy / (elapsed * of as f64) } else { 0.0 };
+        let a_pool = self.decoders.len() / self.decoders.pools();
+        let of_each = |choose: fn(f64, f64) -> f64| {
+            let one =
+                |busy: &mut dyn Iterator<Item = f64>, of: usize| busy.reduce(choose).map_or(0.0, |ns| share(ns, of));
+            UnitShares {
+                plane: one(&mut self.array.busy_ns(now), 1),
+                channel: one(&mut self.bus.busy_ns(), 1),
+                decoder: one(&mut self.decoders.busy_ns(), a_pool),
+            }
+        };
         Utilisation {
-            plane: share(self.array.busy_ns(now), self.array.len()),
-            channel: share(self.bus.busy_ns(), self.bus.len()),
+            plane: share(self.array.busy_ns(now).sum(), self.array.len()),
+            channel: share(self.bus.busy_ns().sum(), self.bus.len()),
             channel_wasted: share(wasted.0 as f64, self.bus.len()),
-            decoder: share(self.decoders.busy_ns(), self.decoders.len()),
+            decoder: share(self.decoders.busy_ns().sum(), self.decoders.len()),
+            busiest: of_each(f64::max),
+            idlest: of_each(f64::min),
         }
     }
 }
