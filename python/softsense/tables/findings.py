@@ -68,9 +68,9 @@ def finding(comparison: Comparison) -> str:
         if shares[unit] >= SATURATED:
             sentences.append(f"The {unit}s are {as_share(shares[unit], 0)} busy: response times are mostly queueing.")
         else:
-            others = f"{as_share(shares[unit], 0)} in the mean and the idlest {as_share(shares['idlest'][unit], 0)}"
+            hidden = f"{as_share(shares[unit], 0)} in the mean and the idlest {as_share(shares['idlest'][unit], 0)}"
             sentences.append(
-                f"The busiest {unit} is {as_share(busiest, 0)} busy, where all are {others}: response times there are "
+                f"The busiest {unit} is {as_share(busiest, 0)} busy, where all are {hidden}: response times there are "
                 "mostly queueing."
             )
     return " ".join(sentences)
