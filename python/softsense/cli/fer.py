@@ -85,7 +85,7 @@ def fer(
     no_progress: bool,
     **options: Any,
 ) -> int:
-    """Measure frame error rates of one CODE or several, down to 1e-15.
+    """Measure frame error rates of CODEs, down to 1e-15.
 
     Rates are measured at raw bit error rates (--rber), or for flash cells at an age (--cells). Rates too low to be
     counted directly are computed from frames with given numbers of errors. Nothing is extrapolated: failures that were
