@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import softsense.vectors as vectors_module
 from conftest import ROOT, Softsense
 from softsense import Code, CodeError, DecoderVectors, FileError, decoder_vectors
 from softsense.conformance import suite_codes
@@ -153,6 +154,49 @@ def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
     assert len(vectors.write(tmp_path)) == 5
     with pytest.raises(FileError, match=r"vectors\.json: is there already"):
         vectors.write(tmp_path)
+
+
+def test_no_steps_of_other_frames_stay_beside_vectors(tmp_path: Path) -> None:
+    """Steps of an earlier export were left, and a test bench compared frames with them."""
+    with_steps = decoder_vectors("teaching-1/2", "errors:4", frames=2, steps=True)
+    without = decoder_vectors("teaching-1/2", "errors:1", frames=1)
+    with_steps.write(tmp_path)
+    mine = tmp_path / "mine.hex"
+    mine.touch()
+    written = without.write(tmp_path, force=True)
+    assert sorted(tmp_path.iterdir()) == sorted([*written, mine])
+    (tmp_path / "vectors.json").unlink()
+    (tmp_path / "steps.hex").touch()
+    for file in written:
+        file.unlink(missing_ok=True)
+    with pytest.raises(FileError, match=r"steps\.hex: is there already"):
+        without.write(tmp_path)
+
+
+def test_shifts_that_have_no_word_are_refused(tmp_path: Path) -> None:
+    """Shifts of 16 bits wrapped around in `base.hex`, and 65,535 was no circulant."""
+    for size, shift in ((65_535, 65_534), (65_536, 65_535)):
+        (tmp_path / f"{size}.qc").write_text(f"3 2 {size}\n{shift} 0 -1\n1 0 0\n")
+    vectors = decoder_vectors(tmp_path / "65535.qc", "errors:1", frames=1)
+    vectors.write(tmp_path)
+    assert _memory(tmp_path / "base.hex") == [65_534, 0, 65_535, 1, 0, 0]
+    with pytest.raises(CodeError, match=r"found circulants of 65536 bits .*, expected at most 65535"):
+        decoder_vectors(tmp_path / "65536.qc", "errors:1", frames=1)
+
+
+@pytest.mark.parametrize("channel", ["bsc:0.3", "awgn:-5"])
+@pytest.mark.parametrize(("decoder", "steps"), [("min-sum-8bit", True), ("min-sum-8bit", False), ("rcq:4", True)])
+def test_no_more_is_written_than_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, channel: str, decoder: str, steps: bool
+) -> None:
+    """Of words that all passes give up with: the second one was not counted."""
+    asked: dict[str, Any] = {"decoder": decoder, "frames": 50, "iterations": 4, "steps": steps}
+    written = decoder_vectors("teaching-1/2", channel, **asked).write(tmp_path)
+    # The base matrix and the heads of files are not counted.
+    of_frames = sum(file.stat().st_size for file in written) - 4000
+    monkeypatch.setattr(vectors_module, "MOST_BYTES", of_frames)
+    with pytest.raises(CodeError, match="expected at most"):
+        decoder_vectors("teaching-1/2", channel, **asked)
 
 
 HAS_SIMULATOR = shutil.which("iverilog") is not None and importlib.util.find_spec("cocotb") is not None

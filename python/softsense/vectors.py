@@ -29,6 +29,11 @@ FORMAT = 1
 MOST_BYTES = 1 << 30
 """The most that is written: a longer export is refused before anything is decoded."""
 
+_FILES = (
+    *("vectors.json", "base.hex", "received.hex", "decided.hex", "verdicts.hex"),
+    *("steps.hex", "posteriors.hex", "messages.hex"),
+)
+_NO_CIRCULANT = 0xFFFF  # In place of a shift.
 _HELD = ("pass", "iteration", "syndrome_weight", "posteriors", "messages")
 
 
@@ -106,15 +111,21 @@ class DecoderVectors:
     def write(self, folder: str | Path, force: bool = False) -> list[Path]:
         """Write `vectors.json` and the `.hex` files into a folder, which is made; returns them.
 
+        With `force` those of an earlier export are replaced, and what this one has not, such as steps, is removed.
+
         Raises `FileError` if one is there, unless `force`, or cannot be written.
         """
         folder = Path(folder)
         texts = {"vectors.json": json.dumps(self.to_dict(), indent=1) + "\n", **self._memories()}
-        for name in texts:
+        for name in _FILES:
             if (folder / name).exists() and not force:
                 raise FileError(f"{folder / name}: is there already: use --force to replace it")
         with blaming(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            for name in _FILES:
+                # A test bench would read steps of other frames beside these.
+                if name not in texts:
+                    (folder / name).unlink(missing_ok=True)
         for name, text in texts.items():
             with replacing(folder / name) as path:
                 path.write_text(text, encoding="utf-8")
@@ -206,7 +217,8 @@ def decoder_vectors(
         seed: of data and noise, 0 to 2^64 - 1; frame k is frame k of `softsense.bench`.
         steps: also what is held as each frame comes and after each of its iterations.
 
-    Raises `CodeError`: another code, decoder or channel, or more than 1 GiB to write.
+    Raises `CodeError`: another code, decoder or channel, circulants whose shifts have more than 16 bits, or more than
+    1 GiB to write.
 
     >>> vectors = decoder_vectors("teaching-1/2", "errors:4", frames=3, steps=True)
     >>> vectors.received.shape, vectors.decoded.converged.tolist()
@@ -220,11 +232,13 @@ def decoder_vectors(
     check_decodable(opened, decoder)
     if frames < 1:
         raise CodeError(f"frames: found {frames}, expected at least 1")
-    circulants = int((np.asarray(opened.base_matrix()) >= 0).sum()) * (opened.circulant_size or 0)
-    # JSON and hexadecimal digits have each byte twice over.
-    held = (2 * opened.codeword_bits + circulants) * (iterations + 1) if steps else 0
-    if (most := 4 * frames * (opened.codeword_bits + held)) > MOST_BYTES:
-        what = f"{frames} frames of up to {iterations} iterations of {opened.name}"
+    if (size := opened.circulant_size or 0) > _NO_CIRCULANT:
+        raise CodeError(f"code: found circulants of {size} bits ({opened.name}), expected at most {_NO_CIRCULANT}")
+    compiled = opened.decoder(decoder, iterations)
+    arithmetic = compiled.arithmetic()
+    rounds = iterations * max(each["pass"] for each in arithmetic) if steps else None
+    if (most := frames * _most_bytes(opened, rounds)) > MOST_BYTES:
+        what = f"{frames} frames of up to {rounds or iterations} iterations of {opened.name}"
         raise CodeError(f"frames: found {what}, {most / 2**30:.3g} GiB, expected at most {MOST_BYTES / 2**30:.0f} GiB")
     batches: list[NDArray[Any]] = []
 
@@ -237,7 +251,6 @@ def decoder_vectors(
 
     bench(opened, channel, decoder=decoder, iterations=iterations, frames=frames, seed=seed, backend=Recorder)
     received = np.concatenate(batches)[:frames]
-    compiled = opened.decoder(decoder, iterations)
     return DecoderVectors(
         opened,
         decoder,
@@ -246,6 +259,20 @@ def decoder_vectors(
         seed,
         received,
         Cpu(opened, decoder, iterations).decode(received),
-        compiled.arithmetic(),
+        arithmetic,
         [compiled.trace(frame) for frame in received] if steps else [],
     )
+
+
+def _most_bytes(code: Code, rounds: int | None) -> int:
+    """What a frame takes in all files, with steps of so many iterations in all passes: JSON and hexadecimal digits have
+    each byte twice.
+    """
+    import numpy as np
+
+    bits = code.codeword_bits
+    messages = int((np.asarray(code.base_matrix()) >= 0).sum()) * (code.circulant_size or 0)
+    # Names, brackets and ends of lines are 60 bytes of a step and 100 of a frame, in these units. A second pass has a
+    # step for the word as it comes, too.
+    steps = (rounds + 2) * (2 * bits + messages + 60) if rounds is not None else 0
+    return 4 * (bits + bits // 8 + 100 + steps)
