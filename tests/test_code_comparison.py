@@ -16,6 +16,7 @@ import softsense
 from conftest import Softsense
 from softsense import Code, CodeComparison, ConfigError, Store, tables
 from softsense.folders import Results
+from softsense.rate_charts import codes_chart
 from test_cli import assert_bad_input
 
 BCH = "bch:m=7,t=6,k=64"
@@ -91,6 +92,13 @@ def test_levels_of_several_codes_have_markers() -> None:
     marked = {(line.get_color(), line.get_marker()) for line in axes.lines if line.get_marker() in ("o", "s")}
     assert len(marked) == 4
     assert "Level 3" in compared.report()
+
+
+def test_more_codes_than_colours_have_other_markers() -> None:
+    """The tenth curve looked like the first."""
+    compared = softsense.compare_codes([f"bch:m=10,t={t},k=512" for t in range(2, 14)], [0.002, 0.005])
+    looks = [(series.colour, series.marker) for series in codes_chart(compared).series]
+    assert len(looks) == len(set(looks)) == 12
 
 
 def test_the_command_leaves_a_folder_of_results(softsense_command: Softsense, tmp_path: Path) -> None:

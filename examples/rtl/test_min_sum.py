@@ -79,6 +79,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out/rtl"))
     asked = parser.parse_args()
     vectors = softsense.decoder_vectors(asked.code, asked.channel, frames=asked.frames, iterations=10, steps=True)
+    if vectors.is_soft:
+        parser.error(f"found --channel {asked.channel}, expected bsc:P or errors:W: min_sum.v takes hard decisions")
     vectors.write(asked.out, force=True)
     base, hard = vectors.to_dict()["code"]["base_matrix"], vectors.arithmetic[0]
     assert hard["offset"] == 0

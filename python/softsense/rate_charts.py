@@ -46,7 +46,8 @@ def fer_chart(result: FerResult, title: str = "") -> Chart:
 def codes_chart(compared: CodeComparison, title: str = "") -> Chart:
     """Frame error rates of several codes against one axis of raw bit error rates, each as in `fer_chart`.
 
-    A colour is a code and its decoder, a marker a level. The legend says n, k and rate of each.
+    A colour is a code and its decoder, a marker a level; more codes than there are colours have these again, with other
+    markers. The legend says n, k and rate of each.
     """
     # A code that fails next to never is not what the others are squeezed for.
     sought = min(result.description["goal"]["down_to"] for result in compared.results)
@@ -58,7 +59,8 @@ def codes_chart(compared: CodeComparison, title: str = "") -> Chart:
         size = f"n = {named['codeword_bits']:,}, k = {named['data_bits']:,}, rate {result.rate:.3f}"
         for level in result.levels:
             name = f"{label} ({size})" + (f", level {level}" if len(levels) > 1 else "")
-            marker = _MARKERS[levels.index(level) % len(_MARKERS)]
+            again = i // len(_COLOURS)
+            marker = _MARKERS[(again * len(levels) + levels.index(level)) % len(_MARKERS)]
             look = {"colour": _COLOURS[i % len(_COLOURS)], "marker": marker, "loose": True}
             series += _curves(name, result.curve(level), lowest, look)
     return Chart(title, series, *_AXES, log_y=True, y_range=(lowest, 2), hollow=_INCOMPLETE)
