@@ -176,6 +176,14 @@ def test_bad_input_is_one_error(
     assert not (tmp_path / "out").exists()
 
 
+def test_one_code_needs_no_list() -> None:
+    """A name was taken for a list of codes of one letter each."""
+    more: dict[str, Any] = {"decoders": ["min-sum", "bit-flipping"], "method": "direct", "frames": 100, "traps": None}
+    for code in ("teaching-1/2", Code.open("teaching-1/2")):
+        found = softsense.compare_codes(code, [0.08], relative_error=0.9, **more)
+        assert found.labels == ["teaching-1/2, min-sum", "teaching-1/2, bit-flipping"]
+
+
 def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     """A file is called by its name alone, as reports hold no paths, but where another one has the same name."""
     text = Code.open("teaching-1/2").to_qc()

@@ -118,7 +118,7 @@ class CodeComparison:
 
 
 def compare_codes(
-    codes: Sequence[Code | str | os.PathLike[str]],
+    codes: Code | str | os.PathLike[str] | Sequence[Code | str | os.PathLike[str]],
     rber: str | Sequence[float] | None = None,
     *,
     decoders: str | Sequence[str] = "min-sum",
@@ -132,7 +132,7 @@ def compare_codes(
     its store.
 
     Args:
-        codes: LDPC and BCH codes, as `measure_fer` takes one.
+        codes: LDPC and BCH codes, as `measure_fer` takes one; one alone with several decoders.
         rber: raw bit error rates, as there; default: of each code, round numbers across its own waterfall.
         decoders: of LDPC codes; each code is measured with each. BCH codes have one decoder.
         store: that all share.
@@ -153,7 +153,8 @@ def compare_codes(
     [True, False]
     """
     asked = [decoders] if isinstance(decoders, str) else list(decoders)
-    opened = [code if isinstance(code, Code) else Code.open(code) for code in codes]
+    named = [codes] if isinstance(codes, Code | str | os.PathLike) else codes
+    opened = [code if isinstance(code, Code) else Code.open(code) for code in named]
     pairs = [(code, decoder) for code in opened for decoder in (asked if code.kind == "ldpc" else asked[:1])]
     _check(pairs, options.get("traps"))
     labels = _labels(pairs)
