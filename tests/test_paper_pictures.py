@@ -142,6 +142,19 @@ def test_text_of_a_paper_is_whole_and_apart(
     assert figure.get_size_inches()[1] < 10.5
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_long_names_and_titles_of_ones_own_are_whole(columns: int) -> None:
+    """Names of files were cut off in legends, words in titles, and the lines of a title stood on one another."""
+    found = softsense.compare_codes(["bch:m=7,t=6,k=64", "bch:m=7,t=5,k=64"], [0.02, 0.05])
+    found.labels[0] = "a_file_of_a_code_whose_name_says_all_that_its_author_ever_knew_about_it_and_more_v7.qc"
+    for title in (None, "two\nlines", "a_word_" * 20):
+        figure = found.plot(title, style="paper", columns=columns)
+        assert faults(figure) == []
+        said = "".join(text.get_text() for text in texts_of(figure)).replace("\n", "")
+        assert found.labels[0] in said
+        assert (title or "").replace("\n", "") in said
+
+
 def test_a_figure_of_a_paper_says_what_that_of_a_screen_says(comparison: softsense.Comparison) -> None:
     """All names, titles and labels are there; of values those that have room."""
     screen, paper = comparison.plot("a trial"), comparison.plot("a trial", style="paper", columns=1)
@@ -193,5 +206,9 @@ def test_another_style_is_refused(comparison: softsense.Comparison) -> None:
         comparison.plot(style="paper", columns=3)
     with pytest.raises(ValueError, match=r"columns: found 1 with style `screen`, expected it with style `paper` alone"):
         comparison.plot(columns=1)
+    rates = softsense.measure_fer("bch:m=7,t=6,k=64", [0.02])
+    for more in ({"style": "paper"}, {"style": "print"}, {"columns": 1}):
+        with pytest.raises(ValueError, match=r"found .* with axes of your own, expected"):
+            rates.plot(axes=Figure().subplots(), **more)
     with pytest.raises(ValueError, match=r"style: found `print`"):
         comparison.plot_panel("tail", Figure().subplots(), style="print")

@@ -110,8 +110,8 @@ class FerResult:
                 (7.16), with all text at 8 points.
             columns: that a picture for a paper spans: 1 or 2; default: 2.
 
-        Returns the figure, whose axes and texts can be restyled. Raises `ValueError` for another style, or another
-        number of columns.
+        Returns the figure, whose axes and texts can be restyled. Raises `ValueError` for another style or number of
+        columns, and for either with axes.
         """
         from softsense import plots
 

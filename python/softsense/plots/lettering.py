@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -15,26 +16,42 @@ POINTS = 8
 DPI = 300
 """Dots per inch of pictures for papers, for which text is measured."""
 
-_KEY_IN = 0.25  # The mark of an entry of a legend, and the room beside it.
+KEY_IN = 0.25  # The mark of an entry of a legend, and the room beside it.
 _BETWEEN_KEYS_IN = 0.13
 
 
-def wrapped(text: str, inches: float, *, bold: bool = False) -> list[str]:
-    """A text in lines of some width; a word that is wider stands alone in its line. None of an empty text."""
+def wrapped(text: str, inches: float, *, bold: bool = False, within_words: bool = False) -> list[str]:
+    """A text in lines of some width, its own among them. None of an empty text.
+
+    A word that is wider stands alone in its line, or, with `within_words`, goes on in the next ones.
+    """
     lines: list[str] = []
-    for word in text.split(" "):
-        if lines and inches_of(f"{lines[-1]} {word}", bold=bold) <= inches:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
+    for paragraph in text.split("\n"):
+        begun = False
+        for word in paragraph.split(" "):
+            if begun and inches_of(f"{lines[-1]} {word}", bold=bold) <= inches:
+                lines[-1] += f" {word}"
+            else:
+                lines += _parts(word, inches, bold) if within_words else [word]
+            begun = True
     return [line for line in lines if line]
 
 
+def _parts(word: str, inches: float, bold: bool) -> list[str]:
+    """A word in parts that are no wider, of a letter at least."""
+    parts = [""]
+    for letter in word:
+        if parts[-1] and inches_of(parts[-1] + letter, bold=bold) > inches:
+            parts.append("")
+        parts[-1] += letter
+    return parts
+
+
 def inches_of(text: str, *, bold: bool = False) -> float:
-    """How wide a text is at eight points."""
+    """How wide a text of one line or several is at eight points."""
     font = FontProperties(size=POINTS, weight="bold" if bold else "normal")
-    width, _, _ = _renderer().get_text_width_height_descent(text, font, False)
-    return float(width) / DPI
+    widths = [_renderer().get_text_width_height_descent(line, font, False)[0] for line in text.split("\n")]
+    return float(max(widths)) / DPI
 
 
 @cache
@@ -44,15 +61,27 @@ def _renderer() -> Any:
     return agg(DPI, DPI, DPI)
 
 
+def lines_of(names: Sequence[str], in_row: int) -> int:
+    """How many lines a legend has whose names may have several."""
+    return max(sum(1 + name.count("\n") for name in column) for column in _columns(names, in_row))
+
+
 def that_fit(names: Sequence[str], inches: float) -> int:
     """How many entries of a legend fit side by side; a legend fills its columns one after the other."""
     for count in range(len(names), 1, -1):
-        whole, more = divmod(len(names), count)
-        columns, at = [], 0
-        for column in range(count):
-            size = whole + (column < more)
-            columns.append(max(inches_of(name) for name in names[at : at + size]))
-            at += size
-        if sum(columns) + count * _KEY_IN + (count - 1) * _BETWEEN_KEYS_IN <= inches:
+        widths = [max(inches_of(name) for name in column) for column in _columns(names, count)]
+        if sum(widths) + count * KEY_IN + (count - 1) * _BETWEEN_KEYS_IN <= inches:
             return count
     return 1
+
+
+def names_that_fit(names: Sequence[str], inches: float) -> list[str]:
+    """Names of a legend, in as many lines as each needs to fit alone."""
+    return ["\n".join(wrapped(name, inches - KEY_IN, within_words=True)) for name in names]
+
+
+def _columns(names: Sequence[str], count: int) -> list[Sequence[str]]:
+    """The names of each column of a legend."""
+    whole, more = divmod(len(names), count)
+    ends = list(itertools.accumulate(whole + (column < more) for column in range(count)))
+    return [names[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]

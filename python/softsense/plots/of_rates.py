@@ -32,11 +32,16 @@ def draw_fer(
 
     Returns a figure of 13 x 8 inches at 150 dpi, or as wide as `draw_sheet` says for the style `paper`; save it with
     its `savefig`. With `axes`, which may show other results already, the curves are drawn into them, under the title if
-    there is one, and their figure is returned.
+    there is one, and their figure is returned; style and columns are those of a new figure alone.
+
+    Raises `ValueError` for another style or number of columns, or for either with axes.
     """
     named = result.description
     chart = fer_chart(result, title or "")
     if axes is not None:
+        if (style, columns) != ("screen", None):
+            found = f"style: found `{style}`" if style != "screen" else f"columns: found {columns}"
+            raise ValueError(f"{found} with axes of your own, expected it for a new figure alone")
         draw_chart(axes, chart, with_key=True)
         drawn = axes.get_figure(root=True)
         assert drawn is not None

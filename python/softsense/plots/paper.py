@@ -8,7 +8,6 @@ room; those of rows of points have it. Widths of text are measured, so that noth
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from softsense.charts import Chart, Sheet
 from softsense.colours import FAINT, INK
 from softsense.formats import as_plain
 from softsense.plots.keys import Key, keys_of, shared_key
-from softsense.plots.lettering import DPI, POINTS, that_fit, wrapped
+from softsense.plots.lettering import DPI, POINTS, lines_of, names_that_fit, that_fit, wrapped
 from softsense.plots.style import BESIDE_POINTS, MARK, plain_log
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class _Panel:
 
     @property
     def key_lines(self) -> int:
-        return math.ceil(len(self.keys) / self.in_row)
+        return lines_of([name for _, name in self.keys], self.in_row) if self.keys else 0
 
     @property
     def above(self) -> float:
@@ -138,8 +137,8 @@ def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
         axes = figure.add_axes((0.2, 0.2, 0.5, 0.5))
         draw(axes, chart)
         shrink(axes)
-        title = wrapped(chart.title, width, bold=True)
-        keys = keys_of(chart) if chart.own_key else []
+        title = wrapped(chart.title, width, bold=True, within_words=True)
+        keys = _fitted(keys_of(chart), width) if chart.own_key else []
         least = _least(chart, alone=len(sheet.charts) == 1)
         panels.append(_Panel(axes, width, least, title, keys, chart.rows or chart.lies_across))
     _compose(figure, panels, in_row, _Around(sheet.title, sheet.note, shared_key(sheet), _below(sheet)))
@@ -155,8 +154,8 @@ def draw_parts_on_paper(title: str, parts: Sequence[Part], columns: int, note: s
         part.draw(axes)
         legend = axes.get_legend()
         names = [text.get_text() for text in legend.get_texts()] if legend else []
-        keys = list(zip(legend.legend_handles, names, strict=True)) if legend else []
-        head = wrapped(axes.get_title(loc="left"), width, bold=True)
+        keys = _fitted(list(zip(legend.legend_handles, names, strict=True)), width) if legend else []
+        head = wrapped(axes.get_title(loc="left"), width, bold=True, within_words=True)
         shrink(axes, part.shrunk)
         panels.append(_Panel(axes, width, part.inches, head, keys, aligned=True))
     _compose(figure, panels, in_row, _Around(title, note))
@@ -184,12 +183,13 @@ def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Aro
     """Give a picture its height, and everything its place."""
     across = float(figure.get_size_inches()[0])
     whole = across - 2 * _EDGE_IN
-    head = [(line, True) for line in wrapped(around.title, whole, bold=True)]
-    head += [(line, False) for line in wrapped(around.note, whole)]
-    key_columns = that_fit([name for _, name in around.keys], whole)
-    key_lines = math.ceil(len(around.keys) / key_columns)
-    foot = [line for said in around.foot for line in wrapped(said, whole)]
-    top = _EDGE_IN + _LINE_IN * (len(head) + key_lines) + (0.06 if head or around.keys else 0)
+    head = [(line, True) for line in wrapped(around.title, whole, bold=True, within_words=True)]
+    head += [(line, False) for line in wrapped(around.note, whole, within_words=True)]
+    keys = _fitted(around.keys, whole)
+    key_columns = that_fit([name for _, name in keys], whole)
+    key_lines = lines_of([name for _, name in keys], key_columns) if keys else 0
+    foot = [line for said in around.foot for line in wrapped(said, whole, within_words=True)]
+    top = _EDGE_IN + _LINE_IN * (len(head) + key_lines) + (0.06 if head or keys else 0)
     bottom = _EDGE_IN + _LINE_IN * len(foot) + (0.05 if foot else 0)
     rows = [panels[at : at + in_row] for at in range(0, len(panels), in_row)]
     highs = [max(each.above for each in row) + max(each.least for each in row) for row in rows]
@@ -203,8 +203,8 @@ def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Aro
         at -= high + 2 * _EDGE_IN
     for i, (line, bold) in enumerate(head):
         _say(figure, line, height - _EDGE_IN - _LINE_IN * i, bold=bold)
-    if around.keys:
-        _put_key(figure, around.keys, key_columns, height - _EDGE_IN - _LINE_IN * len(head) - 0.03)
+    if keys:
+        _put_key(figure, keys, key_columns, height - _EDGE_IN - _LINE_IN * len(head) - 0.03)
     for i, line in enumerate(reversed(foot)):
         _say(figure, line, _EDGE_IN + _LINE_IN * (i + 1), bold=False)
     _lay_out(figure, panels)
@@ -234,6 +234,12 @@ def _say(figure: Figure, line: str, top: float, *, bold: bool) -> None:
     across, height = figure.get_size_inches()
     look: dict[str, Any] = {"color": INK, "weight": "bold"} if bold else {"color": FAINT}
     figure.text(_EDGE_IN / across, top / height, line, fontsize=POINTS, va="top", parse_math=False, **look)
+
+
+def _fitted(keys: Sequence[Key], inches: float) -> list[Key]:
+    """Entries of a legend, each in as many lines as it needs."""
+    names = names_that_fit([name for _, name in keys], inches)
+    return [(handle, name) for (handle, _), name in zip(keys, names, strict=True)]
 
 
 def _put_key(place: Figure | Axes, keys: Sequence[Key], in_row: int, top: float, left: float = _EDGE_IN) -> None:
