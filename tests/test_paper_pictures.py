@@ -70,7 +70,7 @@ def pictures(
     assert traps is not None
     file = tmp_path_factory.mktemp("sweep") / "s.toml"
     file.write_text(SWEEP)
-    swept = sweep(file, workers=1)
+    swept = sweep(file, out=tmp_path_factory.mktemp("swept"), workers=1)
     life = lifetime(softsense.load_config("mlc-25nm"), ["adaptive-5-6", "adaptive-1-2"], utilisations=[0.7, 0.9])
     crowded = [
         Chart("a title of a panel that is far longer than any panel of a paper is wide", [
