@@ -380,6 +380,27 @@ ERRORS: dict[str, Rows] = {
             ]
         ],
     ],
+    "code vectors": [
+        *after(CODES, "--channel", "errors:1", "--out", "new"),
+        (["teaching-1/2", "--out", "new"], ["--channel"]),
+        (["teaching-1/2", "--channel", "errors:1"], ["--out", "--json", "neither"]),
+        (["teaching-1/2", "--channel", "string", "--out", "new"], ["string", "bsc"]),
+        (["teaching-1/2", "--channel", "errors:1", "--out", "there.qc"], ["there.qc", "cannot write"]),
+        (["teaching-1/2", "--channel", "errors:1", "--out", "there.qc/new"], ["there.qc/new", "cannot write"]),
+        (["bch-512B-t15", "--channel", "errors:1", "--out", "new"], ["BCH", "base matrix"]),
+        (["there.alist", "--channel", "errors:1", "--out", "new"], ["base matrix"]),
+        *[
+            (["teaching-1/2", "--channel", "errors:1", "--out", "new", *more], says)
+            for more, says in [
+                (["--decoder", "sum-product"], ["sum-product", "min-sum-8bit", "integers"]),
+                (["--decoder", "min-sum-8bit:500"], ["500", "12 to 126"]),
+                (["--iterations", "0"], ["--iterations", "0"]),
+                (["--frames", "0"], ["--frames", "0"]),
+                (["--frames", "1000000", "--steps"], ["frames", "1000000", "1 GiB"]),
+                (["--seed", "-1"], ["--seed", "-1"]),
+            ]
+        ],
+    ],
     "code conform": [
         ([], ["NAME"]),
         *BACKENDS,
