@@ -332,26 +332,6 @@ ERRORS: dict[str, Rows] = {
         (["broken.qc", "--out", "nowhere/new.qc"], ["nowhere/new.qc", "cannot write"]),
         (["flash-8/9"], ["flash-8/9"]),
     ],
-    "code vectors": [
-        *after(CODES, "--channel", "errors:1", "--frames", "1", "--out", "new"),
-        (["teaching-1/2", "--out", "new"], ["--channel"]),
-        (["teaching-1/2", "--channel", "errors:1"], ["--out", "neither", "--json"]),
-        *[
-            (["teaching-1/2", "--channel", "errors:1", "--out", "new", *asked], says)
-            for asked, says in [
-                (["--channel", "bsc:7"], ["bsc:7"]),
-                (["--decoder", "sum-product"], ["sum-product", "min-sum-8bit"]),
-                (["--decoder", "min-sum-8bit:200"], ["min-sum-8bit:200", "12 to 126"]),
-                (["--frames", "0"], ["--frames", "0"]),
-                (["--iterations", "0"], ["--iterations", "0"]),
-                (["--seed", "-1"], ["--seed", "-1"]),
-                (["--frames", "1000000", "--steps"], ["frames", "GiB"]),
-                (["--out", "file"], ["file", "cannot write"]),
-            ]
-        ],
-        (["bch-512B-t15", "--channel", "errors:1", "--out", "new"], ["BCH", "base matrix"]),
-        (["there.alist", "--channel", "errors:1", "--out", "new"], ["base matrix"]),
-    ],
     "code bench": [
         *after(CODES, "--errors", "1", "--frames", "1"),
         (["teaching-1/2"], ["--channel", "--errors", "neither"]),

@@ -542,7 +542,10 @@ fn punctured_columns_are_computed_and_not_sent() {
     for (line, says) in [
         (last.replace('0', "1 1"), "66 numbers"),
         (last.replace('1', "2"), "found 2, expected 1 for each block column that is sent"),
-        (last.replacen('1', "0", 1), "0 for the last ones only: `softsense code import mine.qc --out NEW.qc` orders them"),
+        (
+            last.replacen('1', "0", 1),
+            "0 for the last ones only: `softsense code import mine.qc --out NEW.qc` orders them",
+        ),
         (format!("{}\n1", last), "expected no more"),
         (vec!["0"; 65].join(" "), "at most 9"),
     ] {

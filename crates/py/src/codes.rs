@@ -958,24 +958,24 @@ impl Decoder {
         let llrs = Expected { name: "received", dtype: "int8", length: count, bits: count, what };
         let array = llrs.array(received)?;
         let mut word = vec![0; packed.length];
-        let frames = |expected: &Expected| match expected.frames(&array)? {
-            None => Ok(()),
+        let one = |expected: &Expected| match expected.frames(&array)? {
+            None | Some(1) => Ok(()),
             Some(frames) => Err(complain("received", format!("{frames} frames"), "one")),
         };
         let iterations = self.spec.max_iterations;
-        let snapshots = if array.cast::<PyArrayDyn<i8>>().is_ok() {
-            frames(&llrs)?;
-            let received = llrs.readable::<i8>(llrs.typed(&array)?)?;
-            decoder.trace(base, Some(llrs.slice(&received)?), iterations, &mut word).1
+        let received = if array.cast::<PyArrayDyn<i8>>().is_ok() {
+            one(&llrs)?;
+            Some(llrs.slice(&llrs.readable::<i8>(llrs.typed(&array)?)?)?.to_vec())
         } else {
             if array.cast::<PyArrayDyn<u8>>().is_err() {
                 return Err(complain("received", array.dtype(), format!("{llrs}; or {packed}")));
             }
             let (words, _) = packed.words(received)?;
-            frames(&packed)?;
+            one(&packed)?;
             word.copy_from_slice(packed.slice(&words)?);
-            decoder.trace(base, None, iterations, &mut word).1
+            None
         };
+        let snapshots = crate::detached(py, move || decoder.trace(base, received.as_deref(), iterations, &mut word).1);
         let size = base.circulant_size();
         let dict = |snapshot: Snapshot| {
             let dict = PyDict::new(py);

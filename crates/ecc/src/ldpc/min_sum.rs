@@ -258,10 +258,10 @@ enum Second {
 }
 
 impl MinSum {
-    /// The decoder of a code, with the widest vectors that the CPU has and that divide its circulants.
+    /// The decoder of a code, with the vectors of the CPU of which its circulants take the fewest.
     ///
     /// # Errors
-    /// A circulant size that is no multiple of 16, or a correction out of range.
+    /// A correction out of range; columns too heavy.
     pub fn new(code: &QuasiCyclic, correction: &Correction) -> Result<Self> {
         Self::with(code, correction, Width::Adaptive, InstructionSet::detect())
     }
@@ -332,7 +332,7 @@ impl MinSum {
     /// Deviation: the second pass.
     ///
     /// # Errors
-    /// A circulant size that is no multiple of 16; columns too heavy; instructions that the CPU does not have; tables without
+    /// Columns too heavy; instructions that the CPU does not have; tables without
     /// staircases, or with limits out of range.
     pub fn rcq(code: &QuasiCyclic, hard: &RcqTables, soft: &RcqTables, widest: InstructionSet) -> Result<Self> {
         let (instructions, order, heaviest) = Self::fit(code, widest)?;
@@ -405,7 +405,7 @@ impl MinSum {
         let run = |pass: &Pass, llrs: Option<&[i8]>, word: &mut [u8]| {
             let kernel = if pass.narrow { &mut *narrow } else { &mut *wide };
             let kernel = kernel.as_mut().expect("there is a kernel for every pass");
-            kernel.decode(&pass.arithmetic, llrs, max_iterations, word)
+            kernel.decode(&pass.arithmetic, llrs, max_iterations, word, None)
         };
         let passes = if llrs.is_some() { soft } else { hard };
         passes.run(run, llrs, received, word)
@@ -426,7 +426,7 @@ impl MinSum {
     }
 
     /// What this decoder of `code` holds as a word comes, and after each iteration of each pass over it: for those who build one and
-    /// want to compare. It is decoded as often as it takes iterations.
+    /// want to compare. Of a frame whose LLRs are all zero, too, which is no success of a decoder that is measured.
     ///
     /// # Arguments
     /// - `llrs`: as [`MinSum::decode_soft`] takes them; without them hard decisions are decoded.
@@ -446,18 +446,11 @@ impl MinSum {
         let mut snapshots: Vec<Snapshot> = Vec::new();
         let run = |pass: &Pass, llrs: Option<&[i8]>, word: &mut [u8]| {
             let mut kernel = compile(code, self.instructions, Order::Contiguous, pass.narrow);
-            let (number, received) = (1 + snapshots.last().map_or(0, |last| last.pass), word.to_vec());
-            let outcome = kernel.decode(&pass.arithmetic, llrs, max_iterations, word);
-            for iteration in 0..=outcome.iterations {
-                let mut decided = received.clone();
-                let Outcome { syndrome_weight, .. } = kernel.decode(&pass.arithmetic, llrs, iteration, &mut decided);
-                let State { posteriors, mut messages } = kernel.state().expect("in order");
-                if iteration == 0 {
-                    messages.fill(0);
-                }
+            let number = 1 + snapshots.last().map_or(0, |last| last.pass);
+            let mut watch = |State { iteration, syndrome_weight, posteriors, messages }| {
                 snapshots.push(Snapshot { pass: number, iteration, posteriors, messages, syndrome_weight });
-            }
-            outcome
+            };
+            kernel.decode(&pass.arithmetic, llrs, max_iterations, word, Some(&mut watch))
         };
         let passes = if llrs.is_some() { &self.soft } else { &self.hard };
         let outcome = passes.run(run, llrs, &mut vec![0; word.len()], word);

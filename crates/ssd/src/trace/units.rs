@@ -125,7 +125,6 @@ impl Evidence {
         if DATES_S.contains(&date_s(unit)) {
             return Ok(None);
         }
-        // vscsi counts from when its host was started, which in another unit is a date as well as not.
         let dated = [TimeUnit::Ns, TimeUnit::Ticks100Ns, TimeUnit::Us, TimeUnit::Ms, TimeUnit::S]
             .into_iter()
             // vscsi counts from when its host was started: after two weeks that is a date in ms, and none is meant.

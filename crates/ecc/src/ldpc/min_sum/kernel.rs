@@ -126,16 +126,26 @@ impl Arithmetic {
 }
 
 pub(super) trait Kernel: Send {
-    /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`.
-    fn decode(&mut self, arithmetic: &Arithmetic, llrs: Option<&[i8]>, max_iterations: u32, word: &mut [u8])
-    -> Outcome;
-
-    /// What is held after the last word, of bits and checks in their natural order; none of a kernel that deals them to vectors.
-    fn state(&self) -> Option<State>;
+    /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`. A kernel of contiguous values tells `watch` what it
+    /// holds as the word comes and after each iteration.
+    fn decode(
+        &mut self,
+        arithmetic: &Arithmetic,
+        llrs: Option<&[i8]>,
+        max_iterations: u32,
+        word: &mut [u8],
+        watch: Watch<'_>,
+    ) -> Outcome;
 }
 
-/// What a kernel holds.
+pub(super) type Watch<'a> = Option<&'a mut dyn FnMut(State)>;
+
+/// What a kernel holds, of bits and checks in their natural order.
 pub(super) struct State {
+    /// Iterations begun.
+    pub(super) iteration: u32,
+    /// How many checks the decisions violate.
+    pub(super) syndrome_weight: u32,
     /// A-posteriori values of the bits.
     pub(super) posteriors: Vec<i16>,
     /// Messages to the bits: of each circulant, by block row and block column, those of its checks.
@@ -272,6 +282,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         llrs: Option<&[i8]>,
         max_iterations: u32,
         word: &mut [u8],
+        mut watch: Watch<'_>,
     ) -> Outcome {
         match llrs {
             Some(llrs) => T::receive_soft(&mut self.totals, &self.layout, llrs, arithmetic.channel_limit),
@@ -280,6 +291,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         let stages = self.layout.stages.len();
         let (mut stage, mut iterations) = (0, 0);
         let mut converged = self.converged(stage);
+        self.tell(&mut watch, iterations, stage);
         while !converged && iterations < max_iterations {
             let answer = arithmetic.answer(iterations);
             for next in 1..stages {
@@ -297,15 +309,26 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                 }
             }
             iterations += 1;
+            self.tell(&mut watch, iterations, stage);
         }
         T::report(&self.totals, &self.layout, stage, word);
         let syndrome_weight = if converged { 0 } else { self.syndrome_weight(stage) };
         Outcome { converged, iterations, syndrome_weight }
     }
 
-    fn state(&self) -> Option<State> {
+    #[inline(always)]
+    fn tell(&self, watch: &mut Watch<'_>, iteration: u32, stage: usize) {
+        if let Some(watch) = watch
+            && let Some(posteriors) = T::in_order(&self.totals, &self.layout)
+        {
+            let syndrome_weight = self.syndrome_weight(stage);
+            watch(State { iteration, syndrome_weight, posteriors, messages: self.messages_in_order(iteration == 0) });
+        }
+    }
+
+    /// Of each circulant, by block row and block column, the messages of its checks, which are none before the first iteration.
+    fn messages_in_order(&self, none: bool) -> Vec<i8> {
         let Layout { circulant_size: size, vectors, ref row_weights, ref row_starts, .. } = self.layout;
-        let posteriors = T::in_order(&self.totals, &self.layout)?;
         let mut messages = Vec::with_capacity(row_weights.iter().sum::<usize>() * size);
         for (&weight, &start) in row_weights.iter().zip(row_starts) {
             for circulant in 0..weight {
@@ -317,7 +340,10 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                 }
             }
         }
-        Some(State { posteriors, messages })
+        if none {
+            messages.fill(0);
+        }
+        messages
     }
 
     /// The checks of block rows `rows`, one block row after the other.
@@ -540,6 +566,7 @@ macro_rules! kernel {
                 llrs: Option<&[i8]>,
                 max_iterations: u32,
                 word: &mut [u8],
+                watch: Watch<'_>,
             ) -> Outcome {
                 $(#[target_feature(enable = $features)])?
                 fn shell<T: Totals<$vectors>>(
@@ -548,18 +575,15 @@ macro_rules! kernel {
                     llrs: Option<&[i8]>,
                     max_iterations: u32,
                     word: &mut [u8],
+                    watch: Watch<'_>,
                 ) -> Outcome {
-                    Compiled::decode(kernel, arithmetic, llrs, max_iterations, word)
+                    Compiled::decode(kernel, arithmetic, llrs, max_iterations, word, watch)
                 }
                 // SAFETY: `MinSum::new` makes a kernel only for instructions that `InstructionSet::available` has found.
                 #[allow(unsafe_code, unused_unsafe)]
                 unsafe {
-                    shell(self, arithmetic, llrs, max_iterations, word)
+                    shell(self, arithmetic, llrs, max_iterations, word, watch)
                 }
-            }
-
-            fn state(&self) -> Option<State> {
-                Compiled::state(self)
             }
         }
     };
