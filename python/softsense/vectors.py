@@ -117,9 +117,7 @@ class DecoderVectors:
         """
         folder = Path(folder)
         texts = {"vectors.json": json.dumps(self.to_dict(), indent=1) + "\n", **self._memories()}
-        for name in _FILES:
-            if (folder / name).exists() and not force:
-                raise FileError(f"{folder / name}: is there already: use --force to replace it")
+        expect_free(folder, force)
         with blaming(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for name in _FILES:
@@ -177,6 +175,13 @@ class DecoderVectors:
                 ),
             }
         return texts
+
+
+def expect_free(folder: Path, force: bool) -> None:
+    """Raise `FileError` if a folder has vectors that may not be replaced."""
+    there = next((folder / name for name in _FILES if (folder / name).exists()), None)
+    if there and not force:
+        raise FileError(f"{there}: is there already: use --force to replace it")
 
 
 def _as_json(step: dict[str, Any]) -> dict[str, Any]:

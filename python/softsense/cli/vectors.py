@@ -60,12 +60,14 @@ def code_vectors(
     Frames as they come, as decided and, with --steps, all that is held in between, bit for bit
     (docs/decoders-in-hardware.md).
     """
-    from softsense import decoder_vectors
+    from softsense.vectors import decoder_vectors, expect_free
 
     if folder is None and not as_json:
         raise CodeError(
             "--out: found neither --out nor --json, expected a folder for the vectors, such as --out vectors"
         )
+    if folder is not None:
+        expect_free(folder, force)
     vectors = in_background(
         lambda: decoder_vectors(
             name, channel, decoder=decoder, iterations=iterations, frames=frames, seed=seed, steps=steps
