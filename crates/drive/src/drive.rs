@@ -42,7 +42,7 @@ pub struct DriveSpec {
     pub protected_cache: bool,
     /// The seed of cells; that of the config without it. Of a new image.
     pub seed: Option<u64>,
-    /// What its config is called, for its status.
+    /// The name of its config, which its status tells.
     pub config: Option<String>,
 }
 

@@ -178,7 +178,7 @@ pub struct SmartValue {
 /// Everything that a drive says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
-    /// What its config is called, if whoever serves it has said so.
+    /// The name of its config, if the program that serves the drive gave one.
     pub config: Option<String>,
     /// What it is.
     pub model: String,

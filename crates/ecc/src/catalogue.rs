@@ -197,7 +197,7 @@ impl Code {
     /// text if they are in another order ([`QuasiCyclic::parse_in_any_order`]).
     ///
     /// # Errors
-    /// Those of [`Self::parse`]; no order found.
+    /// As [`Self::parse`]; a matrix without an order of columns in which it can be encoded.
     pub fn parse_in_any_order(
         name: &str,
         text: &str,

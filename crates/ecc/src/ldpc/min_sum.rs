@@ -411,7 +411,7 @@ impl MinSum {
         passes.run(run, llrs, received, word)
     }
 
-    /// What each pass computes with, those over hard decisions first.
+    /// The numbers that each pass computes with; passes over hard decisions come first.
     pub fn facts(&self) -> Vec<PassFacts> {
         let of = |passes: &Passes, soft: bool| {
             let from_received = !matches!(passes.second, Some(Second::OfDecided(_)));
@@ -425,8 +425,8 @@ impl MinSum {
         [of(&self.hard, false), of(&self.soft, true)].concat()
     }
 
-    /// What this decoder of `code` holds as a word comes, and after each iteration of each pass over it: for those who build one and
-    /// want to compare. Of a frame whose LLRs are all zero, too, which is no success of a decoder that is measured.
+    /// The state of this decoder of `code` as a word comes, and after each iteration of each pass over it: whoever builds a decoder
+    /// compares it with these states. Of a frame whose LLRs are all zero, too, which is no success of a decoder that is measured.
     ///
     /// # Arguments
     /// - `llrs`: as [`MinSum::decode_soft`] takes them; without them hard decisions are decoded.
@@ -458,7 +458,7 @@ impl MinSum {
     }
 }
 
-/// What a pass over a word computes with.
+/// The numbers that a pass over a word computes with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassFacts {
     /// Whether it decodes LLRs; otherwise hard decisions.
