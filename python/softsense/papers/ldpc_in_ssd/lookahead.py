@@ -13,7 +13,7 @@ from softsense.papers import Case, Claim, Evidence, Measured, Number, Plan, Runs
 from softsense.papers.comparing import Arm, Compared, cases
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import LOOK_AHEAD, TWO_STEP
-from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on
+from softsense.papers.ldpc_in_ssd.machines import GANGS, figure_on, read_otherwise
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ FIGURES = (
         draw_lookahead,
         cases_lookahead,
         GANGS,
+        read_otherwise(GANGS),
     ),
 )
 
