@@ -325,6 +325,11 @@ def test_claims_report_and_pictures_are_written(
         "results.json",
         "runs.csv",
     ]
+    manifest = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert manifest["config"] == {"name": "mlc-25nm", "sha256": softsense.Config.open("mlc-25nm").sha256}
+    assert manifest["seeds"] == list(tiny_plan().seeds)
+    lines = (tmp_path / "out" / "runs.csv").read_text().splitlines()
+    assert manifest["asked"]["runs"] == {"file": "runs.csv", "simulations": len(lines) - 1, "further_configs": []}
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert [list(claim) for claim in claims] == [KEYS, KEYS]
     assert claims[0]["lo"] <= claims[0]["measured"] <= claims[0]["hi"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -72,8 +73,9 @@ def reproduce_command(
     it, beside a page of all claims.
     """
     from softsense import following, papers, tables
+    from softsense.files import sha256_of
     from softsense.folders import Folder, default_folder
-    from softsense.manifests import Manifest
+    from softsense.manifests import Manifest, of_config
 
     if (listing or name is None) and as_json:
         listed = [
@@ -107,6 +109,19 @@ def reproduce_command(
         asked = {"paper": paper, "figures": parts, "full": full, "traces": of_traces}
         # Results of --full replace those of --quick, since both are of one paper on the same traces.
         return Manifest("reproduce", command_line(), asked=asked, known_by={"paper": paper, "traces": of_traces})
+
+    def of_simulations(result: papers.Reproduction) -> Manifest:
+        """What the simulations of a paper rest on; each is a line of runs.csv."""
+        device, *others = (of_config(each, softsense.Config.open(each)) for each in result.devices)
+        runs = {"file": "runs.csv", "simulations": result.runs, "further_configs": others} if result.runs else {}
+        manifest = manifest_of(result.paper.name)
+        return replace(
+            manifest,
+            config=device,
+            traces=[{"file": str(path), "sha256": sha256_of(path)} for path in result.traces],
+            seeds=result.plan.seeds,
+            asked={**manifest.asked, **({"runs": runs} if runs else {})},
+        )
 
     manifest = manifest_of(name)
     out = out or default_folder(Path("out") / name, manifest)
@@ -142,7 +157,7 @@ def reproduce_command(
                 elif result.interrupted:
                     followed.forget()
                 if everything and result.figures:
-                    of_its_own.sign(manifest_of(paper.name), interrupted=result.interrupted)
+                    of_its_own.sign(of_simulations(result), interrupted=result.interrupted)
             if result.figures:
                 results.append(result)
             if result.interrupted:
@@ -157,7 +172,7 @@ def reproduce_command(
             folder.write("claims.json", json.dumps(every, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", papers.overview(results))
             folder.write("report.html", of_reproductions(results))
-        folder.sign(manifest, interrupted=interrupted)
+        folder.sign(manifest if everything else of_simulations(results[0]), interrupted=interrupted)
         written = folder.written()
     if as_json:
         each = [

@@ -48,7 +48,8 @@ class Folder(Protocol):
 class Reproduction:
     """A reproduction: claims as in `claims.json`, figures with their measured numbers, and whether it was stopped.
 
-    Pictures are there by the ids of figures, as they were drawn and as PNG.
+    Pictures are there by the ids of figures, as they were drawn and as PNG. `devices` are the shipped configurations
+    that its simulations change, the paper's own first, and `traces` the files that they read.
     """
 
     paper: Paper
@@ -57,6 +58,8 @@ class Reproduction:
     figures: list[tuple[Figure, Measured]] = field(default_factory=list)
     pictures: dict[str, tuple[Sheet | Picture, bytes]] = field(default_factory=dict, repr=False)
     runs: int = 0
+    devices: tuple[str, ...] = ()
+    traces: tuple[Path, ...] = ()
     interrupted: bool = False
 
 
@@ -259,6 +262,9 @@ def reproduce(
         every = [case for each in cases.values() for case in each]
         simulations = _Simulations(paper.config, every, plan, traces, jobs, store)
         result.runs = len(simulations)
+        result.devices = tuple(dict.fromkeys([paper.config, *(case.device or paper.config for case in every)]))
+        files = {case.workload.file for case in every} - {None}
+        result.traces = tuple(Path(traces or "") / str(file) for file in sorted(map(str, files)))
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
             measured = _with_left_out(figure.measure(plan, simulations), plan)

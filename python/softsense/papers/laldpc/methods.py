@@ -13,7 +13,7 @@ from softsense.formats import listed
 from softsense.papers import Number, Plan, Runs, Workload, inline
 from softsense.papers.comparing import Arm, Compared, Quantity, Summary, response, saved, summaries
 from softsense.papers.drawing import bar_sheet
-from softsense.papers.laldpc.published import CACHE_BYTES, PUBLISHED
+from softsense.papers.laldpc.published import CACHE_BYTES, LEVEL_BITS_SHARE, PUBLISHED
 
 if TYPE_CHECKING:
     from softsense.charts import Sheet
@@ -50,6 +50,7 @@ def methods(
     policy: str = "progressive:restart",
     lru: Any = "lru",
     remember_translation_levels: bool = False,
+    levels_take_room: bool = False,
 ) -> Methods:
     """The four methods.
 
@@ -60,10 +61,13 @@ def methods(
         policy: how all but Ideal read.
         lru: how entries are evicted where the eviction is not the new one.
         remember_translation_levels: whether LaLDPC remembers levels of translation pages, too.
+        levels_take_room: whether the levels that LaLDPC remembers take their part of the cache; otherwise they are in
+            bits of entries that the others do not use.
     """
 
     def mapping(eviction: Any, remember: bool) -> str:
-        demand = {"cache_bytes": cache_bytes, "eviction": eviction, "remember_levels": remember}
+        taken = round(LEVEL_BITS_SHARE * cache_bytes) if levels_take_room and remember else 0
+        demand = {"cache_bytes": cache_bytes - taken, "eviction": eviction, "remember_levels": remember}
         if remember and remember_translation_levels:
             demand["remember_translation_levels"] = True
         return f"ftl.mapping={inline({'demand': demand})}"

@@ -19,6 +19,7 @@ PUBLISHED: dict[str, Any] = {
     "initial_retention_days": 365,
     "expected_levels": [3, 4],
     "cache_entry_bytes": 8,
+    "level_bits": 4,
 }
 """The published numbers, by the names of `published/laldpc.toml`."""
 
@@ -36,6 +37,9 @@ MIB = 1024 * KIB
 
 CACHE_BYTES = PUBLISHED["mapping_cache_mb"] * KIB
 """Read in KiB where the paper prints MB: see figure `assumed`."""
+
+LEVEL_BITS_SHARE = PUBLISHED["level_bits"] / (8 * PUBLISHED["cache_entry_bytes"])
+"""The part of the mapping cache that levels take, by section III-E."""
 
 _KEPT = "mlc-laldpc: "
 _WHOLE = "a row of `stand_ins.WORKLOADS`, by which stand-ins are made; claims judge what of it is real"
@@ -70,7 +74,6 @@ INPUTS: dict[str, str] = {
     "basic_experiment.pe_stages": "the stages of life of figures 5(b) and 13",
     "basic_experiment.initial_retention_days": _KEPT + "precondition.retention_days",
     "basic_experiment.cache_entry_bytes": _KEPT + "ftl.mapping.demand.entry_bytes",
-    "basic_experiment.level_bits": "four bits hold levels 1 to 7; an entry's size is the same with them",
     "basic_experiment.methods": "the four methods, by these names",
     "workloads.columns": "the fields of `stand_ins.Row`",
     "workloads.rows": _WHOLE,
