@@ -68,7 +68,7 @@ def _plan(plan: Plan) -> Plan:
 
     def workload(rate: float) -> Workload:
         requests = synthetic(
-            requests=4 * plan.requests,
+            requests=2 * plan.requests,
             read_fraction=0.5,
             sizes=[{"bytes": _CODEWORD, "share": 1.0}],
             addresses={"hot_cold": {"hot_fraction": _HOT_FRACTION, "hot_share": _HOT_SHARE}},
