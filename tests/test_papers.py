@@ -342,6 +342,23 @@ def test_claims_report_and_pictures_are_written(
     assert all(str(tmp_path / "out" / name) in printed.out for name in names)
 
 
+def test_a_quick_run_names_the_claims_for_which_it_is_biased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paper = tiny_paper([tiny_figure("1", 200), tiny_figure("2", 200)])
+    first, second = paper.claims
+    paper = replace(paper, claims=(replace(first, quick_bias="the cache hardly fills"), second))
+    use(monkeypatch, paper)
+    assert cli.main(["reproduce", "tiny", "--quick", "--out", str(tmp_path / "quick")]) == 0
+    assert "A quick run is biased for claim_1: " in capsys.readouterr().out
+    report = (tmp_path / "quick" / "report.md").read_text()
+    assert report.count("biased") == 2
+    assert "For this reason. A quick run is biased here: the cache hardly fills." in report
+    monkeypatch.setattr(ldpc_in_ssd, "PAPER", replace(paper, plan=lambda full: replace(tiny_plan(), full=True)))
+    assert cli.main(["reproduce", "tiny", "--full", "--out", str(tmp_path / "full")]) == 0
+    assert "biased" not in capsys.readouterr().out + (tmp_path / "full" / "report.md").read_text()
+
+
 def test_only_the_figures_asked_for_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, tiny_paper([tiny_figure("1", 200), tiny_figure("2", 10**12)]))
     assert cli.main(["reproduce", "tiny", "--figure", "1", "--out", str(tmp_path)]) == 0

@@ -115,6 +115,8 @@ class Claim:
         unit: how numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min`, `rber` or nothing.
         all_workloads: whether it speaks of all workloads of the paper, and is not measured if one was left out.
         kind: what its verdict rests on, one of `KINDS`.
+        quick_bias: why a quick run, whose requests are few, may have another verdict than a full one, whatever the
+            seeds; empty where a quick run is less precise and nothing else.
         source: keys of the numbers that it judges in the file of published numbers, such as `claims.pe_cycles` or
             `segment[0].t`.
     """
@@ -129,6 +131,7 @@ class Claim:
     unit: Literal["x", "%", "+%", "us", "min", "rber", ""] = "x"
     all_workloads: bool = False
     kind: Kind = "measured"
+    quick_bias: str = ""
     source: tuple[str, ...] = ()
 
 

@@ -20,7 +20,7 @@ from softsense.papers.judging import (
     UNDER_SOME,
 )
 from softsense.papers.plans import configured
-from softsense.papers.telling import claim_cells, claim_heads, claim_row, headline, reasons, tally
+from softsense.papers.telling import claim_cells, claim_heads, claim_row, headline, reasons, summed, tally
 from softsense.report.pages import html, versions
 from softsense.report.parts import Attachment, Picture, Section, Table
 
@@ -74,7 +74,7 @@ def of_reproductions(results: Sequence[Reproduction]) -> str:
     sections = []
     for result in results:
         claims = {claim.id: claim for claim in result.paper.claims}
-        texts = [text for text in (headline(result), " ".join(tally(result.claims))) if text]
+        texts = [text for text in (headline(result), " ".join(summed(result))) if text]
         rows = claim_cells(claims, result.claims)
         tables = [Table("Claims", claim_heads(result.claims), rows, marks=MARKS)] if rows else []
         sections.append(Section(result.paper.title, [f"{result.paper.published}.", *texts], tables))
@@ -96,7 +96,7 @@ def _verdicts(result: Reproduction) -> str:
     if sentence := headline(result):
         sentences.append(sentence)
     if result.claims:
-        sentences += tally(result.claims)
+        sentences += summed(result)
     elif result.paper.claims:
         sentences.append("None of the paper's claims belongs to these figures.")
     else:

@@ -23,7 +23,7 @@ from softsense.base import Progress
 from softsense.charts import Sheet
 from softsense.executing import Elsewhere, Flight, Threads, Workers
 from softsense.formats import listed
-from softsense.papers.judging import judged
+from softsense.papers.judging import Claim, judged
 from softsense.papers.plans import Case, Figure, Measured, Paper, Plan, configured
 from softsense.papers.telling import report
 from softsense.traces import Trace
@@ -61,6 +61,11 @@ class Reproduction:
     devices: tuple[str, ...] = ()
     traces: tuple[Path, ...] = ()
     interrupted: bool = False
+
+    @property
+    def biased(self) -> list[Claim]:
+        """The claims for which this run is biased, as it is a quick one."""
+        return [] if self.plan.full else [claim for claim in self.paper.claims if claim.quick_bias]
 
 
 class _StopError(Exception):
@@ -279,7 +284,10 @@ def reproduce(
             result.figures.append((figure, measured))
             for claim in paper.claims:
                 if claim.figure == figure.id:
-                    result.claims.append(judged(claim, measured.evidence.get(claim.id)))
+                    row = judged(claim, measured.evidence.get(claim.id))
+                    if claim in result.biased:
+                        row["why"] = f"{row['why']} A quick run is biased here: {claim.quick_bias}.".strip()
+                    result.claims.append(row)
     except KeyboardInterrupt:
         result.interrupted = True
     finally:

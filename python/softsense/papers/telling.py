@@ -118,6 +118,17 @@ def tally(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return sentences
 
 
+def summed(result: Reproduction) -> list[str]:
+    """The sentences of `tally`, and one that names the claims for which a quick run is biased."""
+    judged = {row["id"] for row in result.claims}
+    said = tally(result.claims)
+    if biased := [claim.id for claim in result.biased if claim.id in judged]:
+        said.append(
+            f"A quick run is biased for {listed(biased)}: its runs are short, and a full run may judge otherwise."
+        )
+    return said
+
+
 def _plural(text: str) -> str:
     for word in ("claim", "check"):
         text = text.replace(word, f"{word}s", 1)
@@ -132,7 +143,7 @@ def table(result: Reproduction) -> str:
     claims = {claim.id: claim for claim in result.paper.claims}
     rows = [["figure", "claim", "published", "measured (95 %)", "verdict"]]
     rows += [[found["figure"], found["id"], *claim_row(claims[found["id"]], found)] for found in result.claims]
-    return "\n".join([*_aligned(rows), "", *tally(result.claims)])
+    return "\n".join([*_aligned(rows), "", *summed(result)])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -169,7 +180,7 @@ def report(result: Reproduction) -> str:
     lines.append(markdown_table(["workload", "what it is"], what))
     if claims:
         rows = claim_cells(claims, result.claims)
-        lines += ["", "## Claims", "", *(f"- {sentence}" for sentence in tally(result.claims)), ""]
+        lines += ["", "## Claims", "", *(f"- {sentence}" for sentence in summed(result)), ""]
         lines += [" ".join(RULE.split()), "", markdown_table(claim_heads(result.claims), rows)]
     for figure, found in result.figures:
         lines += ["", f"## {figure.title}", "", f"![{figure.title}]({figure.stem}.png)", ""]
@@ -207,6 +218,11 @@ def summary_table(results: Sequence[Reproduction]) -> str:
             f"{count:,} {_CLAIMS[kind] if count == 1 else _plural(_CLAIMS[kind])}" for kind, count in others.items()
         ]
         lines += ["", *wrap(f"Not counted above: {listed(kinds)}.", 120)]
+    if biased := [result.paper.name for result in results if result.biased]:
+        lines += [
+            "",
+            *wrap(f"Quick runs are biased for some claims of {listed(biased)}: their reports name them.", 120),
+        ]
     for result in results:
         if sentence := headline(result):
             lines += ["", *wrap(f"{result.paper.name}: {sentence}", 120)]
@@ -229,6 +245,6 @@ def overview(results: Sequence[Reproduction], folder: str = "") -> str:
         if sentence := headline(result):
             lines += ["", f"**{sentence}**"]
         if result.claims:
-            lines += ["", *(f"- {text}" for text in tally(result.claims)), ""]
+            lines += ["", *(f"- {text}" for text in summed(result)), ""]
             lines.append(markdown_table(claim_heads(result.claims), claim_cells(claims, result.claims)))
     return "\n".join(lines) + "\n"

@@ -30,6 +30,7 @@ from softsense.papers.laldpc.methods import (
     OURS,
     OVER_BASE,
     READ,
+    SHORT,
     SYSTEM,
     Methods,
     average,
@@ -245,6 +246,7 @@ CLAIMS = (
         "11a",
         "flash reads are faster with the new eviction than with LRU, but for F2 (new over LRU)",
         rule="order",
+        quick_bias=SHORT,
         kind="invented workload",
     ),
     Claim(

@@ -14,7 +14,17 @@ from softsense.formats import as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.comparing import Arm, Compared, Fall, cases, falls, ordered, percent, saved
 from softsense.papers.drawing import bar_sheet
-from softsense.papers.laldpc.methods import COLOURS, FLASH_READ, MAIN, READ, SERIAL, Methods, methods, soft_ratio
+from softsense.papers.laldpc.methods import (
+    COLOURS,
+    FLASH_READ,
+    MAIN,
+    READ,
+    SERIAL,
+    SHORT,
+    Methods,
+    methods,
+    soft_ratio,
+)
 from softsense.papers.laldpc.published import KIB, PUBLISHED
 from softsense.papers.laldpc.workloads import as_stand_ins, names, some
 
@@ -160,6 +170,7 @@ CLAIMS = (
         "13",
         "the larger the cache, the more LaLDPC-new gains (its ratio with the largest over the smallest)",
         rule="order",
+        quick_bias=SHORT,
         source=("claims.larger_cache_helps",),
     ),
     Claim(
