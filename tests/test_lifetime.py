@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import Softsense
-from softsense import Config, ConfigError, TableError, decode_tables
+from softsense import Config, ConfigError, TableError, decode_tables, tables
 from softsense._core import DecodeTable
 from softsense.base import inline
 from softsense.codes import failure_probability, raw_bit_error_rate
@@ -69,6 +69,28 @@ def test_endurance_is_where_the_table_says(worn: Config) -> None:
     row = found.frame.row(0, named=True)
     expected = code.endurance_pe * code.user_share / found.write_amplification[0.7]
     assert row["lifetime_capacity"] == pytest.approx(expected)
+
+
+def test_soft_levels_fail_as_often_as_simulations_have_it() -> None:
+    """Is the device's own depth what counts, and are soft levels looked up by what a page's cells tell?"""
+    config = Config.open("mlc-25nm", ["reliability.table.file=flash-8-9", "read.max_level=7"])
+    hard, three, deepest = (lifetime(config, utilisations=[0.7], demand=Demand(level=n)).codes[0] for n in (1, 3, None))
+    assert (hard.level, three.level, deepest.level) == (1, 3, 7)
+    assert hard.endurance_pe < three.endurance_pe < deepest.endurance_pe
+    # As many blocks as a lifetime takes, so that the same codewords are sampled.
+    start = ["geometry.blocks_per_plane=267", "geometry.pages_per_block=32", "precondition.layout=sequential"]
+    worn = config.with_overrides(
+        [*start, "read.soft_references=cells", f"precondition.pe_cycles={deepest.endurance_pe}"]
+    )
+    assert deepest.uber == pytest.approx(worn.sample_codewords(4096)["p_fail"].mean() / 32_768, rel=1e-9)
+
+
+def test_an_endurance_that_rests_on_upper_bounds_is_said_to_be_a_bound() -> None:
+    """The table of nested references was measured down to 1e-6 above level 1, and carries that on."""
+    for table, bound in (("flash-8-9", False), ("flash-8-9-nested", True)):
+        found = lifetime(Config.open("mlc-25nm"), [table], utilisations=[0.7])
+        assert (found.codes[0].not_measured > 0.99) == bound
+        assert (f"{table}: its endurance is a lower bound, as 100 %" in tables.lifetime(found)) == bound
 
 
 def test_a_table_that_does_not_reach_gives_no_endurance(worn: Config, tmp_path: Path) -> None:
@@ -168,7 +190,7 @@ def test_bad_questions_are_named(worn: Config) -> None:
         (worn, {"utilisations": [1.0]}, "utilisation: found 1, expected a share"),
         (worn, {"utilisations": [0.9999]}, "utilisation 0.9999: --set ftl.over_provisioning"),
         (worn, {"tables": ["laldpc-thresholds"]}, "expected one of a code that can be opened"),
-        (worn, {"demand": Demand(level=2)}, "level: found 2, expected 1 to 1, the levels of the table"),
+        (worn, {"demand": Demand(level=2)}, "level: found 2, expected 1 to 1, the levels of adaptive-1-2"),
         (constant, {"demand": Demand(level=3)}, "expected them to grow with wear"),
         (constant.with_overrides(["reliability=perfect"]), {}, "reliability: found no decode table"),
     ):

@@ -7,6 +7,7 @@ docs/model/decode-table.md. `describe` reads one, shipped or from a file.
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -59,6 +60,7 @@ _MARGIN = 1.5
 """Beyond the raw bit error rates of codewords that are sampled: a run wears and disturbs a little more."""
 _BEYOND_STEP = 1.3
 _ITERATION_UNITS = 4
+_HEADS = ("format", "name", "code", "decoder", "source", "interpolation", "soft_levels")
 _CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")
 
 
@@ -446,6 +448,31 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     return {**table, "thresholds": thresholds}
 
 
+def _is_measured(level: Mapping[str, Any], point: int) -> bool:
+    """Whether a value of a level is no bound that was carried on: without frames it is one, unless it is exact."""
+    return "frames" not in level or level["frames"][point] > 0 or level["p_fail_lo"][point] == level["p_fail"][point]
+
+
+def first_levels(table: Mapping[str, Any], levels: int, *, measured: bool = False) -> str:
+    """A decode table, in TOML, of the first levels of `table`, as `describe` returns it; without iterations.
+
+    With `measured` it has what was measured alone: values that are carried on are 0, and what is missing of others is
+    taken from them.
+    """
+    lines = [f'{key} = "{_escaped(table[key])}"' for key in _HEADS if key in table]
+    lines.append(f"rber = [{', '.join(map(repr, table['rber']))}]")
+    least = [1.0] * len(table["rber"])
+    for level in table["level"][:levels]:
+        p_fail = level["p_fail"]
+        if measured:
+            missing = level.get("missing", [0.0] * len(p_fail))
+            parts = [p / (1 + missing[i]) if _is_measured(level, i) else 0.0 for i, p in enumerate(p_fail)]
+            p_fail = [min(pair) for pair in zip(least, itertools.accumulate(parts, max), strict=True)]
+            least = p_fail
+        lines += ["", "[[level]]", f"p_fail = [{', '.join(map(repr, p_fail))}]"]
+    return "\n".join(lines) + "\n"
+
+
 def draw(table: dict[str, Any], style: str = "screen", columns: int | None = None) -> Figure:
     """Draw what `describe` returns: failure probability against raw bit error rate; save it with its `savefig`.
 
@@ -464,9 +491,8 @@ def as_result(table: Mapping[str, Any]) -> FerResult:
         for i, rate in enumerate(table["rber"]):
             p_fail = level["p_fail"][i]
             lo, hi = (level[end][i] if end in level else None for end in ("p_fail_lo", "p_fail_hi"))
-            # Without frames, a value is carried on unless it is exact; where that crosses a failure probability, no
-            # measured curve does.
-            measured = "frames" not in level or level["frames"][i] > 0 or lo == p_fail
+            # Where what is carried on crosses a failure probability, no measured curve does.
+            measured = _is_measured(level, i)
             missing = level["missing"][i] if "missing" in level else 0.0
             points.append(
                 {

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,12 +48,13 @@ class Demand:
     Attributes:
         uber: largest number of failed decodes per data bit read (JEDEC's UBER), 0 to below 1.
         mean_iterations: largest mean number of decoding iterations; None for no limit.
-        level: the read level, 1 for hard decision.
+        level: the deepest read level, 1 for hard decision: a read fails where this level fails. None: `read.max_level`
+            of the config, or the deepest of a table that has fewer.
     """
 
     uber: float = 1e-14
     mean_iterations: float | None = None
-    level: int = 1
+    level: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class CodeLife:
         rber: mean raw bit error rate at that age.
         uber: UBER at that age.
         mean_iterations: mean iterations at that age; None if the table has none.
+        level: the read level whose failures count.
+        not_measured: the share of that UBER that the table did not measure: extrapolated, or carried on as an upper
+            bound from a higher raw bit error rate. The endurance is a lower bound as far as this share goes.
+        correctable: errors that a BCH code by age corrects; None for others.
     """
 
     table: str
@@ -77,8 +84,9 @@ class CodeLife:
     rber: float
     uber: float
     mean_iterations: float | None
+    level: int = 1
+    not_measured: float = 0.0
     correctable: int | None = None
-    """Errors that a BCH code by age corrects."""
 
 
 @dataclass(frozen=True)
@@ -206,11 +214,12 @@ def lifetime(
         if progress:
             progress("lifetime", done, done / steps)
 
-    wear = _Wear(config, fields)
     codes = []
-    for i, candidate in enumerate(candidates):
-        begun(i)
-        codes.append(wear.life(candidate, demand))
+    with tempfile.TemporaryDirectory(prefix="softsense-") as folder:
+        wear = _Wear(config, fields, Path(folder))
+        for i, candidate in enumerate(candidates):
+            begun(i)
+            codes.append(wear.life(candidate, demand))
     codes.sort(key=lambda code: (-code.user_share, code.endurance_pe))
     amplification = {}
     for i, share in enumerate(shares, len(candidates)):
@@ -303,9 +312,13 @@ def _of_age(config: Config, oob_bytes: int, code: dict[str, Any]) -> _Candidate:
 
 
 class _Wear:
-    """Raw bit error rates of a config's codewords at the end of retention, by wear."""
+    """Raw bit error rates of a config's codewords at the end of retention, by wear, and how often codes fail there.
 
-    def __init__(self, config: Config, fields: dict[str, Any]) -> None:
+    Tables that are made on the way stand in `folder`.
+    """
+
+    def __init__(self, config: Config, fields: dict[str, Any], folder: Path) -> None:
+        self._folder, self._max_level = folder, int(fields["read"]["max_level"])
         geometry, kinds = fields["geometry"], len(fields["flash"]["page_types"])
         blocks = min(geometry["blocks_per_plane"], math.ceil(_SPARE_BLOCKS / fields["ftl"]["over_provisioning"]))
         # All chips and all page types are kept; fewer blocks of the same wear make a device that is set up sooner.
@@ -313,14 +326,17 @@ class _Wear:
         start = ["precondition.mapped_fraction=1.0", "precondition.layout=sequential"]
         small = [f"geometry.blocks_per_plane={blocks}", f"geometry.pages_per_block={pages}"]
         (reliability,) = fields["reliability"].values()
-        flash = {"file": "laldpc-thresholds", "rber": reliability["rber"], "variation": reliability["variation"]}
+        self._cells = {"rber": reliability["rber"], "variation": reliability["variation"]}
         self._most_beyond = float(reliability.get("most_beyond", 0.0))
         # Raw bit error rates depend neither on the table nor on how data is read. This one is of codewords of any
         # length, and knows no checks.
-        read = [f"reliability={{ table = {inline(flash)} }}", "decoder={ time = { fixed_us = 1.0 } }"]
+        read = [self._read("laldpc-thresholds"), "decoder={ time = { fixed_us = 1.0 } }"]
         read += ["read.policy=two_step", "read.soft_references=cells"]
         self._config = config.with_overrides([*read, *small, *start])
         self._known: dict[int, NDArray[np.float64]] = {}
+
+    def _read(self, table: str) -> str:
+        return f"reliability={{ table = {inline({'file': table, **self._cells})} }}"
 
     def rber(self, pe_cycles: int) -> NDArray[np.float64]:
         """Raw bit error rates of some codewords after `pe_cycles` and the config's retention."""
@@ -329,25 +345,45 @@ class _Wear:
             self._known[pe_cycles] = worn.sample_codewords(_SAMPLED)["rber"]
         return self._known[pe_cycles]
 
+    def _written(self, name: str, text: str) -> str:
+        path = self._folder / f"{name}.toml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def fails(self, table: str, code: Code, pe_cycles: int) -> float:
+        """How often the deepest level of a table fails to decode codewords of such a code, mean over codewords.
+
+        Soft levels are looked up as simulations do it: at the rate that leaves as much uncertainty as the page's cells.
+        """
+        reads = [self._read(table), f"geometry.codeword_bytes={code.data_bits // 8}", "read.max_level=1"]
+        worn = self._config.with_overrides([*reads, f"precondition.pe_cycles={pe_cycles}"])
+        return float(worn.sample_codewords(_SAMPLED)["p_fail"].mean())
+
     def life(self, candidate: _Candidate, demand: Demand) -> CodeLife:
         """How long a code lasts."""
         table = candidate.table
         document = decode_tables.describe(table)
+        level = demand.level or min(self._max_level, len(document["level"]))
         try:
             code = Code.open(table if table.startswith("bch:") else document["code"].split(":")[0])
         except SoftsenseError:
             message = f"table {table}: found one of `{document['code']}`, expected one of a code that can be opened"
             raise ConfigError(message) from None
+        if not 1 <= level <= len(document["level"]):
+            raise ConfigError(f"level: found {level}, expected 1 to {len(document['level'])}, the levels of {table}")
         reader = DecodeTable(table)
-        iterations = _mean_iterations(document, demand.level)
+        iterations = _mean_iterations(document, level)
         if demand.mean_iterations is not None and iterations is None:
-            raise ConfigError(
-                f"table {table}: found no iterations at level {demand.level}, expected them to be bounded"
-            )
+            raise ConfigError(f"table {table}: found no iterations at level {level}, expected them to be bounded")
+
+        whole, measured = (
+            self._written(name, decode_tables.first_levels(document, level, measured=name == "measured"))
+            for name in ("whole", "measured")
+        )
 
         def at(pe_cycles: int) -> tuple[float, float, float | None]:
             rber = self.rber(pe_cycles)
-            uber = float(reader.p_fail(rber, demand.level)[-1].mean()) / code.data_bits
+            uber = self.fails(whole, code, pe_cycles) / code.data_bits
             return float(rber.mean()), uber, iterations and float(np.interp(rber, *iterations).mean())
 
         def met(pe_cycles: int) -> bool:
@@ -374,14 +410,25 @@ class _Wear:
                     f"{pe_cycles:,} P/E cycles, expected at most {self._most_beyond:g} (reliability.table.most_beyond)"
                 )
         share = candidate.user_share or code.data_bits / code.codeword_bits
-        name, data_bits, correctable = code.name, code.data_bits, candidate.correctable
-        return CodeLife(candidate.name, name, data_bits, share, low, *at(low), correctable=correctable)
+        rber, uber, mean = at(low)
+        known = self.fails(measured, code, low) / code.data_bits
+        return CodeLife(
+            candidate.name,
+            code.name,
+            code.data_bits,
+            share,
+            low,
+            rber,
+            uber,
+            mean,
+            level,
+            max(0.0, 1 - known / uber) if uber else 0.0,
+            candidate.correctable,
+        )
 
 
 def _mean_iterations(document: dict[str, Any], level: int) -> tuple[list[float], list[float]] | None:
     """The mean number of iterations on the table's grid of raw bit error rates."""
-    if not 1 <= level <= len(document["level"]):
-        raise ConfigError(f"level: found {level}, expected 1 to {len(document['level'])}, the levels of the table")
     distributions = document["level"][level - 1].get("iterations")
     if not distributions:
         return None

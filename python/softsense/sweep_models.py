@@ -305,7 +305,7 @@ class DemandModel(_Model):
     mean_iterations: Positive | None = None
     """Mean iterations of a decode, at most."""
     level: Annotated[int, Field(ge=1, le=MAX_LEVEL), _expected(f"a level from 1 to {MAX_LEVEL}")] | None = None
-    """The deepest read level."""
+    """The deepest read level; default: `read.max_level`."""
 
 
 def _demand(value: Any) -> Any:

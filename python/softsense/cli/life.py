@@ -51,7 +51,11 @@ if TYPE_CHECKING:
 )
 @click.option("--uber", default=1e-14, help="Most decoding failures per data bit read; default: 1e-14.")
 @click.option("--mean-iterations", type=float, help="Largest mean number of decoding iterations; default: no limit.")
-@click.option("--level", default=1, type=LEVELS, help="Read level; default: 1, hard decision.")
+@click.option(
+    "--level",
+    type=LEVELS,
+    help="Deepest read level, whose failures count; default: the config's read.max_level, or a table's deepest.",
+)
 @config_options
 @picture_option("the lifetimes")
 @folder_option
@@ -63,7 +67,7 @@ def lifetime_command(
     utilisations: str,
     uber: float,
     mean_iterations: float | None,
-    level: int,
+    level: int | None,
     overrides: tuple[str, ...],
     seed: int | None,
     picture: Path | None,

@@ -40,6 +40,10 @@ def configs(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
+_MOSTLY = 0.5
+"""The share of an error rate from which on it is said that it was not measured."""
+
+
 def _four(value: float) -> str:
     return as_number(value, 4)
 
@@ -234,13 +238,23 @@ def lifetime(found: Lifetime) -> str:
     codes = [vars(code) for code in found.codes]
     told = columns(
         codes,
+        ("read\nlevel", "level", str),
         ("data for\na bit", "user_share", _four),
         ("endurance\n(P/E)", "endurance_pe", as_count),
         ("RBER\nthen", "rber", as_rate),
         ("UBER\nthen", "uber", as_rate),
         ("iterations\nthen", "mean_iterations", lambda mean: as_number(mean, 2)),
     )
-    blocks = [paneled("How long codes last", "table", [code.table for code in found.codes], told, 150)]
+    names = [code.table for code in found.codes]
+    bounds = [code for code in found.codes if code.not_measured > _MOSTLY]
+    if bounds:
+        told += columns(codes, ("of the UBER\nnot measured", "not_measured", lambda share: as_share(share, 0)))
+    blocks = [paneled("How long codes last", "table", names, told, 150)]
+    blocks += [
+        f"{code.table}: its endurance is a lower bound, as {as_share(code.not_measured, 0)} of the UBER there is an "
+        f"upper bound or extrapolated: `softsense table show {code.table}`."
+        for code in bounds
+    ]
     rows = found.frame.to_dicts()
     schemes = list(dict.fromkeys(row["scheme"] for row in rows))
     told = columns(rows[:: len(found.write_amplification)], ("endurance\n(P/E)", "endurance_pe", as_count))
