@@ -15,7 +15,7 @@ import pytest
 
 import softsense
 from conftest import Softsense
-from softsense import Cells, ConfigError, flash, inference, measured_cells, plots, retry_tables
+from softsense import Cells, ConfigError, flash, inference, measured_cells, plots, retry_tables, tables
 from softsense.papers import ldpc_in_ssd
 
 YEAR_HOURS = 365 * 24.0
@@ -365,6 +365,18 @@ def test_a_grid_of_rates_drives_a_config(tmp_path: Path, softsense_command: Soft
         refused = softsense_command("flash", "grid", "rates.csv", "--out", "grid.toml")
         assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
         assert not (tmp_path / "grid.toml").exists()
+
+
+def test_rates_that_a_table_did_not_measure_are_upper_bounds() -> None:
+    """Above level 1 the table of nested references was measured down to 1e-6, and carries that on to lower rates."""
+    config = softsense.Config.open("mlc-25nm", ["geometry.blocks_per_plane=128"])
+    deep, failing = flash.reliability_by_age(config, [6000, 10_000], [365.0])
+    assert deep["not_measured"] > 0.9
+    assert failing["not_measured"] < 0.01
+    stars = [line.count("*") for line in tables.reliability_by_age([deep, failing]).splitlines()[-4:]]
+    assert stars == [1, 0, 0, 1]
+    (exact,) = flash.reliability_by_age(softsense.Config.open("mlc-lae"), [20_000], [0.0])
+    assert exact["not_measured"] is None
 
 
 def test_early_retention_loss_is_the_published_one() -> None:

@@ -7,7 +7,6 @@ docs/model/decode-table.md. `describe` reads one, shipped or from a file.
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -39,6 +38,7 @@ from softsense.campaign import (
 from softsense.codes import describe as describe_code
 from softsense.executing import chosen_workers
 from softsense.formats import as_share
+from softsense.measured_part import escaped, is_measured
 from softsense.own import RefusedError
 from softsense.runner import Runner
 from softsense.sampling import Goal, Plan, Request, Round
@@ -60,7 +60,6 @@ _MARGIN = 1.5
 """Beyond the raw bit error rates of codewords that are sampled: a run wears and disturbs a little more."""
 _BEYOND_STEP = 1.3
 _ITERATION_UNITS = 4
-_HEADS = ("format", "name", "code", "decoder", "source", "interpolation", "soft_levels")
 _CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")
 
 
@@ -225,7 +224,7 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
     """What a config asks of the table of a code. Raises `ConfigError` where it has no use for that."""
     # Whatever its own table is: one of the same code, so that all is checked before anything is measured.
     stand_in = _core.DecodeTable(_STAND_IN).text
-    of_code = f'code = "{_escaped(_code_line(code))}"'
+    of_code = f'code = "{escaped(_code_line(code))}"'
     stand_in = "\n".join(of_code if line.startswith("code = ") else line for line in stand_in.splitlines())
     with tempfile.TemporaryDirectory(prefix="softsense-") as folder:
         (file := Path(folder, "table-of-this-code.toml")).write_text(stand_in, encoding="utf-8")
@@ -375,7 +374,7 @@ def _toml(
     degrees: dict[str, list[tuple[int, int]]],
     units: Sequence[Sequence[Counts]],
 ) -> str:
-    lines = [f'{key} = "{_escaped(value)}"' for key, value in head.items()]
+    lines = [f'{key} = "{escaped(value)}"' for key, value in head.items()]
     if limit is not None:
         lines.append(f"max_iterations = {limit}")
     for key, counts in degrees.items():
@@ -394,10 +393,6 @@ def _toml(
             ]
             lines.append("]")
     return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _number(value: float) -> str:
@@ -448,31 +443,6 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
     return {**table, "thresholds": thresholds}
 
 
-def _is_measured(level: Mapping[str, Any], point: int) -> bool:
-    """Whether a value of a level is no bound that was carried on: without frames it is one, unless it is exact."""
-    return "frames" not in level or level["frames"][point] > 0 or level["p_fail_lo"][point] == level["p_fail"][point]
-
-
-def first_levels(table: Mapping[str, Any], levels: int, *, measured: bool = False) -> str:
-    """A decode table, in TOML, of the first levels of `table`, as `describe` returns it; without iterations.
-
-    With `measured` it has what was measured alone: values that are carried on are 0, and what is missing of others is
-    taken from them.
-    """
-    lines = [f'{key} = "{_escaped(table[key])}"' for key in _HEADS if key in table]
-    lines.append(f"rber = [{', '.join(map(repr, table['rber']))}]")
-    least = [1.0] * len(table["rber"])
-    for level in table["level"][:levels]:
-        p_fail = level["p_fail"]
-        if measured:
-            missing = level.get("missing", [0.0] * len(p_fail))
-            parts = [p / (1 + missing[i]) if _is_measured(level, i) else 0.0 for i, p in enumerate(p_fail)]
-            p_fail = [min(pair) for pair in zip(least, itertools.accumulate(parts, max), strict=True)]
-            least = p_fail
-        lines += ["", "[[level]]", f"p_fail = [{', '.join(map(repr, p_fail))}]"]
-    return "\n".join(lines) + "\n"
-
-
 def draw(table: dict[str, Any], style: str = "screen", columns: int | None = None) -> Figure:
     """Draw what `describe` returns: failure probability against raw bit error rate; save it with its `savefig`.
 
@@ -492,7 +462,7 @@ def as_result(table: Mapping[str, Any]) -> FerResult:
             p_fail = level["p_fail"][i]
             lo, hi = (level[end][i] if end in level else None for end in ("p_fail_lo", "p_fail_hi"))
             # Where what is carried on crosses a failure probability, no measured curve does.
-            measured = _is_measured(level, i)
+            measured = is_measured(level, i)
             missing = level["missing"][i] if "missing" in level else 0.0
             points.append(
                 {

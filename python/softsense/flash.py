@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from softsense._core import (
     recovery_bake_minutes,
     retention_bake_minutes,
 )
+from softsense.measured_part import of_what_was_measured
 
 _CALIBRATION_CODEWORDS = 65_536
 _STARTING_CODEWORDS = 8192
@@ -302,8 +304,10 @@ def reliability_by_age(
     Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate), `p_fail_hard` (mean
     probability that hard decision fails), `references` (those that both are of: `tracked`, the best of that age, or
     `default`; `None` without threshold voltages), `retries` (mean number of steps after the first, beginning where
-    `read.references` says), `p_uncorrectable` (mean probability that every step of the policy fails), and `uber`
-    (`p_uncorrectable` per bit of data): means over 8,192 codewords. The result is a function of the arguments.
+    `read.references` says), `p_uncorrectable` (mean probability that every step of the policy fails), `uber`
+    (`p_uncorrectable` per bit of data) and `not_measured` (the share of both that the decode table did not measure:
+    extrapolated, or an upper bound that was carried on; None without a decode table): means over 8,192 codewords. The
+    result is a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -316,10 +320,11 @@ def reliability_by_age(
     tracked = cells is not None and json.loads(cells.spec_json)["references"]["tracked"]
     references = None if cells is None else "tracked" if tracked else "default"
     rows = []
-    for days in retention_days:
-        for cycles in pe_cycles:
-            overrides = [f"precondition.pe_cycles={cycles}", f"precondition.retention_days={float(days)}"]
-            aged = config.with_overrides([*overrides, "precondition.ssds=[]"])
+    with of_what_was_measured(config) as measured:
+        for days, cycles in itertools.product(retention_days, pe_cycles):
+            age = [f"precondition.pe_cycles={cycles}", f"precondition.retention_days={float(days)}"]
+            age.append("precondition.ssds=[]")
+            aged = config.with_overrides(age)
             sample = aged.sample_codewords(_STARTING_CODEWORDS)
             codes = aged.bch_codes()
             of_age = next((code for code in codes if cycles <= code["to_pe_cycles"]), codes[-1]) if codes else {}
@@ -329,16 +334,14 @@ def reliability_by_age(
                     "reliability.exact: found real decodes, expected a decode table, in which failure "
                     "probabilities are looked up"
                 )
-            rows.append(
-                {
-                    "pe_cycles": cycles,
-                    "retention_days": days,
-                    **mean,
-                    "references": references,
-                    "retries": float(sample["mean_steps"].mean()) - 1,
-                    "uber": mean["p_uncorrectable"] * of_age.get("codewords_per_unit", 1) / unit_bits,
-                }
-            )
+            row = {"pe_cycles": cycles, "retention_days": days, **mean, "references": references}
+            row["retries"] = float(sample["mean_steps"].mean()) - 1
+            row["uber"] = mean["p_uncorrectable"] * of_age.get("codewords_per_unit", 1) / unit_bits
+            row["not_measured"] = None
+            if measured and mean["p_uncorrectable"]:
+                known = measured.with_overrides(age).sample_codewords(_STARTING_CODEWORDS)["p_uncorrectable"]
+                row["not_measured"] = max(0.0, 1 - float(known.mean()) / mean["p_uncorrectable"])
+            rows.append(row)
     return rows
 
 

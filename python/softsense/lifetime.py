@@ -24,6 +24,7 @@ from softsense.base import Progress, inline
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, SERIES, of_ages
 from softsense.formats import as_plain_share
+from softsense.measured_part import first_levels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -345,11 +346,6 @@ class _Wear:
             self._known[pe_cycles] = worn.sample_codewords(_SAMPLED)["rber"]
         return self._known[pe_cycles]
 
-    def _written(self, name: str, text: str) -> str:
-        path = self._folder / f"{name}.toml"
-        path.write_text(text, encoding="utf-8")
-        return str(path)
-
     def fails(self, table: str, code: Code, pe_cycles: int) -> float:
         """How often the deepest level of a table fails to decode codewords of such a code, mean over codewords.
 
@@ -376,10 +372,9 @@ class _Wear:
         if demand.mean_iterations is not None and iterations is None:
             raise ConfigError(f"table {table}: found no iterations at level {level}, expected them to be bounded")
 
-        whole, measured = (
-            self._written(name, decode_tables.first_levels(document, level, measured=name == "measured"))
-            for name in ("whole", "measured")
-        )
+        whole, measured = (str(self._folder / name) for name in ("whole.toml", "measured.toml"))
+        for path in (whole, measured):
+            Path(path).write_text(first_levels(document, level, measured=path == measured), encoding="utf-8")
 
         def at(pe_cycles: int) -> tuple[float, float, float | None]:
             rber = self.rber(pe_cycles)
@@ -410,20 +405,10 @@ class _Wear:
                     f"{pe_cycles:,} P/E cycles, expected at most {self._most_beyond:g} (reliability.table.most_beyond)"
                 )
         share = candidate.user_share or code.data_bits / code.codeword_bits
-        rber, uber, mean = at(low)
-        known = self.fails(measured, code, low) / code.data_bits
+        _, uber, _ = end = at(low)
+        lacking = max(0.0, 1 - self.fails(measured, code, low) / code.data_bits / uber) if uber else 0.0
         return CodeLife(
-            candidate.name,
-            code.name,
-            code.data_bits,
-            share,
-            low,
-            rber,
-            uber,
-            mean,
-            level,
-            max(0.0, 1 - known / uber) if uber else 0.0,
-            candidate.correctable,
+            candidate.name, code.name, code.data_bits, share, low, *end, level, lacking, candidate.correctable
         )
 
 

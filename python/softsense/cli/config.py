@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from pathlib import Path
 
@@ -74,9 +75,10 @@ def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_jso
     "--pe-cycles",
     "--pe",
     "pe_cycles",
-    default="0:5000:500",
+    default="",
     metavar="LIST",
-    help="Program/erase cycles, as a list or FIRST:LAST:STEP; default: 0:5000:500.",
+    help="Program/erase cycles, as a list or FIRST:LAST:STEP; default: ten steps to 5,000, or to the age of the config "
+    "and of its last code, if they are older.",
 )
 @click.option(
     "--retention-days",
@@ -104,14 +106,22 @@ def config_ages(
     from softsense import flash, tables
     from softsense.campaign import parse_list
 
-    rows = flash.reliability_by_age(
-        softsense.load_config(file, overrides, seed=seed),
-        [round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
-        parse_list(retention_days, "--retention-days", 0, 36_500),
-    )
+    config = softsense.load_config(file, overrides, seed=seed)
+    days = parse_list(retention_days, "--retention-days", 0, 36_500)
+    cycles = [round(each) for each in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)] if pe_cycles else _ages(config)
+    rows = flash.reliability_by_age(config, cycles, days)
     show_rows(
         rows, tables.reliability_by_age, as_json, picture, lambda plots: plots.draw_reliability_by_age(rows, file.stem)
     )
+
+
+def _ages(config: softsense.Config) -> list[int]:
+    """P/E cycles in ten steps, as far as the config goes."""
+    starts = json.loads(config.to_json())["precondition"]
+    oldest = [starts["pe_cycles"], *(ssd["pe_cycles"] for ssd in starts["ssds"])]
+    most = max(5000, *oldest, *(code["to_pe_cycles"] for code in config.bch_codes()))
+    step = 500 * math.ceil(most / 5000)
+    return list(range(0, 10 * step + 1, step))
 
 
 @config_group.command("schema", epilog=example("softsense config schema > softsense.schema.json"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softsense.formats import as_number, as_rate, as_share
+from softsense.measured_part import MOSTLY
 from softsense.tables.layout import aligned, describe, headed, joined, paneled
 
 
@@ -139,7 +140,10 @@ def measures(rows: list[dict[str, Any]]) -> str:
 def reliability_by_age(rows: list[dict[str, Any]]) -> str:
     """What `softsense.flash.reliability_by_age` says."""
     of = {"tracked": "\nbest references", "default": "\ndefault references"}.get(rows[0]["references"] or "", "\nhard")
-    return headed(
+    bound = [(row["not_measured"] or 0.0) > MOSTLY for row in rows]
+    marks = [("*" if star else " ") if any(bound) else "" for star in bound]
+    said = "* an upper bound: most of it was not measured, but extrapolated or carried on (`softsense table show`)"
+    told = headed(
         [
             ("retention\ndays", [f"{row['retention_days']:,g}" for row in rows]),
             ("P/E\ncycles", [f"{row['pe_cycles']:,}" for row in rows]),
@@ -147,9 +151,10 @@ def reliability_by_age(rows: list[dict[str, Any]]) -> str:
             (f"P_fail,{of}", [as_rate(row["p_fail_hard"]) for row in rows]),
             ("retries,\nmean", [f"{row['retries']:.3f}" for row in rows]),
             ("P, no step\ndecodes", [as_rate(row["p_uncorrectable"]) for row in rows]),
-            ("\nUBER", [as_rate(row["uber"]) for row in rows]),
+            ("\nUBER", [as_rate(row["uber"]) + mark for row, mark in zip(rows, marks, strict=True)]),
         ]
     )
+    return f"{told}\n\n{said}" if any(bound) else told
 
 
 def starting_reliability(rows: list[dict[str, Any]]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense.codes import MIN_SUM_RULE
 from softsense.formats import as_count, as_number, as_plain_share, as_rate, as_share
+from softsense.measured_part import MOSTLY
 from softsense.tables.layout import columns, listing, paneled
 
 if TYPE_CHECKING:
@@ -38,10 +39,6 @@ def configs(rows: Sequence[dict[str, Any]]) -> str:
         ("\nreliability", "reliability", str),
         ("\nwhat it is", "description", str),
     )
-
-
-_MOSTLY = 0.5
-"""The share of an error rate from which on it is said that it was not measured."""
 
 
 def _four(value: float) -> str:
@@ -246,7 +243,7 @@ def lifetime(found: Lifetime) -> str:
         ("iterations\nthen", "mean_iterations", lambda mean: as_number(mean, 2)),
     )
     names = [code.table for code in found.codes]
-    bounds = [code for code in found.codes if code.not_measured > _MOSTLY]
+    bounds = [code for code in found.codes if code.not_measured > MOSTLY]
     if bounds:
         told += columns(codes, ("of the UBER\nnot measured", "not_measured", lambda share: as_share(share, 0)))
     blocks = [paneled("How long codes last", "table", names, told, 150)]
