@@ -489,6 +489,7 @@ ERRORS: dict[str, Rows] = {
         ),
         (["teaching-1/2", "--llrs-for", "old"], ["llrs", "old", "10000:30"]),
     ],
+    "flash list": [(["more"], ["more"])],
     "flash show": [
         (["qlc"], ["qlc", "mlc"]),
         (["cells.toml"], ["cells.toml"]),
@@ -685,6 +686,7 @@ ERRORS: dict[str, Rows] = {
         (["teaching-1/2", "--out", "nowhere/new.toml"], ["nowhere/new.toml"]),
         (["teaching-1/2", "--out", "new.toml", "--levels", "2-3"], ["levels"]),
     ],
+    "table list": [(["more"], ["more"])],
     "table show": [
         ([], ["TABLE"]),
         (["nothing"], ["nothing", "flash-8-9"]),

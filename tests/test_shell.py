@@ -59,6 +59,7 @@ RESULTS: dict[str, list[str]] = {
         *("--out", "designed.qc", "--force"),
     ],
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
+    "flash list": [],
     "flash show": ["mlc", "--picture", "cells.png"],
     "flash rber": ["tlc-measured", "--pe-cycles", "3000", "--retention-days", "0,90", "--picture", "rber.png"],
     "flash disturb": ["tlc-measured", "--reads", "0,1e5", "--picture", "disturb.png"],
@@ -85,6 +86,7 @@ RESULTS: dict[str, list[str]] = {
     "table build": [
         *("bch:m=10,t=5,k=512", "--levels", "1", "--rber", "0.004,0.008", "--out", "new.toml", "--force"),
     ],
+    "table list": [],
     "table show": ["flash-8-9"],
     "reproduce": ["--list"],
     "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],

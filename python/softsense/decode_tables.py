@@ -38,7 +38,7 @@ from softsense.campaign import (
 from softsense.codes import describe as describe_code
 from softsense.executing import chosen_workers
 from softsense.formats import as_share
-from softsense.measured_part import escaped, is_measured
+from softsense.measured_part import entries_of, escaped, is_measured
 from softsense.own import RefusedError
 from softsense.runner import Runner
 from softsense.sampling import Goal, Plan, Request, Round
@@ -441,6 +441,25 @@ def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
             if (above := [p["rber"] for p in result.curve(level) if p["fer"] > target])
         ]
     return {**table, "thresholds": thresholds}
+
+
+def listed() -> list[dict[str, Any]]:
+    """The shipped decode tables, a dict each, ready for JSON.
+
+    `name`, `code`, `decoder`, `levels`, `least_rber` and `greatest_rber` of the grid, `entries` (failure probabilities
+    above 1e-17) and `not_measured` (those of them that are mostly extrapolated, or upper bounds that are carried on).
+
+    >>> [(row["levels"], row["not_measured"]) for row in listed() if row["name"] == "bch-4KB-t256"]
+    [(1, 0)]
+    """
+    rows = []
+    for name in _core.decode_tables():
+        table = _core.read_toml(_core.DecodeTable(name).text, name)
+        entries, not_measured = entries_of(table)
+        row = {"name": name, "code": table["code"].split(":")[0], "decoder": table["decoder"]}
+        row |= {"levels": len(table["level"]), "least_rber": table["rber"][0], "greatest_rber": table["rber"][-1]}
+        rows.append(row | {"entries": entries, "not_measured": not_measured})
+    return rows
 
 
 def draw(table: dict[str, Any], style: str = "screen", columns: int | None = None) -> Figure:

@@ -41,6 +41,24 @@ def page_number(cells: Cells, page: str) -> int:
     raise ConfigError(f"page: found `{page}`, expected {', '.join(cells.pages)}, or 0 to {len(cells.pages) - 1}")
 
 
+def listed() -> list[dict[str, Any]]:
+    """The shipped models of cells, a dict each, ready for JSON.
+
+    `name`, `bits` (of a cell), `pages` (of a wordline), `retry_entries` (of the chip's retry table), `reads_disturb`,
+    and `voltages`: `by age` (means and spreads), or `by equations` of noise and retention.
+
+    >>> [row["bits"] for row in listed() if row["name"] == "qlc-charge-trap"]
+    [4]
+    """
+    rows = []
+    for cells, name in ((Cells.open(name, 0, 0.0), name) for name in Cells.names()):
+        spec, row = json.loads(cells.spec_json), {"name": name, "bits": len(cells.pages), "pages": list(cells.pages)}
+        row["retry_entries"] = len(spec["references"].get("retry_table_v", []))
+        row["reads_disturb"] = cells.adjacent_stress is not None
+        rows.append(row | {"voltages": "by age" if "measured" in spec else "by equations"})
+    return rows
+
+
 def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_information") -> dict[str, Any]:
     """What is known of cells at their age, as numbers ready for JSON.
 
@@ -322,22 +340,19 @@ def reliability_by_age(
     rows = []
     with of_what_was_measured(config) as measured:
         for days, cycles in itertools.product(retention_days, pe_cycles):
-            age = [f"precondition.pe_cycles={cycles}", f"precondition.retention_days={float(days)}"]
-            age.append("precondition.ssds=[]")
+            start = {"pe_cycles": cycles, "retention_days": float(days), "ssds": []}
+            age = [f"precondition.{field}={value}" for field, value in start.items()]
             aged = config.with_overrides(age)
             sample = aged.sample_codewords(_STARTING_CODEWORDS)
             codes = aged.bch_codes()
             of_age = next((code for code in codes if cycles <= code["to_pe_cycles"]), codes[-1]) if codes else {}
             mean = {name: float(sample[name].mean()) for name in ("rber", "p_fail_hard", "p_uncorrectable")}
             if np.isnan(mean["p_uncorrectable"]):
-                raise ConfigError(
-                    "reliability.exact: found real decodes, expected a decode table, in which failure "
-                    "probabilities are looked up"
-                )
-            row = {"pe_cycles": cycles, "retention_days": days, **mean, "references": references}
+                message = "found real decodes, expected a decode table, in which failure probabilities are looked up"
+                raise ConfigError(f"reliability.exact: {message}")
+            row = {"pe_cycles": cycles, "retention_days": days, **mean, "references": references, "not_measured": None}
             row["retries"] = float(sample["mean_steps"].mean()) - 1
             row["uber"] = mean["p_uncorrectable"] * of_age.get("codewords_per_unit", 1) / unit_bits
-            row["not_measured"] = None
             if measured and mean["p_uncorrectable"]:
                 known = measured.with_overrides(age).sample_codewords(_STARTING_CODEWORDS)["p_uncorrectable"]
                 row["not_measured"] = max(0.0, 1 - float(known.mean()) / mean["p_uncorrectable"])

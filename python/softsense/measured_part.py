@@ -22,6 +22,10 @@ MOSTLY = 0.5
 """The share of an error rate that was not measured above which the rate is called an upper bound."""
 
 
+LEAST = 1e-17
+"""A failure probability below which nobody asks."""
+
+
 def escaped(text: str) -> str:
     """A text as it stands between quotes in TOML."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
@@ -30,6 +34,17 @@ def escaped(text: str) -> str:
 def is_measured(level: Mapping[str, Any], point: int) -> bool:
     """Whether a value of a level is no bound that was carried on: without frames it is one, unless it is exact."""
     return "frames" not in level or level["frames"][point] > 0 or level["p_fail_lo"][point] == level["p_fail"][point]
+
+
+def entries_of(table: Mapping[str, Any]) -> tuple[int, int]:
+    """How many failure probabilities of a table are above `LEAST`, and of how many of them most was not measured."""
+    parts = [
+        1 / (1 + level["missing"][i]) if "missing" in level and is_measured(level, i) else float(is_measured(level, i))
+        for level in table["level"]
+        for i, p_fail in enumerate(level["p_fail"])
+        if p_fail > LEAST
+    ]
+    return len(parts), sum(1 - part > MOSTLY for part in parts)
 
 
 def first_levels(table: Mapping[str, Any], levels: int | None = None, *, measured: bool = False) -> str:

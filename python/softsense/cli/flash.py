@@ -11,7 +11,7 @@ from softsense import Cells, ConfigError, _core
 from softsense.cli.completing import Name, named_code
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
 from softsense.cli.options import LEVELS, cells_argument, example, pe_cycles_option, picture_option, placement_option
-from softsense.cli.output import check_picture, save_picture, show_rows
+from softsense.cli.output import check_picture, print_list, save_picture, show_rows
 from softsense.cli.ranges import Real, Whole
 
 _temperature_option = click.option(
@@ -26,6 +26,15 @@ _temperature_option = click.option(
 @click.group("flash")
 def flash_group() -> None:
     """Show flash cells by age, and fit models of them."""
+
+
+@flash_group.command("list", epilog=example("softsense flash list"))
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
+def flash_list(as_json: bool) -> None:
+    """List the shipped models of cells."""
+    from softsense import flash, tables
+
+    print_list(flash.listed(), as_json, tables.cell_models)
 
 
 @flash_group.command("show", epilog=example("softsense flash show tlc-measured --pe-cycles 3000 --retention-days 90"))

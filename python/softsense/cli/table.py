@@ -22,7 +22,7 @@ from softsense.cli.options import (
     picture_option,
     sampling_options,
 )
-from softsense.cli.output import check_picture, check_suffix, check_writable, command_line, save_picture
+from softsense.cli.output import check_picture, check_suffix, check_writable, command_line, print_list, save_picture
 from softsense.files import replacing
 from softsense.formats import as_share
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @click.group("table")
 def table_group() -> None:
-    """Build and show the decode tables that simulations use."""
+    """Build, list and show the decode tables that simulations use."""
 
 
 @table_group.command("build", epilog=example("softsense table build flash-8/9 --levels 1-3 --out mine.toml"))
@@ -113,6 +113,15 @@ def _write(folder: Folder, name: str, built: BuiltTable, manifest: Manifest) -> 
     folder.write("table.txt", tables.decode_table(document) + "\n")
     folder.write("report.html", of_decode_table(document, decode_tables.as_result(document)))
     folder.sign(manifest)
+
+
+@table_group.command("list", epilog=example("softsense table list"))
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
+def table_list(as_json: bool) -> None:
+    """List the shipped decode tables, and how much of each was measured."""
+    from softsense import decode_tables, tables
+
+    print_list(decode_tables.listed(), as_json, tables.decode_tables)
 
 
 @table_group.command("show", epilog=example("softsense table show flash-8-9"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from softsense.formats import as_number, as_rate, as_share
 from softsense.measured_part import MOSTLY
-from softsense.tables.layout import aligned, describe, headed, joined, paneled
+from softsense.tables.layout import aligned, describe, headed, joined, listing, paneled
 
 
 def chips(rows: Sequence[dict[str, float]]) -> str:
@@ -134,6 +134,19 @@ def measures(rows: list[dict[str, Any]]) -> str:
             ("sensings at\none reference", [f"{row['sensings']:,}" for row in rows]),
             ("bits off\nthe chip", [f"{row['transferred_bits']:,}" for row in rows]),
         ]
+    )
+
+
+def cell_models(rows: list[dict[str, Any]]) -> str:
+    """The list of cells, as `softsense.flash.listed` has them."""
+    return listing(
+        rows,
+        ("\ncells", "name", str),
+        ("bits\na cell", "bits", lambda bits: f"{bits}"),
+        ("retry\nentries", "retry_entries", lambda entries: f"{entries}" if entries else "-"),
+        ("reads\ndisturb", "reads_disturb", lambda disturb: "yes" if disturb else "-"),
+        ("\nvoltages", "voltages", str),
+        ("\npages", "pages", lambda pages: ", ".join(pages)),
     )
 
 

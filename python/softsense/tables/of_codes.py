@@ -30,6 +30,21 @@ def codes(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
+def decode_tables(rows: Sequence[dict[str, Any]]) -> str:
+    """The list of decode tables, as `softsense.decode_tables.listed` has them."""
+    return listing(
+        rows,
+        ("\ntable", "name", str),
+        ("\nlevels", "levels", as_count),
+        ("least\nRBER", "least_rber", as_rate),
+        ("greatest\nRBER", "greatest_rber", as_rate),
+        ("entries\n> 1e-17", "entries", as_count),
+        ("most not\nmeasured", "not_measured", as_count),
+        ("\ndecoder", "decoder", str),
+        ("\ncode", "code", str),
+    )
+
+
 def configs(rows: Sequence[dict[str, Any]]) -> str:
     """The list of configs: name, user_bytes, reliability and description of each, as `softsense.configs` has them."""
     return listing(
