@@ -132,7 +132,7 @@ _LINES = {
 
 
 def _wordline_count(plan: Plan) -> int:
-    return 400 if plan.full else 100
+    return 400 if plan.full else 50
 
 
 def _wordlines(plan: Plan, runs: Runs) -> Measured:

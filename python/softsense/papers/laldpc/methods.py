@@ -198,7 +198,7 @@ def values_of(plan: Plan, runs: Runs, arms: Sequence[Arm], of: Callable[[Summary
 
 
 SHORT = "its requests hardly fill the mapping cache once, so that evictions and the size of the cache matter less"
-"""Why quick runs, of 30,000 or 50,000 requests, are biased: the cache has 8,192 entries."""
+"""Why quick runs, of 20,000 or 40,000 requests, are biased: the cache has 8,192 entries."""
 
 OVER_BASE = "over LDPC-in-SSD"
 

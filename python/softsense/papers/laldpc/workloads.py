@@ -27,7 +27,7 @@ def plan(full: bool) -> Plan:
 
     Requests of what figures make for themselves, and of readings, are `Plan.requests`.
     """
-    most = 300_000 if full else 50_000
+    most = 300_000 if full else 40_000
     workloads = []
     for row in WORKLOADS:
         workload = stand_in(row.name, most)
@@ -35,7 +35,7 @@ def plan(full: bool) -> Plan:
             what, file, options = _REAL[row.name]
             workload = Workload(row.name, what, file, options, stand_in=workload)
         workloads.append(workload)
-    return Plan(full, (1, 2, 3), tuple(workloads), 100_000 if full else 30_000)
+    return Plan(full, (1, 2, 3), tuple(workloads), 100_000 if full else 20_000)
 
 
 REPRESENTATIVE = ("prn0", "F2", "hm1", "proj3", "web1")

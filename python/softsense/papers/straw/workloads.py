@@ -45,7 +45,7 @@ def load_of(
 
 def plan_of(full: bool) -> Plan:
     """How much is measured."""
-    requests = 200_000
+    requests = 200_000 if full else 100_000
     loads = LOADS if full else (LOADS[3], LOADS[5])
     workloads = tuple(load_of(*load, requests) for load in loads)
     return Plan(full, (1, 2, 3) if full else (1, 2), workloads, requests)
