@@ -18,6 +18,7 @@ from softsense.fit.identified import Claim, claims, unknown
 from softsense.fit.link import Link
 from softsense.fit.logs import open_log
 from softsense.fit.model import Grid, Parameters, Structure
+from softsense.fit.outside import Outside, outside
 from softsense.fit.result import picture, table, to_dict, write
 from softsense.fit.sampling import Posterior
 from softsense.fit.tables import held_out, read_tails
@@ -32,6 +33,7 @@ __all__ = [
     "Histogram",
     "Link",
     "Log",
+    "Outside",
     "Parameters",
     "Posterior",
     "Structure",
@@ -43,6 +45,7 @@ __all__ = [
     "fit_log",
     "held_out",
     "open_log",
+    "outside",
     "picture",
     "read_tails",
     "refuse_another",

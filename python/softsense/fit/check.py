@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense._core import Config, ConfigError
+from softsense.fit import shifts
 from softsense.fit.device import config_toml
 from softsense.fit.histograms import Histogram, in_bins
+from softsense.fit.model import page_types
 from softsense.formats import as_share
 
 if TYPE_CHECKING:
@@ -70,9 +72,10 @@ def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
         reads: to simulate.
 
     Returns `quantiles` (a dict for each of `SHARES`: `share`, `log_us`, `predicted_us` with `low_us` and `high_us`,
-    `simulated_us`), `distance` (as the function of this name has it), `growth` (as `Fit.grown` has it), `peaks` (for
-    each page type where the log, the prediction and the simulation have most reads, lower edge of the bin in us), and
-    `slow` (share beyond 400 us, or beyond 1.5 medians of faster and slower drives).
+    `simulated_us`), `distance` (as the function of this name has it, and `log`, that of the log from the prediction),
+    `shift_us` (by which all reads of the log took longer than predicted), `growth` (as `Fit.grown` has it), `peaks`
+    (for each page type where the log, the prediction and the simulation have most reads, lower edge of the bin in us),
+    and `slow` (share beyond 400 us, or beyond 1.5 medians of faster and slower drives).
     """
     measured = next(each for each in fit.log.rounds if each.round == of_round)
     device = Config.from_toml(config_toml(fit, of_round), "fitted.toml")
@@ -100,7 +103,8 @@ def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
     return {
         "round": of_round,
         "quantiles": quantiles,
-        "distance": distance(predicted, simulated),
+        "distance": distance(predicted, simulated) | {"log": distance(predicted, measured)["share"]},
+        "shift_us": shifts.told_us(predicted, measured),
         "peaks": _peaks(fit, measured, predicted, simulated),
         "slow": slow,
         "growth": fit.grown(of_round),
@@ -109,11 +113,9 @@ def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
 
 def _peaks(fit: Fit, *histograms: Histogram) -> list[dict[str, float]]:
     """Where each histogram has most about each page type: a bin's lower edge."""
-    from softsense.fit.identified import page_types
-
     p = fit.parameters()
     rows = []
-    for k in page_types(fit, p):
+    for k in page_types(fit.structure, p):
         reach = max(4.0, 2.5 * float(p.sigma_us[k]) + float(p.tail_us))
         row = {}
         for name, histogram in zip(("log_us", "predicted_us", "simulated_us"), histograms, strict=True):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softsense._core import Config, ConfigError
-from softsense.fit.identified import page_types
-from softsense.fit.model import STEPS, Parameters
+from softsense.fit.model import SENSED, STEPS, Parameters, overhead_us, page_types
 
 if TYPE_CHECKING:
     from softsense.fit.drive import Fit
@@ -22,8 +21,10 @@ _BUS_BYTES_PER_US = 800.0
 _DECODE_BYTES_PER_US = 1638.4
 _MEMORY_US = 1.0
 _LEAST_SENSE_US = 10.0
-_OVERHEAD_US = 10.0
 _GROUP_SHARE = 0.01
+_BUSY_PARTS = 16
+_BUSY_SIGMA = 0.5
+"""Standard deviation of a part, as a share of its width: sums of such normal distributions are level to 1.5 %."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,11 @@ def divided(fit: Fit, p: Parameters) -> Times:
             f"hits say overhead + memory{' + link' if link else ''}, of which memory is 1 us [assumed]",
         )
     else:
-        overhead, how = min(_OVERHEAD_US, least / 10), "overhead is assumed: no read was a hit"
+        overhead, how = overhead_us(fit.structure, p), "overhead is assumed: no read was a hit"
     transfer, decode = read_bytes / _BUS_BYTES_PER_US, read_bytes / _DECODE_BYTES_PER_US
     # At most half of the time.
     room = max(least - overhead - link - _LEAST_SENSE_US, 0.0)
-    scale = min(1.0, 0.5 * room / (transfer + decode))
+    scale = min(1.0, (1 - SENSED) * room / (transfer + decode))
     return Times(overhead, memory, transfer * scale, decode * scale, link, jitter, how)
 
 
@@ -125,7 +126,7 @@ def config_toml(
     p = fit.parameters(of_round) if parameters is None else parameters
     s, times = fit.structure, divided(fit, p)
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
-    types = page_types(fit, p)
+    types = page_types(s, p)
     groups: list[list[int]] = [[k] for k in types]
     for k in range(int(s.hit), s.peaks):
         if k not in types:
@@ -185,17 +186,7 @@ def config_toml(
             "",
         ]
     retry = [float(x) for x in np.cumprod([p.p_retry[min(i, 2)] for i in range(STEPS)])] if s.ladder else []
-    slow, pause = float(p.slow_share), float(p.pause_share)
-    waits = [
-        (1 - slow - pause, p.tail_us),
-        *([(slow, p.slow_us)] if s.slow else []),
-        *([(pause, p.pause_us)] if s.pauses else []),
-    ]
-    rest = 1 - sum(float(f"{share:.8f}") for share, _ in waits[1:])
-    service = [
-        f"{{ share = {share:.8f}, normal_us = {times.jitter_us:.4g}, exponential_us = {float(mean):.4g} }}"
-        for share, mean in [(rest, waits[0][1]), *waits[1:]]
-    ]
+    service = _service(fit, p, times.jitter_us)
     lines += [
         "[bus]",
         f"transfer_us = {transfer:.4f}               # [assumed]; with sensing and decode the sum is known",
@@ -224,7 +215,7 @@ def config_toml(
         *([f"link.speed.bandwidth_gb_per_s = {fit.link.gb_per_s:g}    # {fit.link.name}"] if fit.link else []),
         "",
         "[host.service]",
-        f"overhead_us = {times.overhead_us:.4f}",
+        f"overhead_us = {max(0.0, times.overhead_us + fit.shift_us(of_round)):.4f}",
         f"hit_fraction = {float(p.share[0]) if s.hit else 0.0:.6g}",
         "spread = [",
         *(f"    {part}," for part in service),
@@ -243,6 +234,25 @@ def config_toml(
         "",
     ]
     return "\n".join(lines)
+
+
+def _service(fit: Fit, p: Parameters, jitter_us: float) -> list[str]:
+    """Parts of the spread of all reads. A wait for the rest of an operation is one of sixteen as wide parts of it."""
+    s, part_us = fit.structure, float(p.busy_us) / _BUSY_PARTS
+    waits: list[tuple[float, float, float, float]] = []
+    if s.slow:
+        waits.append((float(p.slow_share), 0.0, jitter_us, float(p.slow_us)))
+    if s.pauses:
+        waits.append((float(p.pause_share), 0.0, jitter_us, float(p.pause_us)))
+    if s.busy:
+        spread = float(np.hypot(jitter_us, part_us * _BUSY_SIGMA))
+        waits += [(float(p.busy_share) / _BUSY_PARTS, (i + 0.5) * part_us, spread, 0.0) for i in range(_BUSY_PARTS)]
+    rest = 1 - sum(float(f"{share:.8f}") for share, *_ in waits)
+    return [
+        f"{{ share = {share:.8f}, {f'fixed_us = {fixed:.4g}, ' if fixed else ''}normal_us = {normal:.4g}, "
+        f"exponential_us = {mean:.4g} }}"
+        for share, fixed, normal, mean in [(rest, 0.0, jitter_us, float(p.tail_us)), *waits]
+    ]
 
 
 def _adding_up(slot: list[tuple[int, float]]) -> list[tuple[int, float]]:

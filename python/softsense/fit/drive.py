@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from softsense._core import StopFlag, __version__
 from softsense.base import Progress
 from softsense.executing import chosen_workers
-from softsense.fit import growth, sampling, search
+from softsense.fit import growth, sampling, search, shifts
 from softsense.fit.growth import Growth
 from softsense.fit.histograms import Histogram, Log, check_held_out
 from softsense.fit.link import Link
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MODEL = 5
+_MODEL = 6
 _ROUND_BINS = 3.0
 _ODD_FACTOR = 5.0
 _LEAST_ROUNDS = 3
@@ -52,6 +52,8 @@ class Fit:
         seed: of the samplers.
         cell_us: of the grid on which latencies were worked out.
         link: between host and drive; without one its time is in the overhead.
+        shifts: how much longer all reads of a fitted round took than those of a usual one, us, by its number; where
+            they did. Parameters and posteriors are those of a usual round.
     """
 
     log: Log
@@ -64,6 +66,11 @@ class Fit:
     seed: int
     cell_us: float
     link: Link | None = None
+    shifts: dict[float, float] = field(default_factory=dict)
+
+    def shift_us(self, of_round: float | None) -> float:
+        """How much longer all reads of a round took than those of a usual one; 0 of rounds that were not fitted."""
+        return 0.0 if of_round is None else self.shifts.get(of_round, 0.0)
 
     def parameters(self, of_round: float | None = None) -> Parameters:
         """The most probable parameters: of all rounds together, or as they are predicted for one round.
@@ -118,24 +125,26 @@ class Fit:
     def predicted(self, of_round: float | None = None, edges_us: NDArray[np.float64] | None = None) -> Histogram:
         """What the most probable parameters predict for a round: shares of its bins, in sum 1."""
         grid = Grid(self.log.rounds[0].edges_us if edges_us is None else edges_us, self.cell_us)
-        shares = grid.probabilities(self.structure, self.parameters(of_round))
+        shares = grid.probabilities(self.structure, self.parameters(of_round).later(self.shift_us(of_round)))
         return Histogram(-1.0 if of_round is None else of_round, grid.edges_us, shares[:-1], float(shares[-1]))
 
     def quantile_intervals(self, shares: Sequence[float], of_round: float, draws: int = 200) -> NDArray[np.float64]:
         """Median and 95 % interval of quantiles of a round, us (3, shares).
 
-        Rounds differ, and each is known as well as its own posterior says: draws are of both.
+        Rounds differ, and each is known as well as its own posterior says: draws are of both. A round that was not
+        fitted may be shifted as any that was.
         """
         random = np.random.default_rng([self.seed, 30])
         grid = Grid(self.log.rounds[0].edges_us, self.cell_us)
         slow = None if self.growth is None else self.growth.at(of_round, scattered=True)[:, 0]
-        found = []
+        fitted, found = {each.round for each in self.rounds}, []
         for _ in range(draws):
             each = self.rounds[random.integers(len(self.rounds))]
             drawn = unpack(self.structure, each.samples[random.integers(len(each.samples))])
             if slow is not None:
                 drawn = self._slowed(drawn, float(slow[random.integers(len(slow))]))
-            weights = grid.probabilities(self.structure, drawn)
+            moved = of_round if of_round in fitted else each.round
+            weights = grid.probabilities(self.structure, drawn.later(self.shift_us(moved)))
             found.append(Histogram(of_round, grid.edges_us, weights[:-1], float(weights[-1])).quantile_us(shares))
         return np.quantile(np.nan_to_num(np.array(found), posinf=2 * grid.edges_us[-1]), [0.5, 0.025, 0.975], axis=0)
 
@@ -171,7 +180,15 @@ def fit_log(
     store = store or Store()
     workers = chosen_workers(workers)
     chosen, notes = _chosen(log, hold_out)
-    pooled = chosen[0] if len(chosen) == 1 else _pooled(chosen)
+    moved = shifts.of_rounds(chosen)
+    notes += [
+        f"all reads of round {each.round:g} took {abs(us):.3g} us {'longer' if us > 0 else 'less'} than those of a "
+        "usual round: a shift, as of host or clock, and no retries"
+        for each, us in zip(chosen, moved, strict=True)
+        if us
+    ]
+    chosen = [shifts.earlier(each, us) for each, us in zip(chosen, moved, strict=True)]
+    pooled = chosen[0] if len(chosen) == 1 else shifts.together(chosen, log.rounds[0].edges_us)
     cell = float(np.diff(pooled.edges_us).min()) / 2
     shape = run_units(store, 1, _Shape(pooled, cell), 1, "looking for peaks", progress)
     if shape is None:
@@ -198,7 +215,8 @@ def fit_log(
             f"{log.depth} reads were outstanding: times contain waits for other reads, and peaks may not be page types"
         )
     every = (*log.notes, *notes)
-    return Fit(log, structure, tuple(rounds), posteriors[0], grown, tuple(hold_out), every, seed, cell, link)
+    by_round = {each.round: us for each, us in zip(chosen, moved, strict=True) if us}
+    return Fit(log, structure, tuple(rounds), posteriors[0], grown, tuple(hold_out), every, seed, cell, link, by_round)
 
 
 def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[str]]:
@@ -208,7 +226,7 @@ def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[
     chosen = [each for each in log.rounds if each.round not in hold_out]
     notes: list[str] = []
     if len(chosen) > _LEAST_ROUNDS:
-        bound = float(_pooled(chosen).quantile_us(1 - _SLOW_SHARE)[0])
+        bound = float(shifts.together(chosen, chosen[0].edges_us).quantile_us(1 - _SLOW_SHARE)[0])
         bound = min(bound, float(chosen[0].edges_us[-1]))
         slow = np.array([each.share_beyond(bound) for each in chosen])
         for each, share in zip(list(chosen), slow, strict=True):
@@ -221,12 +239,6 @@ def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[
                 chosen.remove(each)
                 break
     return chosen, notes
-
-
-def _pooled(rounds: Sequence[Histogram]) -> Histogram:
-    """All rounds together."""
-    counts = sum((each.counts for each in rounds), np.zeros_like(rounds[0].counts))
-    return replace(rounds[0], round=-1.0, counts=counts, beyond=sum(each.beyond for each in rounds))
 
 
 def _growth(

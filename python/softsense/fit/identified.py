@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense.fit.model import STEPS, Parameters, unpack
+from softsense.fit.model import STEPS, Parameters, page_types, unpack
 from softsense.fit.sampling import Posterior
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from softsense.fit.drive import Fit
-
-PAGE_TYPE_SHARE = 0.08
-"""A peak with less of the flash reads is told as a minor peak, not as a page type."""
 
 _TOLD = 0.34
 _INTERVAL = (0.025, 0.975)
@@ -66,15 +63,6 @@ def claims(fit: Fit) -> list[Claim]:
     ]
 
 
-def page_types(fit: Fit, p: Parameters) -> list[int]:
-    """Peaks that are taken for page types: those with at least 8 % of the reads of flash; the largest peak, if none
-    has.
-    """
-    flash = range(int(fit.structure.hit), fit.structure.peaks)
-    least = PAGE_TYPE_SHARE * float(sum(p.share[k] for k in flash))
-    return [k for k in flash if p.share[k] >= least] or [max(flash, key=lambda k: float(p.share[k]))]
-
-
 def unknown(fit: Fit) -> list[str]:
     """What no log of this kind tells, a sentence each."""
     found = [
@@ -118,7 +106,7 @@ def _rows(fit: Fit, p: Parameters, mode: Parameters) -> Iterator[tuple[str, NDAr
         yield "hits.at_us", p.at_us[:, 0], "us", "a read that memory serves: overhead and memory", ["at_us[0]"]
         yield "hits.share", p.share[:, 0], "share", "of all reads", ["odds[0]"]
         yield "hits.sigma_us", p.sigma_us[:, 0], "us", "how far it spreads: jitter of host and link", ["sigma_us[0]"]
-    types = page_types(fit, mode)
+    types = page_types(s, mode)
     minor = [k for k in range(int(s.hit), s.peaks) if k not in types]
     for kind, peaks in (("page_types", types), ("minor_peaks", minor)):
         for i, k in enumerate(peaks):
@@ -147,6 +135,10 @@ def _rows(fit: Fit, p: Parameters, mode: Parameters) -> Iterator[tuple[str, NDAr
     if s.slow:
         yield "slow.share", p.slow_share, "share", "of reads that are skewed more", ["slow_share"]
         yield "slow.mean_us", p.slow_us, "us", "mean of that skew", ["slow_us", "slow_share"]
+    if s.busy:
+        about = "of reads that wait for the rest of an operation, any part of it as likely"
+        yield "busy.share", p.busy_share, "share", about, ["busy_share"]
+        yield "busy.longest_us", p.busy_us, "us", "how long that operation takes", ["busy_us", "busy_share"]
     if s.pauses:
         yield "pauses.share", p.pause_share, "share", "of reads that wait for something long", ["pause_share"]
         yield "pauses.mean_us", p.pause_us, "us", "mean of those waits", ["pause_us", "pause_share"]

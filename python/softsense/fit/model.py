@@ -4,9 +4,10 @@ A read is one of several *peaks*: the controller's memory (a hit), or a page typ
 independent parts, so that its characteristic function is a product::
 
     phi(w) = [sum_k share_k exp(i w at_k - sigma_k^2 w^2 / 2)   where a flash peak is multiplied by the ladder]
-             x [(1 - slow_share - pause_share) / (1 - i w tail)   right skew of every read, exponential,
+             x [(1 - shares that follow) / (1 - i w tail)         right skew of every read, exponential,
                 + slow_share / (1 - i w slow)                     or a longer one of some,
-                + pause_share / (1 - i w pause)]                  or, rarely, a long wait
+                + pause_share / (1 - i w pause)                   or, rarely, a long wait,
+                + busy_share (exp(i w busy) - 1) / (i w busy)]    or one for the rest of an operation of length `busy`
     ladder(w) = p_0 + p_1 exp(i w step) + p_2 exp(2 i w step) + ...
 
 which one inverse FFT turns into probabilities of cells of time. Source: convolution theorem; the parts are those of
@@ -15,7 +16,7 @@ docs/model/fit.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
 STEPS = 6
 """Rungs of the retry ladder: the simulator has seven levels."""
 
+PAGE_TYPE_SHARE = 0.08
+"""A peak with less of the flash reads is told as a minor peak, not as a page type."""
+
+MOST_REFERENCES = 3
+"""At which the fastest page type of a flash is sensed: TLC 2-3-2 or 1-2-4, QLC 4-3-4-4."""
+
+SENSED = 0.5
+"""Of what a page takes after the overhead, sensing is as much at least; transfer and decode are the rest."""
+
+_ASSUMED_OVERHEAD_US = 10.0
 _LEAST = 1e-12
 
 
@@ -35,7 +46,8 @@ class Structure:
 
     A vector has, in this order: `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last
     peak; ln `tail_us`; then, of a ladder, ln `step_us`, logit P(first retry), logit P(second | first),
-    logit P(further | second); then, of slow reads and of pauses, logit share and ln mean.
+    logit P(further | second); then, of slow reads, of pauses and of busy times, logit share and ln mean, or
+    ln length.
 
     Attributes:
         peaks: how many, ordered by time.
@@ -43,6 +55,7 @@ class Structure:
         ladder: whether flash retries.
         slow: whether some reads are skewed more than others.
         pauses: whether there are rare long waits.
+        busy: whether some reads find the drive busy with an operation of one length, and wait for the rest of it.
     """
 
     peaks: int
@@ -50,15 +63,16 @@ class Structure:
     ladder: bool
     slow: bool
     pauses: bool
+    busy: bool = False
 
     @property
     def dimensions(self) -> int:
         """Elements of a vector."""
-        return 3 * self.peaks + 4 * self.ladder + 2 * self.slow + 2 * self.pauses
+        return 3 * self.peaks + 4 * self.ladder + 2 * (self.slow + self.pauses + self.busy)
 
     def to_json(self) -> list[Any]:
         """Its fields."""
-        return [self.peaks, self.hit, self.ladder, self.slow, self.pauses]
+        return [self.peaks, self.hit, self.ladder, self.slow, self.pauses, self.busy]
 
     def names(self) -> list[str]:
         """What the elements of a vector are called, untransformed."""
@@ -66,7 +80,8 @@ class Structure:
         shares = [f"odds[{k}]" for k in range(self.peaks - 1)]
         ladder = ["step_us", "p_retry[0]", "p_retry[1]", "p_retry[2]"] if self.ladder else []
         slow = ["slow_share", "slow_us"] if self.slow else []
-        return [*each, *shares, "tail_us", *ladder, *slow, *(["pause_share", "pause_us"] if self.pauses else [])]
+        pauses = ["pause_share", "pause_us"] if self.pauses else []
+        return [*each, *shares, "tail_us", *ladder, *slow, *pauses, *(["busy_share", "busy_us"] if self.busy else [])]
 
 
 _MOST_OFTEN = 0.95
@@ -88,6 +103,8 @@ class Parameters:
         slow_us: mean of that skew.
         pause_share: how often a read is paused; 0 without pauses.
         pause_us: mean length of a pause.
+        busy_share: how often a read meets an operation; 0 without.
+        busy_us: how long that operation takes: a wait is any part of it, each as likely.
     """
 
     at_us: NDArray[np.float64]
@@ -100,24 +117,62 @@ class Parameters:
     slow_us: NDArray[np.float64]
     pause_share: NDArray[np.float64]
     pause_us: NDArray[np.float64]
+    busy_share: NDArray[np.float64] = field(default_factory=lambda: np.array(0.0))
+    busy_us: NDArray[np.float64] = field(default_factory=lambda: np.array(1.0))
 
     @property
     def rungs(self) -> NDArray[np.float64]:
         """Shares of flash reads with 0, 1, ... `STEPS` retries, in the last axis."""
         return rungs(self.p_retry)
 
+    def later(self, us: float) -> Parameters:
+        """Parameters of a round whose reads all take so much longer."""
+        return replace(self, at_us=self.at_us + us)
+
     def with_tails(self, factor: float, bound_us: float) -> Parameters:
-        """Parameters with first retries, pauses and peaks beyond a bound `factor` times as often, at most 0.95."""
+        """Parameters with first retries, waits and peaks beyond a bound `factor` times as often, at most 0.95."""
         p_retry = self.p_retry.copy()
         p_retry[..., 0] = np.minimum(p_retry[..., 0] * factor, _MOST_OFTEN)
         pauses = np.minimum(self.pause_share * factor, _MOST_OFTEN)
+        busy = np.minimum(self.busy_share * factor, _MOST_OFTEN - pauses)
         slow = np.where(self.at_us > bound_us, self.share, 0.0)
         of_slow = slow.sum(axis=-1, keepdims=True)
         share = self.share
         if (of_slow > 0).all() and (of_slow < 1).all():
             grown = np.minimum(of_slow * factor, _MOST_OFTEN)
             share = slow * (grown / of_slow) + (self.share - slow) * ((1 - grown) / (1 - of_slow))
-        return replace(self, p_retry=p_retry, pause_share=pauses, share=share)
+        return replace(self, p_retry=p_retry, pause_share=pauses, busy_share=busy, share=share)
+
+
+def page_types(structure: Structure, p: Parameters) -> list[int]:
+    """Peaks that are taken for page types: those with at least 8 % of the reads of flash; the largest peak, if none
+    has.
+    """
+    flash = range(int(structure.hit), structure.peaks)
+    least = PAGE_TYPE_SHARE * float(sum(p.share[k] for k in flash))
+    return [k for k in flash if p.share[k] >= least] or [max(flash, key=lambda k: float(p.share[k]))]
+
+
+def overhead_us(structure: Structure, p: Parameters) -> float:
+    """What a read takes that needs no flash: that of hits; without hits a tenth of the first peak is assumed, 10 us at
+    most.
+    """
+    return float(p.at_us[0]) if structure.hit else min(_ASSUMED_OVERHEAD_US, float(np.min(p.at_us)) / 10)
+
+
+def least_retry_us(structure: Structure, p: Parameters) -> float:
+    """What a retry takes at the least, us: one sensing at one reference.
+
+    A retry senses again and transfers again. Sensing is at least half of what the fastest page type takes after the
+    overhead (`SENSED`), at no more than three references (`MOST_REFERENCES`), and a retry senses at one of them or
+    more: whatever follows a page type sooner is no retry of it.
+
+    Source: B. Tallis, "2021 NAND Flash Updates from ISSCC", AnandTech 2021: six 3D TLC flashes sense in 40 to 58 us in
+    the mean. Two of seven references in three pages are then 34 to 50 us, and 0.55 to 0.70 of sensing, the transfer
+    of 16 KiB and 10 us of decoding: one reference is 0.27 of a read or more, where one sixth is taken here.
+    """
+    first = float(p.at_us[page_types(structure, p)[0]])
+    return max(0.0, first - overhead_us(structure, p)) * SENSED / MOST_REFERENCES
 
 
 def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -143,6 +198,8 @@ def pack(structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
         parts += [[_logit(p.slow_share)], [np.log(p.slow_us)]]
     if structure.pauses:
         parts += [[_logit(p.pause_share)], [np.log(p.pause_us)]]
+    if structure.busy:
+        parts += [[_logit(p.busy_share)], [np.log(p.busy_us)]]
     return np.concatenate([np.atleast_1d(np.asarray(part, dtype=float)) for part in parts])
 
 
@@ -154,12 +211,15 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
     zero, at = np.zeros(vectors.shape[:-1]), 3 * k
     step, p_retry = zero, np.zeros((*vectors.shape[:-1], 3))
     slow_share, slow, pause_share, pause = zero, zero + 1.0, zero, zero + 1.0
+    busy_share, busy = zero, zero + 1.0
     if structure.ladder:
         step, p_retry, at = np.exp(vectors[..., at]), _logistic(vectors[..., at + 1 : at + 4]), at + 4
     if structure.slow:
         slow_share, slow, at = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1]), at + 2
     if structure.pauses:
-        pause_share, pause = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1])
+        pause_share, pause, at = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1]), at + 2
+    if structure.busy:
+        busy_share, busy = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1])
     return Parameters(
         at_us=vectors[..., :k],
         sigma_us=np.exp(vectors[..., k : 2 * k]),
@@ -171,6 +231,8 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
         slow_us=slow,
         pause_share=pause_share,
         pause_us=pause,
+        busy_share=busy_share,
+        busy_us=busy,
     )
 
 
@@ -231,7 +293,7 @@ class Grid:
                 hits = peak
             else:
                 flash = flash + peak
-        rest = 1 - p.slow_share - p.pause_share
+        rest = 1 - p.slow_share - p.pause_share - p.busy_share
         skew: NDArray[Any] | float = 0.0
         if structure.slow:
             skew = p.slow_share[..., None] / (1 - 1j * w * p.slow_us[..., None])
@@ -242,6 +304,9 @@ class Grid:
             kept = 1 - np.exp((1j * w - rate) * end)
             skew = skew + p.pause_share[..., None] * kept / (1 - 1j * w * p.pause_us[..., None])
             mass = mass - p.pause_share * np.exp(-end / p.pause_us)
+        if structure.busy:
+            half = w * p.busy_us[..., None] / 2
+            skew = skew + p.busy_share[..., None] * np.exp(1j * half) * np.sinc(half / np.pi)
         skew = skew + rest[..., None] / (1 - 1j * w * p.tail_us[..., None])
         phi: NDArray[np.complex128] = np.asarray((hits + flash * ladder) * skew)
         whole = np.zeros((*phi.shape[:-1], len(self._omega)), dtype=np.complex128)
@@ -253,6 +318,7 @@ class Grid:
     def _binned(self, reached: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities of bins from the cumulative probabilities at the ends of cells."""
         position = self.edges_us / self.cell_us
+        position = np.maximum(position, 0.0)
         low = np.minimum(position.astype(int), self._cells - 1)
         reach = np.concatenate([np.zeros((*reached.shape[:-1], 1)), reached], axis=-1)
         at_edges = reach[..., low] + (position - low) * (reach[..., low + 1] - reach[..., low])

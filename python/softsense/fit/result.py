@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense.fit import device, identified
-from softsense.fit.model import unpack
+from softsense.fit.model import least_retry_us, page_types, unpack
+from softsense.fit.outside import outside
 from softsense.formats import as_share
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None 
         "seed": fit.seed,
         "parameters": [claim.to_dict() for claim in identified.claims(fit)],
         "not_told": identified.unknown(fit),
+        "outside": [each.to_dict() for each in outside(fit)],
+        "shifts": [{"round": number, "shift_us": us} for number, us in fit.shifts.items()],
+        "least_retry_us": least_retry_us(fit.structure, unpack(fit.structure, fit.whole.mode)),
         "growth": growth_rows(fit),
         "notes": list(fit.notes),
         "checks": _finite(list(checks)),
@@ -120,6 +124,10 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
                 f"{each['round']:>5g} {each['slow']:>8.3%}  {each['slow_low']:>8.3%} to {each['slow_high']:>8.3%} "
                 f" {each['p_retry']:>8.3%}"
             )
+    if found := outside(fit):
+        least = least_retry_us(fit.structure, unpack(fit.structure, fit.whole.mode))
+        lines += ["", f"Outside the model, as peaks of their own (a retry takes {least:.3g} us at least):"]
+        lines += [f"  - {each}" for each in found]
     for check in checks:
         held = " (held out)" if check["round"] in fit.held_out else ""
         lines += [
@@ -135,8 +143,13 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
         off = check["distance"]
         lines.append(
             f"The simulator has {as_share(off['share'])} of reads elsewhere than the fit, {as_share(off['by_chance'])} "
-            "by chance."
+            f"by chance; the log has {as_share(off['log'])}."
         )
+        if check["shift_us"]:
+            lines.append(
+                f"All reads of this round took {abs(check['shift_us']):.3g} us "
+                f"{'longer' if check['shift_us'] > 0 else 'less'} than the fit has them."
+            )
         if (grown := check["growth"]) and abs(grown["parameters"] / grown["law"] - 1) > _OFF_LAW:
             lines.append(
                 f"Beyond {grown['bound_us']:g} us the law of growth has {as_share(grown['law'])} of reads and the "
@@ -184,7 +197,7 @@ def _draw_density(axes: Axes, fit: Fit) -> None:
     density = 100 * model.counts / np.diff(model.edges_us)
     axes.stairs(density, model.edges_us, color="#d9593d", linewidth=1.2, label="fit, all rounds")
     p = unpack(fit.structure, fit.whole.mode)
-    for i, k in enumerate(identified.page_types(fit, p)):
+    for i, k in enumerate(page_types(fit.structure, p)):
         label = "page types" if i == 0 else None
         axes.axvline(float(p.at_us[k]), color="#2a6f97", linestyle=":", linewidth=1, label=label)
     axes.set(ylabel="reads, % per us", xlim=(0, float(model.edges_us[-1])))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense.fit.model import Grid, Parameters, Structure, unpack
+from softsense.fit.model import Grid, Parameters, Structure, least_retry_us, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,12 +53,15 @@ class Prior:
         rows += [(m, 4.0, m - 16, m + 16) for m in start[2 * k : 3 * k - 1]]
         rows += [(np.log(2.0), 1.2, np.log(0.05 * cell), np.log(40.0))]
         if structure.ladder:
-            rows += [(np.log(60.0), 1.0, np.log(4 * cell), np.log(grid.most_step_us))]
+            least = min(max(4 * cell, least_retry_us(structure, unpack(structure, start))), grid.most_step_us)
+            rows += [(np.log(60.0), 1.0, np.log(least), np.log(grid.most_step_us))]
             rows += [(-3.0, 2.5, -14.0, 6.0), (-1.5, 1.5, -8.0, 6.0), (-1.5, 1.5, -8.0, 6.0)]
         if structure.slow:
             rows += [(-2.5, 1.5, -9.0, 0.0), (np.log(15.0), 0.6, np.log(5.0), np.log(60.0))]
         if structure.pauses:
             rows += [(-7.0, 2.5, -16.0, -1.0), (np.log(200.0), 1.0, np.log(60.0), np.log(5e4))]
+        if structure.busy:
+            rows += [(-5.0, 2.5, -16.0, -1.5), (np.log(300.0), 1.0, np.log(60.0), np.log(grid.edges_us[-1]))]
         return Prior(*np.array(rows).T)
 
     def log_density(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softsense.fit.histograms import Histogram
-from softsense.fit.model import Grid, Parameters, Structure, pack, unpack
+from softsense.fit.model import Grid, Parameters, Structure, least_retry_us, pack, unpack
 from softsense.fit.sampling import Mode, Prior, find_mode
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ HIT_AT = 0.65
 """Nor is one later than this part of the time of the first peak with a tenth of the reads."""
 
 _HEIGHTS = (0.35, 0.06)
+_ABOVE_LEAST = 1.05
+_LESS_SLOW = 0.2
+_BUSY_US = (80.0, 3000.0)
 _QUICK = 25
 _ADDED_PEAKS = 8
 
@@ -57,6 +60,7 @@ def find_structure(
         state = _Search(scaled, grid)
         state.begin(height)
         state.try_pauses()
+        state.try_busy()
         state.try_ladder()
         state.try_pauses()
         for _ in range(_ADDED_PEAKS):
@@ -64,8 +68,10 @@ def find_structure(
                 return None
             if not state.try_peak():
                 break
+        state.drop_no_retries()
         if not state.structure.ladder:
             state.try_ladder()
+            state.drop_no_retries()
         state.try_pauses()
         found.append((state.bic, state.structure, state.mode.vector))
     _, structure, vector = min(found, key=lambda each: each[0])
@@ -119,7 +125,8 @@ class _Search:
             return False
         grown = replace(s, ladder=True)
         bins = float(np.median(np.diff(self._grid.edges_us)))
-        spacings = np.arange(6 * bins, 0.98 * self._grid.most_step_us, bins)
+        least = max(6 * bins, _ABOVE_LEAST * least_retry_us(s, p))
+        spacings = np.arange(least, 0.98 * self._grid.most_step_us, bins)
         starts = []
         for often in (0.003, 0.02, 0.1):
             for again in (0.15, 0.5):
@@ -141,6 +148,17 @@ class _Search:
                 break
         return self._take_best(grown, [vectors[index] for index in chosen])
 
+    def drop_no_retries(self) -> None:
+        """Without a ladder whose steps are as short as a retry can be: what it explains is sooner, and no retry."""
+        s, p = self.structure, unpack(self.structure, self.mode.vector)
+        if not s.ladder or float(p.step_us) > _ABOVE_LEAST * least_retry_us(s, p):
+            return
+        self.structure = replace(s, ladder=False)
+        self.mode = self._fit(self.structure, pack(self.structure, p))
+        for _ in range(_ADDED_PEAKS):
+            if not self.try_peak():
+                break
+
     def try_pauses(self) -> bool:
         """Tries short ones and long ones, and then a longer skew of some reads."""
         taken = False
@@ -160,16 +178,48 @@ class _Search:
             taken |= self._take_best(grown, starts)
         return taken
 
+    def try_busy(self) -> bool:
+        """Tries waits for the rest of an operation, of all lengths, beside pauses or in place of most of them."""
+        if self.structure.busy or self._grid.edges_us[-1] < _BUSY_US[0]:
+            return False
+        grown, p = replace(self.structure, busy=True), unpack(self.structure, self.mode.vector)
+        lengths = np.geomspace(*_BUSY_US, 40)
+        starts = [
+            pack(
+                grown,
+                replace(
+                    p,
+                    busy_share=np.array(share),
+                    busy_us=np.array(length),
+                    pause_share=p.pause_share * kept,
+                ),
+            )
+            for share in (0.001, 0.01)
+            for kept in (1.0, 0.1)
+            for length in lengths[lengths < 0.95 * self._grid.edges_us[-1]]
+        ]
+        scores = self._log_likelihood(grown, np.array(starts))
+        return self._take_best(grown, [starts[i] for i in np.argsort(-scores)[:2]])
+
     def try_peak(self) -> bool:
-        """Tries one more peak where most is missing."""
+        """Tries one more peak where most is missing; where that does not pay, with fewer of the reads that are skewed
+        more, which may stand for peaks.
+        """
+        p = unpack(self.structure, self.mode.vector)
+        return self._try_peak_beside(p) or (
+            self.structure.slow and self._try_peak_beside(replace(p, slow_share=_LESS_SLOW * p.slow_share))
+        )
+
+    def _try_peak_beside(self, p: Parameters) -> bool:
+        """Tries one more peak where these parameters have too little."""
         s = self.structure
         if s.peaks == MOST_PEAKS:
             return False
         counts, reads = self._histogram.counts, self._histogram.reads
-        expected = reads * self._grid.probabilities(s, unpack(s, self.mode.vector))[:-1]
+        expected = reads * self._grid.probabilities(s, p)[:-1]
         window = np.ones(3) / np.sqrt(3)
         lacking = np.convolve((counts - expected) / np.sqrt(expected + 1), window, mode="same")
-        p, starts = unpack(s, self.mode.vector), []
+        starts = []
         for _ in range(2):
             bin_at = int(np.argmax(lacking))
             if lacking[bin_at] <= 3:

@@ -1,0 +1,136 @@
+"""What a fit keeps as peaks that no retry, page type or hit explains: told, as outside the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softsense.fit.model import Parameters, Structure, least_retry_us, overhead_us, page_types, unpack
+from softsense.formats import as_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from softsense.fit.drive import Fit
+
+_LEAST_SHARE = 1e-4
+_VARIES = 2.0
+_VARIES_BY = 0.01
+_GIVEN = 0.25
+_SAME_GAP = 0.1
+_SAME_GAP_US = 2.0
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A peak that is outside the model.
+
+    Attributes:
+        kind: `one page type` (reads of one page type alone that take longer in some rounds, from which that type
+            loses as many), `long jump` (longer than a whole read of the slowest page type at once), `comes and goes`
+            (more in some rounds than in others), or `unexplained`.
+        at_us: where it stands.
+        after_us: how long after the page type before it; negative of a peak before all page types.
+        page_type: number of that page type, or of the one that loses its reads; none of a peak before all.
+        low, high: its least and largest share of flash reads of a round.
+        why: in words.
+    """
+
+    kind: str
+    at_us: float
+    after_us: float
+    page_type: int | None
+    low: float
+    high: float
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return dict(self.__dict__)
+
+    def __str__(self) -> str:
+        share = as_share(self.high)
+        if self.high > 1.2 * self.low:
+            least = f"{as_share(self.low)} to" if self.low > _LEAST_SHARE else "up to"
+            share = f"{least} {share}, by round,"
+        return f"{share} of flash reads at {self.at_us:.4g} us: {self.why}"
+
+
+def outside(fit: Fit) -> list[Outside]:
+    """Peaks of flash reads that are neither page types nor retries, in order of time.
+
+    Shares are those of the most probable parameters of each round, of which a peak is taken for that of all rounds to
+    which it is nearest. A peak *varies* if one round has twice as many of
+    its reads as another, and one per cent of the flash reads more. Such a peak is of one page type alone if what it
+    gains from round to round is what that page type loses, but for a quarter (in sums of squares), and no other peak
+    that varies stands as long after another page type.
+    """
+    s, whole = fit.structure, unpack(fit.structure, fit.whole.mode)
+    return _found(s, whole, np.array([_shares(s, whole, unpack(s, each.mode)) for each in fit.rounds]))
+
+
+def _shares(s: Structure, whole: Parameters, p: Parameters) -> NDArray[np.float64]:
+    """Shares of a round's flash reads at each flash peak of all rounds; a peak of the round is the nearest of those."""
+    flash, found = slice(int(s.hit), None), np.zeros(s.peaks - int(s.hit))
+    nearest = np.argmin(np.abs(p.at_us[flash, None] - whole.at_us[None, flash]), axis=1)
+    np.add.at(found, nearest, p.share[flash] / p.share[flash].sum())
+    return found
+
+
+def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Outside]:
+    """Of shares of flash peaks by round (rounds, peaks)."""
+    types = page_types(s, p)
+    floor = least_retry_us(s, p)
+    whole_read = float(p.at_us[types[-1]]) - overhead_us(s, p)
+    low, high = shares.min(axis=0), shares.max(axis=0)
+    varies = (high > _VARIES * low) & (high - low > _VARIES_BY)
+    loses = {k: _loser(k - s.hit, shares, [each - s.hit for each in types]) for k in range(int(s.hit), s.peaks)}
+    gaps = {
+        k: float(p.at_us[k] - p.at_us[loses[k] + s.hit])  # type: ignore[operator]
+        for k in loses
+        if loses[k] is not None and varies[k - s.hit]
+    }
+    found = []
+    for k in range(int(s.hit), s.peaks):
+        i, at = k - int(s.hit), float(p.at_us[k])
+        alone = k in gaps and not any(
+            abs(gaps[k] - gap) < max(_SAME_GAP_US, _SAME_GAP * gap) for other, gap in gaps.items() if other != k
+        )
+        if (k in types and not (alone and k != types[0])) or high[i] < _LEAST_SHARE:
+            continue
+        before = [each for each in types if each < k]
+        base = before[-1] if before else None
+        after = at - float(p.at_us[types[0] if base is None else base])
+        number = None if base is None else types.index(base)
+        told = "less than a retry takes" if after < floor else "which may be retries of that page type alone"
+        if alone and (k in types or varies[i]):
+            number, after = types.index(loses[k] + s.hit), gaps[k]  # type: ignore[operator]
+            kind = "one page type"
+            why = f"reads of page type {number} alone that take {after:.3g} us longer, whose share it loses"
+            why += ", as retries of one page type do" if after >= floor else f": {told}"
+        elif base is None:
+            kind, why = "unexplained", "sooner than every page type, as of an SLC cache or a part of a page"
+        elif after > whole_read:
+            kind = "long jump"
+            why = f"a single jump of {after:.4g} us after page type {number}, more than a whole read of it takes"
+        else:
+            kind = "comes and goes" if varies[i] else "unexplained"
+            why = f"{after:.3g} us after page type {number}, {told}"
+            why += ", in some rounds more than in others" if varies[i] else ""
+        found.append(Outside(kind, at, after, number, float(low[i]), float(high[i]), why))
+    return found
+
+
+def _loser(peak: int, shares: NDArray[np.float64], types: Sequence[int]) -> int | None:
+    """The earlier page type that loses what a peak gains from round to round; none if none does."""
+    if len(shares) < 2:
+        return None
+    away = shares - shares.mean(axis=0)
+    gained = float(away[:, peak] @ away[:, peak])
+    left = {k: float(np.sum((away[:, peak] + away[:, k]) ** 2)) for k in types if k < peak}
+    best = min(left, key=left.__getitem__, default=None)
+    return best if best is not None and gained > 0 and left[best] < _GIVEN * gained else None
