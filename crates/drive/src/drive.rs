@@ -169,7 +169,11 @@ impl Drive {
             (of.ftl.scrub.is_some(), "ftl.scrub", "none"),
             (of.ftl.time_scale != 1.0, "ftl.time_scale", "1"),
             (of.power_loss.is_some(), "power_loss", "none"),
-            (of.ftl.gc_pacing != GcPacing::AtOnce, "ftl.gc_pacing", "at_once"),
+            (
+                !matches!(of.ftl.gc_pacing, GcPacing::AtOnce | GcPacing::ThrottleWrites),
+                "ftl.gc_pacing",
+                "at_once, or throttle_writes, which is the same there",
+            ),
             (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),
             (
                 matches!(of.host.partial_write, PartialWrite::CopyBack | PartialWrite::Merge),

@@ -236,6 +236,8 @@ struct Block {
 struct PlaneSet {
     /// Whether codewords are interleaved here.
     interleaves: bool,
+    /// Whether the host may program no page here now, but for those of the SLC cache.
+    held_back: bool,
     /// Superblocks that garbage collection has taken and not erased yet.
     being_collected: u32,
     victims: Victims,
@@ -394,6 +396,7 @@ impl PageMap {
         let own_victims: Option<SharedRule> =
             config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _);
         let set = |set| PlaneSet {
+            held_back: false,
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; Writer::COUNT],
             open_for_handles: vec![None; config.placement_handles() as usize - 1],

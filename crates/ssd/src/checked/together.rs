@@ -78,6 +78,18 @@ impl CheckedConfig {
         self.config.flash.bad_blocks.map_or(1, |spec| spec.kept_for_collection())
     }
 
+    /// Pages that writes of the host leave a set at the end of a collection, where they keep its pace: two superblocks above the reserve,
+    /// of which the victim that follows fills one before its erase gives one back, and the host may have another open.
+    pub(crate) fn pages_left_by_writes(&self) -> Option<u32> {
+        let throttles = self.config.ftl.gc_pacing == GcPacing::ThrottleWrites;
+        throttles.then(|| (self.reserve_blocks() + 2) * self.geometry.pages_per_superblock())
+    }
+
+    /// Free superblocks of a set from which on nothing lets collection pause.
+    pub(crate) fn reserve_blocks(&self) -> u32 {
+        self.config.ftl.gc_reserve_blocks.max(self.kept_for_collection())
+    }
+
     /// Spares are enough for what is bad from the factory.
     fn check_bad_blocks(&self) -> Result<()> {
         let (planes, blocks) = (self.geometry.planes(), self.geometry.blocks_per_plane());
@@ -85,11 +97,12 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 73] {
+    fn clashes(&self) -> [Clash; 75] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
         let crosses_pages = self.crosses_pages();
+        let keeps_on = matches!(config.ftl.gc_pacing, GcPacing::AtOnce | GcPacing::ThrottleWrites);
         let differ = (0..self.geometry.ssds()).map(|ssd| self.start_ages.of_ssd(ssd)).find(|pe_cycles| {
             let mut of_blocks = layouts.within(pe_cycles.clone());
             let first = of_blocks.next();
@@ -557,6 +570,22 @@ impl CheckedConfig {
                 "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
                     .into(),
             ),
+            // When a collection begins, a block more is there than writes leave at its end, so that they are not held up at once.
+            clash(
+                config.ftl.gc_pacing == GcPacing::ThrottleWrites
+                    && config.ftl.gc_low_watermark_blocks < self.reserve_blocks() + 3,
+                "ftl.gc_low_watermark_blocks",
+                format!(
+                    "found {} with `ftl.gc_pacing = \"throttle_writes\"`, expected {} or more: the reserve and three",
+                    config.ftl.gc_low_watermark_blocks,
+                    self.reserve_blocks() + 3
+                ),
+            ),
+            clash(
+                config.ftl.gc_pacing == GcPacing::ThrottleWrites && config.ftl.gc_idle.is_some(),
+                "ftl.gc_idle",
+                "found with `ftl.gc_pacing = \"throttle_writes\"`, expected none: writes cannot keep the pace of what pauses".into(),
+            ),
             // Writes wait until more are free than are kept for collection, which begins below the watermark.
             clash(
                 config.ftl.gc_low_watermark_blocks <= self.kept_for_collection(),
@@ -644,9 +673,11 @@ impl CheckedConfig {
             ),
             // Folding has an idle time of its own, and goes first.
             clash(
-                slc.is_some() && (config.ftl.gc_pacing != GcPacing::AtOnce || config.ftl.gc_idle.is_some()),
+                slc.is_some() && (!keeps_on || config.ftl.gc_idle.is_some()),
                 "ftl.slc_cache",
-                "found with `ftl.gc_pacing` or `ftl.gc_idle`, expected garbage collection `at_once`".into(),
+                "found with garbage collection that pauses, or works in idle time, expected `ftl.gc_pacing` \"at_once\" or \
+                 \"throttle_writes\""
+                    .into(),
             ),
             clash(
                 slc.is_none() && config.energy.slc_program_uj.is_some(),

@@ -41,8 +41,8 @@ pub struct FtlSpec {
     pub gc_low_watermark_blocks: u32,
     /// Garbage collection of a plane ends when it has this many free blocks.
     pub gc_high_watermark_blocks: u32,
-    /// When garbage collection that has begun may work:  `"at_once"`, `"preemptible"`, `{ paced = { moves_per_write =
-    /// 4.0 } }` or a rule of your own, `"my_rules.py:AtNight"`.
+    /// When garbage collection that has begun may work: `"at_once"`, `"preemptible"`, `{ paced = { moves_per_write =
+    /// 4.0 } }`, `"throttle_writes"`, where writes keep its pace, or a rule of your own, `"my_rules.py:AtNight"`.
     #[serde(skip_serializing_if = "GcPacing::is_default")]
     pub gc_pacing: GcPacing,
     /// With this number of free blocks of a plane or fewer its garbage collection works whatever `gc_pacing` says: the

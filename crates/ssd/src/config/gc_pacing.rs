@@ -20,6 +20,10 @@ pub enum GcPacing {
         /// Pages moved for each page that is programmed when free blocks are at the reserve, 0.01 to 1,000.
         moves_per_write: f64,
     },
+    /// All the time, like `at_once`, and writes of the host keep its pace: while a block of a plane is collected, the
+    /// host programs there no more than leaves two blocks above the reserve free at the end, in proportion to what has
+    /// been moved so far.
+    ThrottleWrites,
     /// What a rule of the user's own says: a [`PaceCollection`](crate::own::PaceCollection), which is handed over beside the config.
     #[serde(skip)]
     Own(OwnName),
@@ -35,7 +39,7 @@ impl GcPacing {
     /// Checks the ranges.
     pub(super) fn check(self) -> Result<()> {
         match self {
-            Self::AtOnce | Self::Preemptible | Self::Own(_) => Ok(()),
+            Self::AtOnce | Self::Preemptible | Self::ThrottleWrites | Self::Own(_) => Ok(()),
             Self::Paced { moves_per_write } => {
                 expect_number("ftl.gc_pacing.paced.moves_per_write", moves_per_write, 0.01, 1e3)
             }
@@ -55,6 +59,7 @@ impl GcPacing {
             Self::Paced { moves_per_write } => {
                 Some(format!("up to {moves_per_write} pages moved for each one written"))
             }
+            Self::ThrottleWrites => Some("writes keep its pace".to_string()),
             Self::Own(name) => Some(format!("as {name} says")),
         }
     }

@@ -72,6 +72,30 @@ impl PageMap {
         state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::HostPlain)
     }
 
+    /// Pages of a set that nobody has programmed: those of its free superblocks, and of those that are open. The SLC cache has its own.
+    pub fn unwritten_pages(&self, set: u32) -> u32 {
+        let (state, pages) = (&self.sets[set as usize], self.geometry.pages_per_superblock());
+        let open = state.open.iter().chain(&state.open_for_handles).flatten();
+        let of_open = open.filter(|&&(superblock, _)| !self.is_slc(superblock)).map(|&(_, given)| pages - given);
+        (state.free.len() + self.next_for_folding(set)) as u32 * pages + of_open.sum::<u32>()
+    }
+
+    /// Pages that a set can program when a superblock of it has been erased.
+    pub fn pages_of_erase(&self, superblock: u32) -> u32 {
+        let stays_in_cache = self.is_slc(superblock) && !self.gives_back(self.geometry.set_of_superblock(superblock));
+        if stays_in_cache { 0 } else { self.geometry.pages_per_superblock() }
+    }
+
+    /// Whether the host may program pages of a set from now on; those of the SLC cache it always may.
+    pub fn hold_back(&mut self, set: u32, held_back: bool) {
+        self.sets[set as usize].held_back = held_back;
+    }
+
+    /// Whether the host may not.
+    pub fn is_held_back(&self, set: u32) -> bool {
+        self.sets[set as usize].held_back
+    }
+
     /// Whether a device that has shrunk collects without an end: as often as to have gone through all blocks twenty times, on behalf
     /// of nobody, and there was never more room for it. Devices that keep their room gain a little each time, if often not at once:
     /// three times were enough for the slowest that random ones have shown.

@@ -82,7 +82,7 @@ impl PageMap {
                 self.prefetch_turns(ssd, pool);
                 return Some(group);
             }
-            if let Some(full) = &mut self.full_planes {
+            if let Some(full) = self.full_planes.as_mut().filter(|_| !self.sets[set as usize].held_back) {
                 full.found(of_pool, at);
             }
         }
@@ -162,7 +162,8 @@ impl PageMap {
     /// collection, of which each job takes one at most, and gives one back unless its erase fails.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
-        if !self.takes_data(set) {
+        let held_back = self.sets[set as usize].held_back && matches!(writer, Writer::Host | Writer::HostPlain);
+        if held_back || !self.takes_data(set) {
             return None;
         }
         let (superblock, given) = match *self.opened_by(set, writer) {

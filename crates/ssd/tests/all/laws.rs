@@ -460,7 +460,7 @@ fn device(
         }
     }
     let by_age = toml.contains("[reliability.adaptive]") || by_bch;
-    let is_paced = toml.contains("gc_pacing") || toml.contains("gc_idle");
+    let is_paced = toml.contains("gc_pacing") && !toml.contains("throttle_writes") || toml.contains("gc_idle");
     if !by_age && !is_paced && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
         toml += &slc_cache(cache, page_types);
     }
@@ -639,13 +639,21 @@ fn slc_cache(draw: &mut Draw, page_types: u64) -> String {
     )
 }
 
-/// Garbage collection that pauses, by rules of which one answers at random.
+/// Garbage collection that pauses, by rules of which one answers at random, or whose pace writes keep.
 fn gc_pacing(draw: &mut Draw) -> String {
     let low = 2 + draw.below(3);
+    let (high, reserve) = (low + draw.below(2), 1 + draw.below(low - 1));
+    if draw.once_in(3) {
+        // The reserve, which is 2 where programs or erases fail, and three.
+        let low = reserve.max(2) + 3;
+        return format!(
+            "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {}\ngc_reserve_blocks = {reserve}\ngc_pacing = \
+             \"throttle_writes\"\n",
+            low + draw.below(2)
+        );
+    }
     let mut toml = format!(
-        "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {}\ngc_reserve_blocks = {}\ngc_pacing = {}\n",
-        low + draw.below(2),
-        1 + draw.below(low - 1),
+        "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {high}\ngc_reserve_blocks = {reserve}\ngc_pacing = {}\n",
         draw.one(&[
             "\"preemptible\"",
             "{ paced = { moves_per_write = 0.5 } }",

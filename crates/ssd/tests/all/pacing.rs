@@ -303,3 +303,107 @@ fn what_is_wrong_is_named() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// The longest that a write may wait where writes keep the pace of collection, us: `docs/model/ftl.md`, "How long a write waits".
+///
+/// # Arguments
+/// - `depth`: requests in flight.
+fn longest_wait_us(simulation: &Simulation, config: &CheckedConfig, depth: u32) -> f64 {
+    let (spec, geometry) = (config.config(), config.geometry());
+    let per_page = geometry.codewords_per_page();
+    let most = |us: &dyn Fn(&softsense_ssd::config::PageTypeSpec) -> f64| {
+        spec.flash.page_types.iter().map(us).fold(0.0, f64::max)
+    };
+    let (read, program) = (most(&|page| page.sense_us), most(&|page| page.program_us));
+    // Sets that share a busy unit, and a bus.
+    let of_unit = f64::from(geometry.planes() / geometry.busy_units());
+    let of_bus = f64::from(geometry.planes() / geometry.channels());
+    let crossing = f64::from(per_page) * (2.0 * spec.bus.transfer_us + 10.0);
+    let moved = of_unit * (read + program) + program + of_bus * crossing;
+    let valid = simulation.statistics().gc_fullest_victim.div_ceil(per_page);
+    let gain = geometry.pages_per_superblock().saturating_sub(valid);
+    assert!(gain > 0, "the fullest victim frees something");
+    let moves = f64::from((2 * valid).div_ceil(gain) + 2);
+    let pages = if config.write_buffer_codewords() > 0 { depth.div_ceil(per_page) } else { depth } + 1;
+    f64::from(pages) * (moves * moved + of_unit * spec.flash.erase_us)
+}
+
+/// The longest wait of so many random writes, over the bound.
+fn longest_over_bound(config: &CheckedConfig, depth: u32, count: u64) -> f64 {
+    let simulation = run(config, overwrites(config, count));
+    let statistics = simulation.statistics();
+    assert!(statistics.gc_victims > 20, "{} victims: collection is at work", statistics.gc_victims);
+    statistics.writes.max().unwrap().as_us() / longest_wait_us(&simulation, config, depth)
+}
+
+/// Does no write wait longer than the pages before it take that collection has to move, whatever the device? Where collection works at once
+/// and writes do not keep its pace, they wait for whole victims, and most devices break the bound.
+#[test]
+fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() {
+    let stream = Stream::new(11, Purpose::Workload);
+    let (cases, mut broken) = (24, 0);
+    for case in 0..cases {
+        let mut next = 0;
+        let mut one = |of: &[u32]| {
+            next += 1;
+            of[stream.bits(case, next) as usize % of.len()]
+        };
+        let (channels, planes, per_page) = (one(&[1, 2]), one(&[1, 2]), one(&[1, 2, 4]));
+        let (blocks, pages, depth) = (one(&[32, 40]), one(&[32, 64, 128]), one(&[1, 4, 16]));
+        let low = one(&[4, 6]);
+        let more = [
+            format!(
+                "geometry={{ channels = {channels}, chips_per_channel = {}, dies_per_chip = 1, planes_per_die = {planes}, \
+                 blocks_per_plane = {blocks}, pages_per_block = {pages}, codewords_per_page = {per_page} }}",
+                one(&[1, 2])
+            ),
+            format!("flash.busy_unit='{}'", ["plane", "die"][one(&[0, 1]) as usize]),
+            "bus.transfer_us=1.0".to_owned(),
+            format!("ftl.over_provisioning=0.{}", one(&[30, 35, 40])),
+            format!("ftl.gc_low_watermark_blocks={low}"),
+            format!("ftl.gc_high_watermark_blocks={}", low + one(&[0, 2])),
+            format!("ftl.allocation_pool='{}'", ["ssd", "plane"][one(&[0, 0, 1]) as usize]),
+            format!("host.write_buffer_bytes={}", 4096 * per_page * one(&[0, 32, 128])),
+            format!("host.issue={{ closed_loop = {{ queue_depth = {depth} }} }}"),
+        ];
+        for pacing in ["throttle_writes", "at_once"] {
+            let more: Vec<String> = more.iter().cloned().chain([format!("ftl.gc_pacing='{pacing}'")]).collect();
+            let config = device(&more.iter().map(String::as_str).collect::<Vec<_>>());
+            let over = longest_over_bound(&config, depth, 2 * config.user_codewords());
+            if pacing == "at_once" {
+                broken += u32::from(over > 1.0);
+            } else {
+                assert!(over <= 1.0, "{over} of the bound: {more:?}");
+            }
+            println!("{case} {pacing} {over:.3} {more:?}");
+        }
+    }
+    assert!(broken > cases as u32 / 2, "{broken} of {cases} devices break it");
+}
+
+/// Does no drive that is shipped freeze under random writes that never end? The bound is the closed form; blocks and drives are small here.
+#[test]
+fn no_shipped_drive_freezes() {
+    for (name, pages) in
+        [("tlc-3d", 96), ("qlc-3d", 96), ("qlc-3d-cached", 96), ("tlc-enterprise", 96), ("tlc-client", 96)]
+    {
+        let pages = format!("geometry.pages_per_block={pages}");
+        let config = shipped(
+            &format!("{name}.toml"),
+            &[
+                &pages,
+                "geometry.channels=1",
+                "geometry.chips_per_channel=1",
+                "geometry.blocks_per_plane=128",
+                "precondition.mapped_fraction=1.0",
+                "precondition.layout=steady_state",
+                "host.write_buffer_bytes=1048576",
+                "host.issue={ closed_loop = { queue_depth = 4 } }",
+                "reliability=perfect",
+            ],
+        );
+        let over = longest_over_bound(&config, 4, 2 * config.user_codewords());
+        println!("{name} {over:.3}");
+        assert!(over <= 1.0, "{name}: {over} of the bound");
+    }
+}

@@ -18,6 +18,7 @@ use super::super::kernel::Completion;
 use super::super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::WritePath;
 use super::pacing::Stage;
+use super::throttle::Plan;
 use crate::config::CopybackEcc;
 use crate::ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
 
@@ -26,7 +27,7 @@ use crate::ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
 pub(super) struct Collection {
     /// What data is moved for.
     cause: Cause,
-    victim: u32,
+    pub(super) victim: u32,
     /// Whether all of it is moved, after which it is erased; else one wordline.
     whole: bool,
     /// The pages of the victim that have not been looked at, its blocks taking turns.
@@ -48,6 +49,8 @@ pub(super) struct Collection {
     gave_up: bool,
     /// Blocks of the victim that are being erased.
     erasing: u32,
+    /// How far writes of the host may go meanwhile; none where they are not held back.
+    pub(super) plan: Option<Plan>,
 }
 
 /// A page that is being copied within its plane: what it held is in the new page when that has been programmed.
@@ -98,6 +101,9 @@ impl WritePath {
         statistics.gc_victim_valid += u64::from(device.ftl.valid(victim));
         statistics.gc_victim_room += device.ftl.room_of(victim);
         let cause = if device.ftl.has_levelled(set) { Cause::WearLevelling } else { Cause::Collection };
+        if cause == Cause::Collection {
+            statistics.gc_fullest_victim = statistics.gc_fullest_victim.max(device.ftl.valid(victim));
+        }
         self.move_data(device, set, cause, victim, None);
     }
 
@@ -159,6 +165,7 @@ impl WritePath {
             cut: false,
             gave_up: false,
             erasing: 0,
+            plan: self.plan(device, set, cause, victim),
         };
         collection.look_ahead(device, set);
         self.collections[set as usize] = Some(Box::new(collection));
@@ -322,6 +329,7 @@ impl WritePath {
             self.program_collected(device, set);
         }
         self.continue_collection(device, set);
+        self.go_on_with_writes(device, set);
     }
 
     /// Programs one page or group of collected codewords, if any of them is still valid.
@@ -362,6 +370,7 @@ impl WritePath {
             return self.copy_page(device, set, from);
         }
         self.continue_collection(device, set);
+        self.go_on_with_writes(device, set);
     }
 
     /// A read of a superblock has ended; a victim may have waited for that, or something be due now.
@@ -429,12 +438,13 @@ impl WritePath {
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
     }
 
-    fn task_ended(&mut self, device: &Device, set: u32) -> Cause {
+    fn task_ended(&mut self, device: &mut Device, set: u32) -> Cause {
         let cause = self.collections[set as usize].take().expect("collection was at work").cause;
         *self.at_work(device, set, cause) -= 1;
         if let Some(pacing) = &mut self.pacing {
             pacing.ended(set);
         }
+        device.ftl.hold_back(set, false);
         cause
     }
 }

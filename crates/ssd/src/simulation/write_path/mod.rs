@@ -14,6 +14,7 @@ mod maintenance;
 mod merging;
 mod pacing;
 mod room;
+mod throttle;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
@@ -60,6 +61,8 @@ pub(super) struct WritePath {
     collections: Vec<Option<Box<Collection>>>,
     /// None where garbage collection never pauses.
     pacing: Option<Box<Pacing>>,
+    /// Pages that writes of the host leave a set at the end of a collection; none where they are not held back.
+    leaves_pages: Option<u32>,
     /// What is seen of pages that are copied within their planes; none where none are.
     copies: Option<CopybackEcc>,
     /// None where nothing is done by the age of data.
@@ -110,6 +113,7 @@ impl WritePath {
             cut: vec![None; geometry.sets() as usize],
             collections: (0..geometry.sets()).map(|_| None).collect(),
             pacing,
+            leaves_pages: config.pages_left_by_writes(),
             copies: spec.flash.copyback.as_ref().map(|copyback| copyback.ecc),
             maintenance,
             works_beside_requests,
@@ -344,6 +348,8 @@ impl WritePath {
         }
         if self.collections[set as usize].is_none() {
             self.begin_if_wanted(device, set, Stage::Start);
+        } else {
+            self.throttle_writes(device, set);
         }
     }
 

@@ -96,7 +96,7 @@ impl Pacing {
             (_, Some(own)) => Rule::Own(AtWork::new(own)),
             (GcPacing::Preemptible, _) => Rule::Preemptible,
             (GcPacing::Paced { moves_per_write }, _) => Rule::Paced { moves_per_write },
-            (GcPacing::AtOnce | GcPacing::Own(_), _) => Rule::AtOnce,
+            (GcPacing::AtOnce | GcPacing::ThrottleWrites | GcPacing::Own(_), _) => Rule::AtOnce,
         };
         let idle = spec.gc_idle.as_ref().map(|idle| Idle {
             after: Ns::from_us(idle.after_us),
@@ -125,7 +125,7 @@ impl Pacing {
             idle,
             low: spec.gc_low_watermark_blocks,
             high: spec.gc_high_watermark_blocks,
-            reserve: spec.gc_reserve_blocks.max(config.kept_for_collection()),
+            reserve: config.reserve_blocks(),
             is_over: false,
             sharing: (0..sets).map(sharing).collect(),
             sets: vec![PaceOf::default(); sets as usize],

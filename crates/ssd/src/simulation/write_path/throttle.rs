@@ -1,0 +1,87 @@
+//! How far writes of the host go while a superblock is collected, where `ftl.gc_pacing` says that they keep its pace.
+//!
+//! Writes may take the pages that a collection gains, in proportion to what of it is done, and what its set has beside those that it is to
+//! have left; where it has fewer they may take half of the gain, so that it comes to have them. So a set that is collected has room until
+//! the end, where the next collection goes on from there, and what the host waits for is the next page to be moved, not an erase.
+//!
+//! Source: M. Bjorling, J. Gonzalez, P. Bonnet, "LightNVM: The Linux Open-Channel SSD Subsystem", FAST 2017, 4.2.4: writes of users are
+//! limited by the number of free blocks. There a controller sets their share of the write buffer.
+
+use super::super::device::Device;
+use super::super::owners::Cause;
+use super::WritePath;
+
+/// Pages of a set, from the beginning of a collection to its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    /// Those that nobody had programmed at the beginning.
+    unwritten: i64,
+    /// Valid codewords of the victim then.
+    valid: i64,
+    /// Pages that its erase gives.
+    erased: i64,
+    /// How many more the set is to have at the end.
+    change: i64,
+}
+
+impl Plan {
+    /// # Arguments
+    /// - `leaves`: pages that the set is to have at the end.
+    fn new(leaves: u32, unwritten: u32, valid: u32, codewords_per_page: u32, erased: u32) -> Self {
+        let [leaves, unwritten, erased] = [leaves, unwritten, erased].map(i64::from);
+        let gain = erased - i64::from(valid.div_ceil(codewords_per_page));
+        let missing = leaves - unwritten;
+        let change = if missing < 0 { missing } else { missing.min(gain / 2) };
+        Self { unwritten, valid: valid.into(), erased, change }
+    }
+
+    /// Whether the host may program one more page.
+    ///
+    /// # Arguments
+    /// - `unwritten`: pages that nobody has programmed.
+    /// - `valid`: codewords of the victim that are valid still.
+    fn lets(&self, unwritten: u32, valid: u32) -> bool {
+        // Of so many parts so many are done: codewords that were moved, or overwritten.
+        let of = self.valid.max(1);
+        let done = of - i64::from(valid);
+        (i64::from(unwritten) - self.unwritten) * of + done * (self.erased - self.change) >= 0
+    }
+}
+
+impl WritePath {
+    /// How far writes of the host may go while a superblock is collected; none where they are not held back for it.
+    pub(super) fn plan(&self, device: &Device, set: u32, cause: Cause, victim: u32) -> Option<Plan> {
+        let ftl = &device.ftl;
+        let leaves = match cause {
+            Cause::Collection | Cause::Folding => self.leaves_pages?,
+            // It gains nothing, or little: a superblock of what is left is there for writes meanwhile.
+            Cause::WearLevelling => self.leaves_pages?.saturating_sub(device.geometry.pages_per_superblock()),
+            _ => return None,
+        };
+        let per_page = device.geometry.codewords_per_page();
+        Some(Plan::new(leaves, ftl.unwritten_pages(set), ftl.valid(victim), per_page, ftl.pages_of_erase(victim)))
+    }
+
+    /// Writes of the host to a set that is being collected are held back, or let go on.
+    #[inline]
+    pub(super) fn throttle_writes(&self, device: &mut Device, set: u32) {
+        if self.leaves_pages.is_some() {
+            let lets = |plan: Plan, victim| plan.lets(device.ftl.unwritten_pages(set), device.ftl.valid(victim));
+            let job = self.collections[set as usize].as_ref();
+            let held_back = job.is_some_and(|job| job.plan.is_some_and(|plan| !lets(plan, job.victim)));
+            device.ftl.hold_back(set, held_back);
+        }
+    }
+
+    /// The collection of a set has moved something: writes that had to wait for that go on.
+    #[inline]
+    pub(super) fn go_on_with_writes(&mut self, device: &mut Device, set: u32) {
+        if self.leaves_pages.is_none() {
+            return;
+        }
+        self.throttle_writes(device, set);
+        if self.waits_for_room(device, set) && !device.ftl.is_held_back(set) {
+            self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
+        }
+    }
+}
