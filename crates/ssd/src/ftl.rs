@@ -318,6 +318,8 @@ pub struct PageMap {
     observed_rates: Option<ObservedRates>,
     /// Whether units cross pages in any block.
     crosses_pages: bool,
+    /// Units of data in a codeword, by the P/E cycles of its block.
+    units_of_codeword: ByAge<u32>,
     /// P/E cycles of the most worn superblock: of each SSD, so that none has to do with the room of an older one. Where all started
     /// alike it is one for the device, with which arrays of one age give the numbers that they always gave.
     most_pe_cycles: Vec<u32>,
@@ -455,6 +457,7 @@ impl PageMap {
             sets: (0..geometry.sets()).map(set).collect(),
             own_victims,
             crosses_pages: config.crosses_pages(),
+            units_of_codeword: config.units_of_codeword(),
             observed_rates: reliability
                 .observed_switch()
                 .map(|switch| ObservedRates::new(switch, config.code_rates(), &config.layouts(), ages, geometry)),
@@ -618,15 +621,21 @@ impl PageMap {
         self.addresses.split(lcn).0
     }
 
-    /// Codewords of a range by the SSD they are on: SSD, first codeword, step from one to the next, how many.
-    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Lcn, u64, u32)> + use<> {
+    /// Codewords of a range by the SSD they are on: the SSD, and their numbers among those that are on it.
+    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Range<u64>)> + use<> {
         self.addresses.by_ssd(codewords)
     }
 
-    /// The distance of logical codewords that follow one another on an SSD.
+    /// The SSD that a logical codeword of the user is on, and its number among those that are.
     #[inline]
-    pub fn step(&self) -> u64 {
-        self.addresses.step()
+    pub fn split(&self, lcn: Lcn) -> (u32, u64) {
+        self.addresses.split(lcn)
+    }
+
+    /// The logical codeword with a number among those that are on an SSD.
+    #[inline]
+    pub fn join(&self, ssd: u32, index: u64) -> Lcn {
+        self.addresses.join(ssd, index)
     }
 
     /// The fewest and the most erases of a superblock since the start of the run.

@@ -81,6 +81,8 @@ pub struct Simulation {
     device: Device,
     /// Units of a group that are about to be read.
     wanted: Vec<u32>,
+    /// The order of what a request reads, for the next one, where that is not the order of addresses.
+    ordered: Vec<Lcn>,
     /// Whether those of a page have one sensing.
     shared_sensing: bool,
     /// Whether something of the user's own is at work, and may fail.
@@ -120,6 +122,7 @@ impl Simulation {
             write_path: WritePath::new(config)?,
             device: Device::new(config, log_requests)?,
             wanted: Vec::new(),
+            ordered: Vec::new(),
             shared_sensing: config.config().flash.shared_sensing,
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
@@ -461,8 +464,31 @@ impl Simulation {
         }
     }
 
-    /// Reads codewords for a request: those of one page, or group, with one sensing.
+    /// Reads codewords for a request: those of one page, or group, with one sensing. SSD by SSD, as what follows on one shares its pages;
+    /// and page by page where units share codewords, of which none is decoded twice because other units came in between.
     fn read(&mut self, request: u32, codewords: Range<Lcn>) {
+        let ftl = &self.device.ftl;
+        let in_order = self.device.geometry.ssds() == 1 && !ftl.shares_codewords();
+        if codewords.end - codewords.start == 1 || in_order {
+            return self.read_each(request, codewords);
+        }
+        let mut ordered = std::mem::take(&mut self.ordered);
+        ordered.clear();
+        ordered.extend(ftl.by_ssd(codewords).flat_map(|(ssd, indices)| indices.map(move |index| ftl.join(ssd, index))));
+        if ftl.shares_codewords() {
+            ordered.sort_by_key(|&lcn| match ftl.locate(lcn) {
+                Location::Flash(place) => {
+                    let (group, unit) = ftl.group_of(place);
+                    Some((group.superblock, group.page, unit))
+                }
+                _ => None,
+            });
+        }
+        self.read_each(request, ordered.iter().copied());
+        self.ordered = ordered;
+    }
+
+    fn read_each(&mut self, request: u32, codewords: impl Iterator<Item = Lcn>) {
         let device = &mut self.device;
         let asked = self.host.request(request);
         let (owner, bytes) = (ReadOwner::Request(request), asked.bytes);

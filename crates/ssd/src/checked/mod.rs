@@ -22,7 +22,7 @@ pub use crate::config::read::toml_lines;
 use crate::config::set::Override;
 pub use crate::config::set::own_path;
 use crate::config::{
-    Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, SsdAge, TenantSpec, TenantTrace,
+    Config, DecodeTime, MODEL_VERSION, Mapping, PreconditionSpec, SHIPPED, Spread, SsdAge, TenantSpec, TenantTrace,
 };
 use crate::format::{BlockLayout, PageFormat, UnitCode};
 use crate::geometry::Geometry;
@@ -225,7 +225,32 @@ impl CheckedConfig {
         let layouts = self.layouts();
         let of_block = (0..self.geometry.ssds()).map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
         let of_ssd = blocks * u64::from(of_block.expect("there is an SSD")) / ssds;
-        (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64 * ssds
+        let of_ssd = (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64;
+        // SSDs that take turns have whole turns.
+        (of_ssd - of_ssd % self.units_in_turn()) * ssds
+    }
+
+    /// Units of data in a codeword by the P/E cycles of its block, from the least worn block of the start on: more than one where code
+    /// rates say how much data that is.
+    pub(crate) fn units_of_codeword(&self) -> ByAge<u32> {
+        match &self.config.reliability {
+            ReliabilitySpec::Adaptive(adaptive) => {
+                let units = adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, rate.units));
+                ByAge::new(units).from(self.start_ages.least())
+            }
+            _ => ByAge::always(1),
+        }
+    }
+
+    /// Units of data that follow one another on an SSD before the next SSD has its turn: those of a codeword at the start, where SSDs
+    /// have taken turns; of SSDs of different ages, the most. 1 where they take none.
+    pub(crate) fn units_in_turn(&self) -> u64 {
+        if self.geometry.ssds() == 1 || self.config.host.spread == Spread::Address {
+            return 1;
+        }
+        let units = self.units_of_codeword();
+        let most = (0..self.geometry.ssds()).map(|ssd| *self.start_ages.on_ssd(&units, ssd)).max();
+        most.map_or(1, u64::from)
     }
 
     /// Bytes the user can address.

@@ -200,7 +200,8 @@ impl Default for HostSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
-    /// Consecutive codewords are on consecutive SSDs.
+    /// Consecutive codewords are on consecutive SSDs. Where several units of data are one codeword (`reliability.adaptive`),
+    /// it is as many as at the start; with SSDs of different ages as many as of the youngest.
     RoundRobin,
     /// Each SSD has an equal part of the address space.
     Address,

@@ -11,6 +11,8 @@ use crate::config::Spread;
 pub(super) struct Addresses {
     ssds: StrengthReducedU64,
     spread: Spread,
+    /// Those that follow one another on an SSD before the next SSD has its turn.
+    together: StrengthReducedU64,
     user_codewords: u64,
     of_ssd: u64,
 }
@@ -22,6 +24,7 @@ impl Addresses {
         Self {
             ssds: StrengthReducedU64::new(ssds.into()),
             spread,
+            together: StrengthReducedU64::new(config.units_in_turn()),
             user_codewords,
             of_ssd: user_codewords / u64::from(ssds),
         }
@@ -38,23 +41,15 @@ impl Addresses {
         self.of_ssd
     }
 
-    /// The distance of logical codewords that follow one another on an SSD.
-    #[inline]
-    pub(super) fn step(&self) -> u64 {
-        match self.spread {
-            Spread::RoundRobin => self.ssds.get(),
-            Spread::Address => 1,
-        }
-    }
-
     /// The SSD that a logical codeword of the user is on, and its number among those that are.
     #[inline]
     pub(super) fn split(&self, lcn: Lcn) -> (u32, u64) {
         match (self.ssds.get(), self.spread) {
             (1, _) => (0, lcn),
             (_, Spread::RoundRobin) => {
-                let (index, ssd) = StrengthReducedU64::div_rem(lcn, self.ssds);
-                (ssd as u32, index)
+                let (turn, at) = StrengthReducedU64::div_rem(lcn, self.together);
+                let (round, ssd) = StrengthReducedU64::div_rem(turn, self.ssds);
+                (ssd as u32, round * self.together.get() + at)
             }
             (_, Spread::Address) => ((lcn / self.of_ssd) as u32, lcn % self.of_ssd),
         }
@@ -64,28 +59,39 @@ impl Addresses {
     #[inline]
     pub(super) fn join(&self, ssd: u32, index: u64) -> Lcn {
         match self.spread {
-            Spread::RoundRobin => index * self.ssds.get() + u64::from(ssd),
+            Spread::RoundRobin => {
+                let (round, at) = StrengthReducedU64::div_rem(index, self.together);
+                (round * self.ssds.get() + u64::from(ssd)) * self.together.get() + at
+            }
             Spread::Address => u64::from(ssd) * self.of_ssd + index,
         }
     }
 
-    /// Codewords of a range by the SSD they are on: SSD, first codeword, step from one to the next, how many.
-    pub(super) fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Lcn, u64, u32)> + use<> {
-        let (step, of_ssd) = (self.step(), self.of_ssd);
-        let Range { mut start, end } = codewords;
-        let mut left = self.ssds.get();
-        std::iter::from_fn(move || {
-            (start < end && left > 0).then(|| {
-                left -= 1;
-                let first = start;
-                if step > 1 {
-                    start += 1;
-                    return ((first % step) as u32, first, step, (end - first).div_ceil(step) as u32);
-                }
-                let ssd = first / of_ssd;
-                start = end.min((ssd + 1) * of_ssd);
-                (ssd as u32, first, 1, (start - first) as u32)
-            })
+    /// How many logical codewords before this one are on an SSD.
+    fn before(&self, ssd: u32, lcn: Lcn) -> u64 {
+        let (ssd, together) = (u64::from(ssd), self.together.get());
+        let first = match self.spread {
+            Spread::RoundRobin => {
+                let of_round = self.ssds.get() * together;
+                let in_round = (lcn % of_round).saturating_sub(ssd * together).min(together);
+                return lcn / of_round * together + in_round;
+            }
+            Spread::Address => ssd * self.of_ssd,
+        };
+        lcn.saturating_sub(first).min(self.of_ssd)
+    }
+
+    /// Codewords of a range by the SSD they are on, from that of the first on: the SSD, and their numbers among those that are on it.
+    pub(super) fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Range<u64>)> + use<> {
+        let Range { start, end } = codewords;
+        let (addresses, ssds) = (self.clone(), self.ssds.get() as u32);
+        let (first, mut left) = (self.split(start).0, end - start);
+        (0..ssds).map_while(move |turn| {
+            let ssd = (first + turn) % ssds;
+            let found = if ssds == 1 { start..end } else { addresses.before(ssd, start)..addresses.before(ssd, end) };
+            let any = left > 0;
+            left -= found.end - found.start;
+            any.then_some((ssd, found))
         })
     }
 }

@@ -110,6 +110,18 @@ impl PageMap {
         }
     }
 
+    /// Whether several units of data may be one codeword.
+    #[inline]
+    pub fn shares_codewords(&self) -> bool {
+        self.units_of_codeword.iter().any(|&units| units > 1)
+    }
+
+    /// Units of data in a codeword of a superblock.
+    #[inline]
+    pub fn units_of_codeword(&self, superblock: u32) -> u32 {
+        *self.units_of_codeword.at(|| self.code_age(superblock))
+    }
+
     /// Whether units cross pages in any block.
     #[inline]
     pub fn crosses_pages(&self) -> bool {

@@ -151,7 +151,7 @@ impl Sequential {
 /// An SSD as endless uniform overwriting under greedy garbage collection leaves it: free blocks at the high watermark, all
 /// others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
 /// [`steady_state_victim_fraction`]. Which codewords lie where is drawn by the seed, as overwriting at random leaves nothing of
-/// where the first writes went.
+/// where the first writes went. Units of data that are one codeword were written together, and are valid together.
 #[derive(Debug)]
 pub(super) struct SteadyState {
     /// Of its blocks.
@@ -159,7 +159,10 @@ pub(super) struct SteadyState {
     stream: Stream,
     /// Sets of an SSD.
     sets: u64,
-    /// Codewords of an SSD that are mapped: its first ones.
+    /// Units of data of an SSD that are mapped: its first ones.
+    mapped: u64,
+    /// Those of a codeword, and how many codewords these are: the last may have fewer.
+    units: StrengthReducedU64,
     total: StrengthReducedU64,
     /// The order in which they are dealt to sets and superblocks.
     dealt: Permutation,
@@ -172,13 +175,14 @@ impl SteadyState {
     fn new(
         device: &Device<'_>,
         ssd: u32,
-        layout: BlockLayout,
+        (layout, units): (BlockLayout, u32),
         closed: u32,
         (mapped_fraction, seed): (f64, u64),
     ) -> Self {
         let sets = u64::from(device.geometry.sets() / device.geometry.ssds());
-        let total = libm::ceil(device.addresses.of_ssd() as f64 * mapped_fraction) as u64;
-        let capacity = u64::from(layout.codewords() * device.geometry.ways());
+        let mapped = libm::ceil(device.addresses.of_ssd() as f64 * mapped_fraction) as u64;
+        let total = mapped.div_ceil(units.into());
+        let capacity = u64::from(layout.codewords() / units * device.geometry.ways());
         let mut valid = vec![total / sets, total.div_ceil(sets)];
         valid.dedup();
         let stream = Stream::new(seed, Purpose::Precondition);
@@ -186,6 +190,8 @@ impl SteadyState {
             layout,
             stream,
             sets,
+            mapped,
+            units: StrengthReducedU64::new(units.into()),
             // A device without room for the user has none to ask for.
             total: StrengthReducedU64::new(total.max(1)),
             dealt: Permutation::new(stream.bits(ssd.into(), 1), total.max(1)),
@@ -209,15 +215,16 @@ impl SteadyState {
 
     #[inline]
     fn permutation(&self, superblock: u32, device: &Device<'_>) -> Permutation {
-        let codewords = self.layout.codewords() * device.geometry.ways();
-        Permutation::new(self.stream.bits(superblock.into(), 0), codewords.into())
+        let units = u64::from(self.layout.codewords() * device.geometry.ways());
+        Permutation::new(self.stream.bits(superblock.into(), 0), units / self.units)
     }
 
     fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
-        if index >= self.total.get() {
+        if index >= self.mapped {
             return None;
         }
-        let dealt = self.dealt.apply(index);
+        let (codeword, unit) = StrengthReducedU64::div_rem(index, self.units);
+        let dealt = self.dealt.apply(codeword);
         let set = ((dealt + 1) * self.sets - 1) / self.total;
         let before = self.before_superblocks(set);
         let in_set = dealt - self.before_set(set);
@@ -225,7 +232,7 @@ impl SteadyState {
         let number = in_set - before[superblock];
         let set = ssd * self.sets as u32 + set as u32;
         let superblock = set * device.geometry.blocks_per_plane() + superblock as u32;
-        let offset = self.permutation(superblock, device).apply(number) as u32;
+        let offset = (self.permutation(superblock, device).apply(number) * self.units.get() + unit) as u32;
         // Places of a superblock are counted page by page, its members side by side.
         let ways = device.geometry.ways();
         let page = self.layout.page_of(offset / ways);
@@ -255,8 +262,10 @@ impl SteadyState {
         let (set, of_set) = (u64::from(set) - u64::from(ssd) * self.sets, of_set as usize);
         let before = self.before_superblocks(set);
         let valid = before.get(of_set + 1)? - before[of_set];
-        let number = self.permutation(superblock, device).undo(offset.into());
-        (number < valid).then(|| self.dealt.undo(self.before_set(set) + before[of_set] + number))
+        let (codeword, unit) = StrengthReducedU64::div_rem(offset.into(), self.units);
+        let number = self.permutation(superblock, device).undo(codeword);
+        let index = |number| self.dealt.undo(self.before_set(set) + before[of_set] + number) * self.units.get() + unit;
+        (number < valid).then(|| index(number)).filter(|&index| index < self.mapped)
     }
 }
 
@@ -412,15 +421,25 @@ impl PageMap {
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let free = self.sets[0].free.len() as u32;
         let closed = free - self.gc_high_watermark_blocks as u32 - for_translation;
-        let state =
-            |ssd| SteadyState::new(&self.device(), ssd, self.layout_at_start(ssd), closed, (mapped_fraction, seed));
+        let state = |ssd| {
+            let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
+            SteadyState::new(&self.device(), ssd, format, closed, (mapped_fraction, seed))
+        };
         let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
+        // What the last codeword of an SSD lacks, and where.
+        let lacks = |ssd: u32, state: &SteadyState| {
+            let last = (state.total.get() - 1) * state.units.get();
+            let place = state.place_of(&self.device(), ssd, last)?;
+            Some((self.geometry.superblock_of(place), (last + state.units.get() - state.mapped) as u32))
+        };
+        let lacking: Vec<(u32, u32)> = (0..).zip(&states).filter_map(|(ssd, state)| lacks(ssd, state)).collect();
         for set in 0..self.geometry.sets() {
             let state = &states[self.geometry.ssd_of_set(set) as usize];
             let before = state.before_superblocks(u64::from(set) % state.sets);
             let first = set * self.geometry.blocks_per_plane();
             for (block, pair) in (first..).zip(before.windows(2)) {
-                self.blocks[block as usize].valid = (pair[1] - pair[0]) as u32;
+                let lacking = lacking.iter().find(|(of, _)| *of == block).map_or(0, |(_, units)| *units);
+                self.blocks[block as usize].valid = ((pair[1] - pair[0]) * state.units.get()) as u32 - lacking;
             }
             let pages = u64::from(closed) * u64::from(self.geometry.pages_per_superblock());
             self.adopt_blocks(set, pages);

@@ -37,8 +37,7 @@ pub(super) struct Medium {
     block_factors: Vec<AtomicU64>,
     /// Of each wordline of a block, the factor of its layer.
     layer_factors: Vec<f64>,
-    /// Units of a codeword, where code rates say how much data that is, and codewords of a page then.
-    units_by_age: Option<ByAge<u32>>,
+    /// Codewords of a page; where units share codewords, of any page.
     codewords_per_page: u32,
     /// Whether all codewords of a page fail or are decoded as one.
     pages_share_fates: bool,
@@ -67,13 +66,6 @@ impl Medium {
             layer_factors: (0..wordlines).map(|wordline| reliability.layer_factor(wordline, wordlines)).collect(),
             block_factors: (0..blocks).map(|_| AtomicU64::new(0)).collect(),
             rber_factors: page_types.chain(of_slc).collect(),
-            units_by_age: match &spec.reliability {
-                ReliabilitySpec::Adaptive(adaptive) => {
-                    let units = adaptive.rates.iter().map(|rate| (rate.to_pe_cycles, rate.units));
-                    Some(ByAge::new(units).from(config.start_ages().least()))
-                }
-                _ => None,
-            },
             codewords_per_page: match &spec.reliability {
                 ReliabilitySpec::Adaptive(adaptive) => adaptive.codewords_per_page,
                 _ => spec.geometry.codewords_per_page,
@@ -120,7 +112,7 @@ impl Medium {
     ) {
         let ReadOrder { group, erases: write, pe_cycles, codewords_per_unit: per_unit, .. } = *read;
         let mut units = units;
-        let together = self.units_of_codeword(ftl, group.superblock);
+        let together = ftl.units_of_codeword(group.superblock);
         // Those of the pages that the last codeword was in, which the next one is mostly in, too.
         let mut last: Option<((u32, u32), PageConditions)> = None;
         while let Some(&(mut unit)) = units.first() {
@@ -164,15 +156,9 @@ impl Medium {
         }
     }
 
-    /// Units of data in a codeword of a superblock.
-    #[inline]
-    fn units_of_codeword(&self, ftl: &PageMap, superblock: u32) -> u32 {
-        self.units_by_age.as_ref().map_or(1, |units| *units.at(|| ftl.code_age(superblock)))
-    }
-
     /// Codewords that are encoded for a page of a group.
     pub(super) fn codewords_of_page(&self, ftl: &PageMap, group: Group) -> u32 {
-        if self.units_by_age.is_some() {
+        if ftl.shares_codewords() {
             return self.codewords_per_page;
         }
         let pe_cycles = ftl.pe_cycles(group.superblock);
@@ -185,7 +171,7 @@ impl Medium {
 
     /// The logical codewords that are in a codeword whose first unit has a place.
     pub(super) fn in_codeword(&self, ftl: &PageMap, place: Place) -> impl Iterator<Item = Lcn> {
-        let units = u64::from(self.units_of_codeword(ftl, self.geometry.superblock_of(place)));
+        let units = u64::from(ftl.units_of_codeword(self.geometry.superblock_of(place)));
         (place..place + units).filter_map(|place| ftl.owner(place))
     }
 
@@ -317,7 +303,7 @@ impl Medium {
                 }
                 left *= 1.0 - all_others;
             }
-            let units = f64::from(self.units_of_codeword(ftl, group.superblock));
+            let units = f64::from(ftl.units_of_codeword(group.superblock));
             let of_unit = f64::from(self.codewords_per_unit(ftl.pe_cycles(group.superblock)));
             let bits = 8.0 * f64::from(self.unit_bytes) * units / of_unit;
             (sum.by_code, sum.with_parity, places) =

@@ -1,8 +1,13 @@
 //! Code rates by the age of blocks: how much a page holds, what a read of it takes, and what becomes of data as rates fall.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use crate::support::{assert_map, random_requests, run, served, shipped, simulation, units_of};
-use softsense_base::Ns;
+use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
+use softsense_ssd::config::Layout;
+use softsense_ssd::ftl::{Location, PageMap};
 use softsense_ssd::request::{Request, RequestKind};
 
 const UNIT: u64 = 512;
@@ -310,5 +315,151 @@ fn what_does_not_fit_is_named() {
     ] {
         let found = error(&overrides);
         assert!(found.contains(expected), "{found}");
+    }
+}
+
+/// The rates of the paper's codes: units of a codeword up to 100, 200, ... P/E cycles.
+const UNITS: [u64; 6] = [13, 12, 10, 8, 5, 4];
+
+/// A device of random shape whose blocks have the `rate`-th of the paper's codes, with room to write half of it again before anything is
+/// collected.
+fn random_adaptive(seed: u64, rate: usize, more: &[&str]) -> CheckedConfig {
+    let stream = Stream::new(seed, Purpose::Workload);
+    let one_of = |number: u64, most: u64| 1 + stream.bits(number, 0) % most;
+    let (of_page, ways) = (one_of(0, 3), one_of(1, 2));
+    let tables = ["5-6", "3-4", "2-3", "1-2", "1-3", "1-4"].iter().zip(UNITS).zip(1..);
+    let rates: Vec<String> = tables
+        .map(|((table, units), age)| {
+            format!("{{ file = \"adaptive-{table}\", units = {units}, to_pe_cycles = {age}00 }}")
+        })
+        .collect();
+    let overrides = [
+        format!(
+            "geometry={{ ssds = {}, channels = {}, chips_per_channel = {ways}, dies_per_chip = 1, planes_per_die = {}, blocks_per_plane \
+             = 40, pages_per_block = 4, codewords_per_page = {}, codeword_bytes = 512 }}",
+            one_of(2, 3),
+            one_of(3, 3),
+            one_of(4, 2),
+            13 * of_page,
+        ),
+        format!(
+            "reliability={{ adaptive = {{ codewords_per_page = {of_page}, rates = [{}], rber = {{ constant = {{ rber = 0.0001 }} }} }} }}",
+            rates.join(", ")
+        ),
+        format!("ftl.interleaving.ways={ways}"),
+        format!("host.spread={}", ["round_robin", "address"][one_of(5, 2) as usize - 1]),
+        format!("precondition.layout={}", ["sequential", "steady_state"][one_of(6, 2) as usize - 1]),
+        format!("host.write_buffer_bytes={}", [0, 1 << 18][one_of(7, 2) as usize - 1]),
+        format!("precondition.pe_cycles={}", 100 * rate + 50),
+        "read.max_level=1".into(),
+        "ftl.over_provisioning=0.7".into(),
+        "host.issue={ closed_loop = { queue_depth = 1 } }".into(),
+    ];
+    let overrides: Vec<&str> = overrides.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    shipped("mlc-25nm.toml", &overrides)
+}
+
+/// The codewords that hold units of data, by SSD: superblock, page and the first unit of each.
+fn codewords_of(config: &CheckedConfig, ftl: &PageMap, units: Range<u64>) -> BTreeMap<u32, BTreeSet<(u32, u32, u32)>> {
+    let mut found: BTreeMap<u32, BTreeSet<_>> = BTreeMap::new();
+    for unit in units {
+        let Location::Flash(place) = ftl.locate(unit) else { panic!("unit {unit} is in flash") };
+        let (group, at) = ftl.group_of(place);
+        let in_page = at % config.config().geometry.codewords_per_page;
+        let first = at - in_page % ftl.units_of_codeword(group.superblock);
+        found.entry(ftl.ssd_of(unit)).or_default().insert((group.superblock, group.page, first));
+    }
+    found
+}
+
+/// Aligned runs of so many units that cover a device, but for what is left at its end.
+fn runs_of(config: &CheckedConfig, count: u64) -> impl DoubleEndedIterator<Item = Range<u64>> {
+    (0..config.user_codewords() / count).map(move |number| number * count..(number + 1) * count)
+}
+
+/// How many units of each run are on each SSD, and in how many codewords.
+fn shares(config: &CheckedConfig, ftl: &PageMap, count: u64) -> Vec<(u64, u64)> {
+    let of_run = |run: Range<u64>| {
+        let on_ssd = |ssd: u32| run.clone().filter(|&unit| ftl.ssd_of(unit) == ssd).count() as u64;
+        let codewords = codewords_of(config, ftl, run.clone());
+        for (ssd, indices) in ftl.by_ssd(run.clone()) {
+            let of_ssd: Vec<u64> = run.clone().filter(|&unit| ftl.ssd_of(unit) == ssd).collect();
+            assert_eq!(indices.map(|index| ftl.join(ssd, index)).collect::<Vec<_>>(), of_ssd, "{run:?}");
+        }
+        assert_eq!(ftl.by_ssd(run.clone()).count(), codewords.len());
+        codewords.into_iter().map(|(ssd, codewords)| (on_ssd(ssd), codewords.len() as u64)).collect::<Vec<_>>()
+    };
+    runs_of(config, count).flat_map(of_run).collect()
+}
+
+/// A law: units that follow one another share codewords, at the start and after they were written together, as long as nothing is collected.
+/// What is read of an SSD, m units where a codeword has u, is in at least m / u codewords and in one more at most, rounded up; and each of
+/// these is decoded once.
+#[test]
+fn units_that_follow_one_another_share_codewords() {
+    for seed in 0..36 {
+        let rate = seed as usize % 6;
+        let config = random_adaptive(seed, rate, &[]);
+        let geometry = &config.config().geometry;
+        let count = 1 + Stream::new(seed, Purpose::Workload).bits(8, 0) % (3 * UNITS[rate]);
+        let check = |ftl: &PageMap, when: &str| {
+            let shares = shares(&config, ftl, count);
+            for &(units, codewords) in &shares {
+                let least = units.div_ceil(UNITS[rate]);
+                assert!(
+                    (least..=least + 1).contains(&codewords),
+                    "{when}, {seed}: {units} units in {codewords} codewords of {}",
+                    UNITS[rate]
+                );
+            }
+            shares.iter().map(|(_, codewords)| codewords).sum::<u64>()
+        };
+        let far = |number: usize| Ns::from_us(20_000.0 * number as f64);
+        let read = |(number, run): (usize, Range<u64>)| units(RequestKind::Read, far(number), run.start, count);
+        let reads: Vec<Request> = runs_of(&config, count).enumerate().map(read).collect();
+        let before = run(&config, reads.clone());
+        assert_eq!(before.statistics().operations.decodes, check(before.ftl(), "at the start"), "{seed}");
+        if config.config().precondition.layout == Layout::SteadyState {
+            continue;
+        }
+        // Each write may take pages of its own, of which nearly half are free.
+        let pages = u64::from(geometry.blocks_per_plane * geometry.pages_per_block * geometry.channels);
+        let of_page = UNITS[rate] * u64::from(geometry.codewords_per_page) / 13;
+        let mut writes: Vec<Range<u64>> = runs_of(&config, count).rev().step_by(2).collect();
+        writes.truncate((pages * 2 / 5 / (count / of_page + 2)) as usize);
+        let write = |(number, run): (usize, Range<u64>)| units(RequestKind::Write, far(number), run.start, count);
+        let writes: Vec<Request> = writes.into_iter().enumerate().map(write).collect();
+        let after = run(&config, writes.clone());
+        assert_eq!(after.statistics().gc_victims, 0);
+        check(after.ftl(), "after writes");
+        assert_map(&after, &served(&config, &writes));
+    }
+}
+
+/// Collection packs what it moves without gaps: as data that shared a codeword moves together, it is in two codewords where it begins in the
+/// middle of one, and scatters no further than to twice as many in the mean. Each block of data that was written together is read as written.
+#[test]
+fn collection_keeps_together_what_shared_codewords() {
+    for seed in 0..30 {
+        let rate = seed as usize % 6;
+        let config = random_adaptive(seed, rate, &["ftl.over_provisioning=0.5"]);
+        let stream = Stream::new(seed, Purpose::Workload);
+        let count = 1 + stream.bits(8, 0) % (3 * UNITS[rate]);
+        let runs = config.user_codewords() / count;
+        // Some data is written more often than other.
+        let write = |i: u64| {
+            let run = (stream.bits(9, i) % runs).min(stream.bits(10, i) % runs);
+            units(RequestKind::Write, Ns(0), run * count, count)
+        };
+        let writes: Vec<Request> = (0..6000).map(write).collect();
+        let after = run(&config, writes.clone());
+        assert!(after.statistics().gc_victims > 50, "{seed}");
+        assert_map(&after, &served(&config, &writes));
+        let (mut least, mut found) = (0, 0);
+        for (units, codewords) in shares(&config, after.ftl(), count) {
+            least += units.div_ceil(UNITS[rate]);
+            found += codewords;
+        }
+        assert!((least..=2 * least).contains(&found), "{seed}: {found} codewords, {least} at least");
     }
 }

@@ -253,3 +253,13 @@ fn what_does_not_fit_is_named() {
         assert!(found.contains(expected), "{found}");
     }
 }
+
+/// SSDs that take turns codeword by codeword: a read that comes back to an SSD senses each of its pages once, with all it wants of them.
+#[test]
+fn a_long_read_senses_each_page_of_an_array_once() {
+    let config = array(&["host.spread=round_robin"]);
+    // Codewords 0, 2, 4 are on the first SSD, two of them in one page; 1 and 3 are on the second.
+    let simulation = run(&config, vec![units_of(CODEWORD, RequestKind::Read, Ns(0), 0, 5)]);
+    let operations = simulation.statistics().operations;
+    assert_eq!((operations.senses, operations.decodes), (3, 5));
+}

@@ -161,14 +161,8 @@ impl WriteBuffer {
 }
 
 impl WritePath {
-    /// Takes codewords into the buffer of their SSD as there are slots.
-    pub(super) fn take_into_buffer(
-        &mut self,
-        device: &mut Device,
-        ssd: u32,
-        codewords: impl Iterator<Item = Arriving>,
-    ) {
-        self.buffers[ssd as usize].waiting.extend(codewords);
+    /// Takes what waits into the buffer of an SSD as there are slots.
+    pub(super) fn take_into_buffer(&mut self, device: &mut Device, ssd: u32) {
         self.admit_to_buffer(device, ssd);
         if !self.buffers[ssd as usize].waiting.is_empty() {
             self.seek_room_again(device, ssd);

@@ -242,78 +242,65 @@ impl WritePath {
         if device.translation.is_some() {
             codewords.clone().for_each(|lcn| device.entry_changed(lcn));
         }
-        for (ssd, first, step, count) in device.ftl.by_ssd(codewords) {
+        for (ssd, indices) in device.ftl.by_ssd(codewords) {
             if self.buffers.is_empty() || self.through.contains(&request) {
                 if self.merges {
-                    (0..count).for_each(|index| self.drop_part(device, first + u64::from(index) * step));
+                    indices.clone().for_each(|index| self.drop_part(device, device.ftl.join(ssd, index)));
                 }
-                self.write_to_ssd(device, ssd, request, first, step, count);
+                self.write_to_ssd(device, ssd, request, indices);
             } else {
-                let codewords = (0..count).map(|index| {
-                    let lcn = first + u64::from(index) * step;
-                    Arriving { request, lcn, bytes: bytes(lcn) }
-                });
-                self.take_into_buffer(device, ssd, codewords);
+                let codewords = indices.map(|index| device.ftl.join(ssd, index));
+                let arriving = codewords.map(|lcn| Arriving { request, lcn, bytes: bytes(lcn) });
+                self.buffers[ssd as usize].waiting.extend(arriving);
+                self.take_into_buffer(device, ssd);
             }
         }
     }
 
-    /// Writes codewords `first`, `first + step`, ... to an SSD; what finds no room waits.
-    fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, first: Lcn, step: u64, count: u32) {
-        let (mut written, handle) = (0, self.handle(request));
-        while written < count {
-            let left = count - written;
+    /// Writes codewords of an SSD, by their numbers on it; what finds no room waits.
+    fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, mut indices: Range<u64>) {
+        let handle = self.handle(request);
+        while !indices.is_empty() {
             let stalled = &mut self.rooms[ssd as usize].stalled;
-            let next = first + u64::from(written) * step;
+            let next = device.ftl.join(ssd, indices.start);
             let (pool, of_page) = device.ftl.pool_of(next);
-            let left = left.min(of_page);
+            let left = ((indices.end - indices.start) as u32).min(of_page);
             let group = if stalled.is_empty() { device.ftl.open_for_host(ssd, pool, next, left, handle) } else { None };
             let Some(group) = group else {
-                stalled.extend((written..count).map(|index| (request, first + u64::from(index) * step)));
+                stalled.extend(indices.map(|index| (request, device.ftl.join(ssd, index))));
                 self.make_room(device, ssd);
                 break;
             };
-            let together = device.ftl.room(group).min(left);
-            let codewords = (0..together).map(|index| first + u64::from(written + index) * step);
-            self.program_for_request(device, group, request, codewords);
-            written += together;
+            let after = indices.start + u64::from(device.ftl.room(group).min(left));
+            self.program_for_request(device, group, request, ssd, indices.start..after);
+            indices.start = after;
         }
     }
 
-    fn program_for_request(
-        &mut self,
-        device: &mut Device,
-        group: Group,
-        request: u32,
-        codewords: impl ExactSizeIterator<Item = Lcn>,
-    ) {
-        let count = codewords.len() as u32;
+    /// Programs codewords of a request in pages that were given out, by their numbers on their SSD.
+    fn program_for_request(&mut self, device: &mut Device, group: Group, request: u32, ssd: u32, indices: Range<u64>) {
+        let count = (indices.end - indices.start) as u32;
         let owner = ProgramOwner::Request { request, codewords: count };
         if device.ftl.writes_whole_pages() || self.partial_write == PartialWrite::CopyBack {
-            return self.program_merged(device, group, owner, codewords);
+            let written: Vec<Lcn> = indices.map(|index| device.ftl.join(ssd, index)).collect();
+            return self.program_merged(device, group, owner, &written);
         }
-        for (slot, lcn) in codewords.enumerate() {
-            device.ftl.place(group, slot as u32, lcn);
+        for (slot, index) in (0..).zip(indices) {
+            let lcn = device.ftl.join(ssd, index);
+            device.ftl.place(group, slot, lcn);
         }
         self.program(device, group, count, owner);
     }
 
     /// Programs codewords of a request, with those that share their page where pages are written whole. If anything of it was
     /// there before, the flash may have to sense it first.
-    fn program_merged(
-        &mut self,
-        device: &mut Device,
-        group: Group,
-        owner: ProgramOwner,
-        codewords: impl ExactSizeIterator<Item = Lcn>,
-    ) {
+    fn program_merged(&mut self, device: &mut Device, group: Group, owner: ProgramOwner, written: &[Lcn]) {
         let ProgramOwner::Request { request, .. } = owner else { unreachable!("hosts write what is merged") };
-        let written: Vec<Lcn> = codewords.collect();
         let mut merges = false;
-        for lcn in &written {
+        for lcn in written {
             merges |= self.to_merge.remove(&(request, *lcn));
         }
-        let mut all = written.clone();
+        let mut all = written.to_vec();
         if device.ftl.writes_whole_pages() {
             let is_old = |lcn: &Lcn| !written.contains(lcn) && device.ftl.locate(*lcn) != Location::Unmapped;
             all.extend(device.ftl.page_mates(written[0]).filter(is_old));

@@ -118,18 +118,18 @@ impl WritePath {
         for page in std::mem::take(&mut self.stalled_translations) {
             self.program_translation(device, page);
         }
-        let (most, step) = (device.geometry.codewords_per_group() as usize, device.ftl.step());
+        let most = device.geometry.codewords_per_group() as usize;
         while let Some(&(request, first)) = self.rooms[ssd as usize].stalled.front() {
             let stalled = &self.rooms[ssd as usize].stalled;
-            let expected = (first..).step_by(step as usize).map(|lcn| (request, lcn));
+            let (_, index) = device.ftl.split(first);
+            let expected = (index..).map(|index| (request, device.ftl.join(ssd, index)));
             let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
             let (pool, of_page) = device.ftl.pool_of(first);
             let adjacent = (adjacent.count() as u32).min(of_page);
             let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent, self.handle(request)) else { break };
             let count = device.ftl.room(group).min(adjacent);
             self.rooms[ssd as usize].stalled.drain(..count as usize);
-            let codewords = (0..count).map(|index| first + u64::from(index) * step);
-            self.program_for_request(device, group, request, codewords);
+            self.program_for_request(device, group, request, ssd, index..index + u64::from(count));
         }
         if !self.buffers.is_empty() {
             self.admit_to_buffer(device, ssd);
