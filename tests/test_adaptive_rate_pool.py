@@ -5,6 +5,7 @@ Does its wear follow from one number, and are saturated pools where theory has t
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from conftest import Folder, judged
 from softsense import papers
 from softsense.papers import NOT_MEASURED, Case, Plan
 from softsense.papers.adaptive_rate_pool import PAPER, life, lifetimes, living, mixed_ages, settings, wear
-from softsense.papers.adaptive_rate_pool.decoders import PER_SSD, POOL, Decoders, saturated
+from softsense.papers.adaptive_rate_pool.decoders import PER_SSD, POOL, Decoders, by_name, saturated
 from softsense.papers.adaptive_rate_pool.decoding import at
 from softsense.papers.adaptive_rate_pool.living import Living
 from softsense.papers.adaptive_rate_pool.machine import DEVICE
@@ -132,6 +133,23 @@ def test_an_array_of_different_ages_is_bound_by_its_oldest_without_a_pool() -> N
     loads = [at(age).load for age in mixed_ages._ages()]
     assert rates[1] == pytest.approx(PER_SSD.bound(max(loads)), rel=0.05)
     assert rates[0] == pytest.approx(POOL.bound(sum(loads) / 8), rel=0.05)
+
+
+def test_the_array_by_name_is_the_one_that_is_judged() -> None:
+    shipped, judged = (
+        json.loads(config.to_json())
+        for config in (softsense.load_config("pool-array"), softsense.load_config(PAPER.config, list(by_name())))
+    )
+    shipped.pop("workload")
+    judged.pop("workload")
+    assert shipped == judged
+
+
+def test_a_read_of_a_user_page_takes_one_decode_or_two() -> None:
+    """4 KiB are 8 units of data of 13 in a codeword: five of thirteen places lie within one."""
+    overrides = ["workload.requests=20000", "workload.read_fraction=1.0"]
+    summary = softsense.run(softsense.load_config("pool-array", overrides)).summary
+    assert summary["operations"]["decodes"] / 20_000 == pytest.approx(1 + 7 / 13, abs=4 * 0.5 / 20_000**0.5)
 
 
 def test_a_life_goes_through_all_rates_and_loses_nothing() -> None:

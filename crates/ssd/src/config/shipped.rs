@@ -1,7 +1,7 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 16] = [
+pub(crate) const SHIPPED: [(&str, &str); 17] = [
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
     ("mlc-25nm-gangs", include_str!("../../configs/mlc-25nm-gangs.toml")),
@@ -12,6 +12,7 @@ pub(crate) const SHIPPED: [(&str, &str); 16] = [
     ("mlc-laldpc", include_str!("../../configs/mlc-laldpc.toml")),
     ("mlc-laldpc-serial", include_str!("../../configs/mlc-laldpc-serial.toml")),
     ("mqsim-ssd", include_str!("../../configs/mqsim-ssd.toml")),
+    ("pool-array", include_str!("../../configs/pool-array.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
     ("tlc-3d", include_str!("../../configs/tlc-3d.toml")),

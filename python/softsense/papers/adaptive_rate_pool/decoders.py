@@ -9,16 +9,18 @@ from typing import Any
 from softsense.papers import Case, Number, Plan, Runs, Workload, inline
 from softsense.papers.adaptive_rate_pool.decoding import Decoding, at
 from softsense.papers.adaptive_rate_pool.loads import POLICY, round_robin, scattered
+from softsense.papers.adaptive_rate_pool.machine import DEVICE, WRITE_BUFFER
 from softsense.papers.adaptive_rate_pool.published import (
     CHANNEL_US,
     CHANNELS,
     CODEWORD,
     GEOMETRY,
     ITERATION_US,
+    RATES,
     SMALLEST_POOL,
     table_of,
 )
-from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, ages, fit, reliability
+from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, UNIT, ages, fit, lives, reliability, units
 
 Quantity = Callable[[dict[str, Any]], float]
 """What is taken of a summary."""
@@ -54,6 +56,8 @@ class Decoders:
         return f"decoder={inline({'placement': {self.where: self.each}, 'time': dict(time), **more})}"
 
 
+BYPASS = {"errors": 0, "codeword_bits": 8 * CODEWORD}
+"""What is free of errors needs no decoder."""
 POOL, PER_SSD = Decoders(SMALLEST_POOL), Decoders(GEOMETRY["ssds"], "per_ssd")
 POOLS = tuple(Decoders(count) for count in (8, 16, 32, 64))
 DEDICATED = (*(Decoders(count, "per_ssd") for count in (8, 16, 32, 64)), Decoders(64, "per_channel"))
@@ -75,13 +79,37 @@ def device_of(
 ) -> tuple[str, ...]:
     """A device of an age, which is read with one code only."""
     of_chips, of_decoders = BUFFERS[buffers]
-    bypass = {"errors": 0, "codeword_bits": 8 * CODEWORD}
     return (
         reliability(table_of(of.rate), fit(), PE_EXPONENT),
         f"precondition.pe_cycles={of.pe_cycles}",
-        decoders.override({"per_iteration_us": iteration_us}, bypass=bypass, **of_decoders),
+        decoders.override({"per_iteration_us": iteration_us}, bypass=BYPASS, **of_decoders),
         *of_chips,
     )
+
+
+def array_of(decoders: Decoders) -> tuple[str, ...]:
+    """A device whose blocks each have the code of their age, in pages of two codewords."""
+    of_page = GEOMETRY["page_bytes"] // CODEWORD
+    adaptive = {
+        "codewords_per_page": of_page,
+        "rates": [
+            {"file": table_of(rate), "units": units(rate), "to_pe_cycles": lives()[rate].endurance_pe} for rate in RATES
+        ],
+        "rber": {"power_law": {"scale": fit(), "pe_exponent": PE_EXPONENT}},
+    }
+    return (
+        f"geometry.codewords_per_page={of_page * units(RATES[0])}",
+        f"geometry.codeword_bytes={UNIT}",
+        f"reliability={inline({'adaptive': adaptive})}",
+        decoders.override({"per_iteration_us": ITERATION_US}, bypass=BYPASS),
+        "host.spread=round_robin",
+    )
+
+
+def by_name() -> tuple[str, ...]:
+    """What makes `pool-array` of `CONFIG`: table I's blocks, a write buffer and an age beside what is judged."""
+    blocks = f"geometry.blocks_per_plane={GEOMETRY['blocks']}"
+    return (*DEVICE, *array_of(POOL), blocks, WRITE_BUFFER, "precondition.pe_cycles=8000")
 
 
 def with_seeds(plan: Plan, workload: Workload, overrides: tuple[str, ...]) -> list[Case]:

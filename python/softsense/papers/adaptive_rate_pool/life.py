@@ -22,14 +22,13 @@ from softsense.papers.adaptive_rate_pool.living import (
     PLANES,
     REQUESTS_PER_S,
     SSDS,
-    UNIT,
     USED,
     Living,
     cycles_per_erase,
-    units,
 )
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, CODEWORD
 from softsense.papers.adaptive_rate_pool.settings import WIDE
+from softsense.papers.adaptive_rate_pool.wear import UNIT, units
 from softsense.papers.drawing import bar_sheet
 
 if TYPE_CHECKING:

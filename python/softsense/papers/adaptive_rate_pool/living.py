@@ -18,9 +18,8 @@ from softsense.papers.adaptive_rate_pool.loads import POLICY
 from softsense.papers.adaptive_rate_pool.machine import CONFIG
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, CODEWORD, RATES, table_of
 from softsense.papers.adaptive_rate_pool.settings import ENCODE_US, interconnect
-from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, fit, limit, lives
+from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, UNIT, fit, limit, lives, units
 
-UNIT = 512
 SSDS, CHANNELS_PER_SSD, BLOCKS, PAGES = 2, 4, 32, 16
 PLANES = SSDS * CHANNELS_PER_SSD
 DECODERS = 2
@@ -46,12 +45,6 @@ _BACK = 0.5
 def cycles_per_erase(plan: Plan) -> int:
     """P/E cycles that an erase stands for."""
     return 500 if plan.full else 1000
-
-
-def units(rate: str) -> int:
-    """Blocks of 512 bytes in a codeword."""
-    found: int = round(lives()[rate].user_share * CODEWORD / UNIT)
-    return found
 
 
 @dataclass(frozen=True)

@@ -38,3 +38,6 @@ DEVICE = (
 
 
 CONFIG = "mlc-25nm"
+
+WRITE_BUFFER = f"host.write_buffer_bytes={1024 * CODEWORD}"
+"""Where anything is written."""

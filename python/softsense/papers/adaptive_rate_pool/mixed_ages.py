@@ -16,17 +16,16 @@ from softsense.papers.adaptive_rate_pool.decoders import (
     POOL,
     Decoders,
     Quantity,
+    array_of,
     by_seed,
     iops,
     kpe,
     with_seeds,
 )
 from softsense.papers.adaptive_rate_pool.decoding import at
-from softsense.papers.adaptive_rate_pool.living import UNIT, units
 from softsense.papers.adaptive_rate_pool.loads import QUEUE_DEPTH
-from softsense.papers.adaptive_rate_pool.published import CODEWORD, GEOMETRY, ITERATION_US, RATES, table_of
 from softsense.papers.adaptive_rate_pool.settings import NARROW, WIDE, Setting
-from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, fit, life, lives
+from softsense.papers.adaptive_rate_pool.wear import UNIT, life
 from softsense.papers.drawing import bars
 
 AGES = (100, 2_000, 8_000, 12_000, 18_000, 24_000, 33_000, 38_000)
@@ -36,25 +35,9 @@ _LOAD = 0.8
 
 
 def _device(decoders: Decoders) -> tuple[str, ...]:
-    """Adaptive rates, pages of two codewords, an age for each SSD."""
-    most = units(RATES[0])
-    rates = [
-        {"file": table_of(rate), "units": units(rate), "to_pe_cycles": lives()[rate].endurance_pe} for rate in RATES
-    ]
-    adaptive = {
-        "codewords_per_page": GEOMETRY["page_bytes"] // CODEWORD,
-        "rates": rates,
-        "rber": {"power_law": {"scale": fit(), "pe_exponent": PE_EXPONENT}},
-    }
-    bypass = {"errors": 0, "codeword_bits": 8 * CODEWORD}
-    return (
-        f"geometry.codewords_per_page={2 * most}",
-        f"geometry.codeword_bytes={UNIT}",
-        f"reliability={inline({'adaptive': adaptive})}",
-        f"precondition.ssds={inline([{'pe_cycles': age, 'retention_days': 0.0} for age in _ages()])}",
-        decoders.override({"per_iteration_us": ITERATION_US}, bypass=bypass),
-        "host.spread=round_robin",
-    )
+    """Adaptive rates, and an age for each SSD."""
+    ages = [{"pe_cycles": age, "retention_days": 0.0} for age in _ages()]
+    return (*array_of(decoders), f"precondition.ssds={inline(ages)}")
 
 
 def _ages() -> list[int]:

@@ -10,6 +10,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
         "chip_gbit": 512,
         "page_bytes": 16384,
         "pages_per_block": 256,
+        "blocks": 16384,
         "chips_per_channel": 4,
         "channels_per_ssd": 8,
         "ssds": 8,

@@ -12,6 +12,7 @@ from typing import Any
 from softsense.formats import as_plain_share
 from softsense.papers import Case, Evidence, Number, Runs, inline
 from softsense.papers.adaptive_rate_pool.decoders import Decoders, Quantity, by_seed
+from softsense.papers.adaptive_rate_pool.machine import WRITE_BUFFER
 from softsense.papers.adaptive_rate_pool.published import CODEWORD
 
 SWITCH_GB_PER_S = 15.75
@@ -40,7 +41,7 @@ class Setting:
             found += [
                 f"workload.read_fraction={1 - self.writes}",
                 f"encoder={inline(encoder)}",
-                f"host.write_buffer_bytes={1024 * CODEWORD}",
+                WRITE_BUFFER,
                 "precondition.layout=steady_state",
             ]
         return tuple(found)

@@ -11,7 +11,7 @@ from softsense._core import Code, Config, DecodeTable
 from softsense.lifetime import CodeLife, Demand, Lifetime, lifetime
 from softsense.papers import inline
 from softsense.papers.adaptive_rate_pool.machine import CONFIG, DEVICE
-from softsense.papers.adaptive_rate_pool.published import ENDURANCE, PUBLISHED, RATES, table_of
+from softsense.papers.adaptive_rate_pool.published import CODEWORD, ENDURANCE, PUBLISHED, RATES, table_of
 
 PE_EXPONENT = 1.57
 """Of raw bit error rates by P/E cycles, as of the repository's MLC (docs/model/reliability.md): the paper has none."""
@@ -19,6 +19,9 @@ PE_EXPONENT = 1.57
 OTHER_EXPONENTS = {"exponent 2.05 (72-layer TLC)": 2.05, "exponent 2.47 (LAE-FTL's chip)": 2.47}
 """Others that were fitted to flash: the published one of 72-layer TLC (docs/model/reliability.md), and that of the four
 raw bit error rates of LAE-FTL (docs/lae-ftl.md)."""
+
+UNIT = 512
+"""Of data, bytes: the blocks that a dataword is made of."""
 
 FITTED = "1/2"
 """The rate whose printed endurance fixes the scale."""
@@ -93,6 +96,12 @@ def lives() -> dict[str, CodeLife]:
     """The same by rate."""
     found = {each.table: each for each in life().codes}
     return {rate: found[table_of(rate)] for rate in RATES}
+
+
+def units(rate: str) -> int:
+    """Units of data in a codeword."""
+    found: int = round(lives()[rate].user_share * CODEWORD / UNIT)
+    return found
 
 
 def adapted(pe_cycles: int) -> str:
