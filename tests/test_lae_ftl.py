@@ -14,6 +14,7 @@ import pytest
 from conftest import Folder, judged
 from softsense import Config, _core, papers
 from softsense.papers import NOT_MEASURED, Plan, Workload, lae_ftl, running
+from softsense.papers.comparing import cases
 from softsense.papers.lae_ftl import assumed, decoding, devices, parallel, region, squeezing, stages, units, workloads
 from softsense.papers.lae_ftl.devices import LARGE, SMALL, Device, squeezed
 from softsense.papers.lae_ftl.published import Law
@@ -147,11 +148,12 @@ def test_the_user_keeps_its_capacity_when_units_are_squeezed(share: float | None
 
 
 def tiny_plan(requests: int) -> Plan:
+    """Footprints are as small as devices can be whose whole capacity they are."""
     stand_ins = (
         workloads.f1_stand_in(requests),
-        workloads.f2_stand_in(requests, 64 * MIB),
-        workloads.src_stand_in(requests, 64 * MIB),
-        workloads.ts_stand_in(requests, 64 * MIB),
+        workloads.f2_stand_in(requests, 384 * MIB),
+        workloads.src_stand_in(requests, 768 * MIB),
+        workloads.ts_stand_in(requests, 768 * MIB),
     )
     return Plan(False, (1,), tuple(workloads.placed(each) for each in stand_ins), 2000)
 
@@ -166,6 +168,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
     monkeypatch.setattr(region, "_SHARES", {False: (0.4,)})
     monkeypatch.setattr(region, "_MULTIPLIERS", {False: (16,)})
     monkeypatch.setattr(stages, "_PER_ERASE", {False: 50_000})
+    monkeypatch.setattr(workloads, "_PASSES", {False: 0.01})
     few = {name: decoding.HARDWARE[name] for name in ("as assumed", "1 multiplier", "2,048 multipliers")}
     monkeypatch.setattr(decoding, "HARDWARE", few)
     monkeypatch.setattr(assumed, "HARDWARE", few)
@@ -192,7 +195,7 @@ def test_every_figure_of_lae_ftl_comes_out(tmp_path: Path, tiny: Plan, stems: tu
     for claim in {"decoding_grows", "reliability_grows", "lost_room", "life_grows"} & set(claims):
         assert claims[claim]["verdict"] == papers.HOLDS, claim
     for worst in {f"{overhead.stem}_3584" for overhead in workloads.OVERHEADS} & set(claims):
-        assert len(claims[worst]["under"]) == 4
+        assert len(claims[worst]["under"]) == 8
         assert claims[worst]["on_ours"]["measured"] == claims[worst]["under"]["all mapped"]["measured"]
     report = (tmp_path / "report.md").read_text()
     for figure in figures:
@@ -237,6 +240,43 @@ def test_only_the_footprint_is_mapped_on_the_machine_of_the_paper() -> None:
         user_bytes = papers.configured("mlc-lae", whole.overrides).user_bytes
         assert mapped == pytest.approx(fields["workload"]["footprint_bytes"] / user_bytes, rel=1e-4)
         assert mapped < 0.65
+
+
+def judged_by_check(machine: squeezing._Machine, at_uniform: squeezing._Machine) -> dict[str, str]:
+    """Verdicts of our own checks on how much is collected."""
+    every = [case for each in (machine, at_uniform) for case in cases(each.plan, *each.arms)]
+    simulations = running._Simulations("mlc-lae", every, machine.plan, None, 1, None)
+    evidence = squeezing._of_collection(machine, at_uniform, simulations)
+    simulations.close()
+    return {claim.id: papers.verdict(claim, evidence[claim.id]) for claim in squeezing._ON_COLLECTION}
+
+
+def some(machine: squeezing._Machine, *names: str) -> squeezing._Machine:
+    """The same with one seed, and these workloads alone."""
+    chosen = tuple(workload for workload in machine.plan.workloads if workload.name in names)
+    return replace(machine, plan=replace(machine.plan, seeds=(1,), workloads=chosen))
+
+
+def test_a_machine_that_collects_does_in_every_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick plan with one seed and a quarter of its passes, on which shares of collection hardly depend."""
+    plan = papers.with_traces(lae_ftl.PAPER.plan(False), None)
+    at_uniform = some(squeezing._at_uniform_addresses(plan), "F2")
+    monkeypatch.setattr(workloads, "_PASSES", {False: 0.05})
+    machine = some(squeezing._machines(plan)["a machine that collects"], *lae_ftl.TRACES)
+    assert [workload.name for workload in machine.plan.workloads] == list(lae_ftl.TRACES)
+    for workload in machine.plan.workloads:
+        config = papers.configured("mlc-lae", workload.overrides)
+        fields = json.loads(config.to_json())
+        assert fields["workload"]["footprint_bytes"] == config.user_bytes
+        assert fields["precondition"]["mapped_fraction"] == 1.0
+    assert judged_by_check(machine, at_uniform) == dict.fromkeys(["collects", "uniform_amplification"], papers.HOLDS)
+
+
+def test_a_machine_that_hardly_collects_fails_the_check() -> None:
+    """MSR-ts on its footprint alone, of which collection moves nothing."""
+    plan = workloads.fewer(papers.with_traces(lae_ftl.PAPER.plan(False), None), 2000)
+    machine = some(squeezing._machines(plan)["only the footprint mapped"], "MSR-ts")
+    assert judged_by_check(machine, machine)["collects"] == papers.NOT
 
 
 def test_where_closed_forms_are_compatible_with_what_was_published() -> None:

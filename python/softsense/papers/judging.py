@@ -53,7 +53,7 @@ KINDS: dict[Kind, str] = {
     "arithmetic": "follows from inputs by an equation",
     "calibrated": "an input was chosen so that it is met",
     "invented workload": "measured on requests that were invented for want of the paper's",
-    "own check": "not the paper's: it checks the simulator against an equation",
+    "own check": "not the paper's: it checks the simulator against an equation, or a set-up against its purpose",
 }
 """What verdicts rest on; kinds are counted apart."""
 

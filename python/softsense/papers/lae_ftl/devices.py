@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softsense._core import Config
 from softsense.base import inline
@@ -28,9 +28,6 @@ from softsense.papers.lae_ftl.units import (
     bch_of,
     constant,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -24,9 +24,6 @@ from softsense.papers.drawing import Line, lines, point
 from softsense.papers.lae_ftl.published import LAWS, LIMIT, LUN, OOB, PUBLISHED, Criterion, Law, wear
 from softsense.papers.lae_ftl.units import SEGMENTS, UnitCode
 from softsense.papers.lae_ftl.workloads import GREY, SERIES
-
-if TYPE_CHECKING:
-    pass
 
 _PE_STEP, _PE_TO = 500, 40_000
 

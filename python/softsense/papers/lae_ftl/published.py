@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from softsense import _core
 from softsense.formats import as_share
-
-if TYPE_CHECKING:
-    pass
 
 PUBLISHED: dict[str, Any] = {
     "geometry": {"page_bytes": 8192, "unit_bytes": 4096, "oob_bytes_per_unit": 224, "pages_per_block": 256},

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from softsense import _core
 from softsense.formats import as_plain_share, as_share
 from softsense.papers import (
     Case,
@@ -31,7 +30,7 @@ from softsense.papers.comparing import (
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.lae_ftl.devices import squeezed
 from softsense.papers.lae_ftl.published import UNIT, ranged
-from softsense.papers.lae_ftl.units import SQUEEZED, UNSQUEEZED, Hardware, UnitCode
+from softsense.papers.lae_ftl.units import SQUEEZED, UNSQUEEZED, Hardware, UnitCode, uniform_amplification
 from softsense.papers.lae_ftl.workloads import OVERHEADS, bar, fewer, spread
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ _CODES = (UNSQUEEZED, *SQUEEZED)
 
 def _plan(plan: Plan, share: float) -> Plan:
     """One seed, and fewer requests, on devices with so much over-provisioning, and as much for the user."""
-    return replace(fewer(spread(plan, share), 150_000 if plan.full else 15_000), seeds=plan.seeds[:1])
+    return replace(fewer(spread(plan, share), 40_000 if plan.full else 15_000), seeds=plan.seeds[:1])
 
 
 def _arms(share: float, multipliers: int) -> list[Arm]:
@@ -94,9 +93,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
 def _growth(share: float, code: UnitCode) -> float:
     """By how much write amplification grows with a squeeze, in closed form."""
-    room = UNIT / (UNIT - code.squeezed_bytes)
-    base, more = (_core.uniform_write_amplification(used) for used in (1 - share, (1 - share) * room))
-    return room * more / base - 1
+    return uniform_amplification(code, 1 - share) / uniform_amplification(UNSQUEEZED, 1 - share) - 1
 
 
 def _compatible(code: UnitCode, low: float, high: float) -> tuple[float, float]:
@@ -114,7 +111,7 @@ def _note_of_uniform() -> str:
     rows = [
         [
             as_plain_share(share),
-            f"{_core.uniform_write_amplification(1 - share):.2f}",
+            f"{uniform_amplification(UNSQUEEZED, 1 - share):.2f}",
             *(as_share(_growth(share, code), 1, signed=True) for code in SQUEEZED),
         ]
         for share in _CLOSED
@@ -124,10 +121,14 @@ def _note_of_uniform() -> str:
     rows.append(["compatible with it", "", *(f"{100 * a:.0f} to {as_share(b, 0)}" for a, b in regions)])
     low, high = max(low for low, _ in regions), min(high for _, high in regions)
     together = f"{100 * low:.0f} to {as_share(high, 0)}" if low <= high else "none"
+    carried = 1 - 1 / uniform_amplification(UNSQUEEZED, 1 - low)
+    third = first_beyond(0.01, 0.99, lambda share: uniform_amplification(UNSQUEEZED, 1 - share) < 1.5)
     return (
         "Write amplification in closed form, for endless uniform overwriting, room / (1 - delta) with utilisation = "
-        f"(delta - 1) / ln delta, and by how much it grows. Over-provisioning with all four ranges: {together}."
-        f"\n\n{markdown_table(heads, rows)}"
+        f"(delta - 1) / ln delta, and by how much it grows. Over-provisioning with all four ranges: {together}. "
+        f"Collection carries a third of all programs of the unsqueezed device or more up to {as_share(third, 1)} of "
+        f"over-provisioning; with {as_share(low, 1)}, the least that meets all four ranges, it carries "
+        f"{as_share(carried, 1)}.\n\n{markdown_table(heads, rows)}"
     )
 
 

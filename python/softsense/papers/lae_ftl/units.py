@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softsense import _core, codes
 from softsense.base import inline
@@ -15,9 +15,6 @@ from softsense.papers import (
     configured,
 )
 from softsense.papers.lae_ftl.published import CONFIG, KIB, LATE, LIMIT, METADATA, OOB, PUBLISHED, UNIT, Criterion
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -186,6 +183,19 @@ def on_device(code: UnitCode, hardware: Hardware = ASSUMED) -> dict[str, Any]:
     overrides = [bch_of({code: FOR_LIFE}, constant(RBER[-1])), hardware.override]
     [found] = configured(CONFIG, overrides).bch_codes()
     return found
+
+
+def uniform_amplification(code: UnitCode, unsqueezed_use: float) -> float:
+    """Write amplification of greedy collection under endless uniform overwriting, in closed form.
+
+    Args:
+        code: of all units; programs that squeezing makes smaller are counted at their full size.
+        unsqueezed_use: the share of unsqueezed places of closed blocks that user data takes; squeezed ones are fewer.
+
+    Source: `softsense.lifetime`; P. Desnoyers, "Analytic models of SSD write performance", ACM TOS 10(2), 2014.
+    """
+    room = UNIT / (UNIT - code.squeezed_bytes)
+    return room * _core.uniform_write_amplification(unsqueezed_use * room)
 
 
 def crossing_share(code: UnitCode) -> Fraction:

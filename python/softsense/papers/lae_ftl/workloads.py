@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softsense.formats import as_plain_share, as_share, listed
 from softsense.papers import (
@@ -20,14 +20,13 @@ from softsense.papers.lae_ftl.devices import device_of
 from softsense.papers.lae_ftl.published import CONFIG, KIB, LATE, MIB, TRACES, UNIT
 from softsense.papers.lae_ftl.units import SEGMENTS
 
-if TYPE_CHECKING:
-    pass
-
 # Assumed: the traces are public, and their addresses are not in our sources.
 _EXPONENT = 0.9
 _ZIPF = {"zipf": {"exponent": _EXPONENT}}
 # Of the excerpt, as `softsense trace stats` tells it: up to where addresses go.
 _F1_EXTENT = round(489.71 * MIB)
+# How often the host of a quick and of a full run overwrites the device of a stand-in that collects.
+_PASSES = {False: 0.2, True: 0.5}
 # The public Financial2, from memory: about 3.7 million requests in 11.4 hours, 82 % of them reads, mostly of one unit.
 _F2_REQUESTS, _F2_READS, _F2_PER_S = 3_700_000, 0.82, 90.0
 _F2_FOOTPRINT = 512 * MIB
@@ -108,8 +107,8 @@ def _of_units(requests: int, reads: float, per_s: float, footprint_bytes: int) -
 
 def plan_of(full: bool) -> Plan:
     """How much a quick and a full run measure."""
-    # So many that each die of the large device collects tens of blocks.
-    most = 500_000 if full else 30_000
+    # In full so many that the host fills some fifteen blocks of each die of the large device.
+    most = 150_000 if full else 30_000
     financial = Workload(
         "F1",
         "real, an excerpt of 50,000 requests",
@@ -131,11 +130,16 @@ def placed(workload: Workload, share: float | None = None) -> Workload:
     return replace(workload, overrides=(*workload.overrides, *device_of(workload).overrides(share)))
 
 
+def _touched_bytes(workload: Workload) -> int:
+    """Up to where its addresses go."""
+    if workload.file:
+        return _F1_EXTENT
+    return int(json.loads(configured(CONFIG, workload.overrides).to_json())["workload"]["footprint_bytes"])
+
+
 def footprint(workload: Workload) -> float:
     """The share of the user's capacity that it has to do with, as far as addresses go."""
-    fields = json.loads(configured(CONFIG, workload.overrides).to_json())
-    touched = _F1_EXTENT if workload.file else fields["workload"]["footprint_bytes"]
-    return min(touched / configured(CONFIG, workload.overrides).user_bytes, 1.0)
+    return min(_touched_bytes(workload) / configured(CONFIG, workload.overrides).user_bytes, 1.0)
 
 
 def only_footprints(plan: Plan) -> Plan:
@@ -148,16 +152,47 @@ def only_footprints(plan: Plan) -> Plan:
     return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
 
 
+def collecting(plan: Plan) -> Plan:
+    """The plan on devices that collect: the logical space of a workload is the user's whole capacity.
+
+    Each device keeps all but its number of blocks. It begins in the steady state of uniform overwriting. Addresses of
+    stand-ins go over all of it, and their requests are as many as overwrite it `_PASSES` times; a trace is what it is.
+    """
+
+    def of(workload: Workload) -> Workload:
+        # The logical space of F1 is that of the excerpt, of its stand-in, too.
+        logical_bytes = _F1_EXTENT if workload.name == "F1" else _touched_bytes(workload)
+        device = replace(device_of(workload), user_bytes=logical_bytes).overrides()
+        overrides = (*workload.overrides, *device)
+        config = configured(CONFIG, overrides)
+        if not workload.file:
+            fields = json.loads(config.to_json())["workload"]
+            of_request = (1 - fields["read_fraction"]) * sum(each["bytes"] * each["share"] for each in fields["sizes"])
+            requests = round(_PASSES[plan.full] * config.user_bytes / of_request)
+            overrides += f"workload.footprint_bytes={config.user_bytes}", f"workload.requests={requests}"
+        return replace(workload, overrides=overrides)
+
+    return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
+
+
+def uniform(plan: Plan) -> Plan:
+    """The plan with stand-ins alone, at uniform addresses; one seed."""
+    workloads = (
+        replace(w, overrides=(*w.overrides, "workload.addresses=uniform")) for w in plan.workloads if not w.file
+    )
+    return replace(plan, seeds=plan.seeds[:1], workloads=tuple(workloads))
+
+
 def short(plan: Plan) -> Plan:
     """The plan with as many requests of stand-ins as reads need, which wait for no collection."""
-    return fewer(plan, 40_000 if plan.full else 8_000)
+    return fewer(plan, 15_000 if plan.full else 8_000)
 
 
 def fewer(plan: Plan, most: int) -> Plan:
     """The plan with at most so many requests of stand-ins."""
 
     def of(workload: Workload) -> Workload:
-        if workload.file or workload.name == "F1":
+        if workload.file:
             return workload
         fields = configured(CONFIG, workload.overrides)
         fewer = min(most, json.loads(fields.to_json())["workload"]["requests"])
@@ -215,8 +250,17 @@ def _read_latency(summary: Summary) -> float:
 READ_LATENCY = Quantity("read_latency_us", _read_latency)
 """The paper's: flash read, waits for transfer and decoding, and both of these; not the wait for the die."""
 
+
+def _collected(summary: Summary) -> int:
+    """Pages that garbage collection programmed."""
+    return sum(each["programs"] for each in summary["background"] if each["cause"] == "garbage_collection")
+
+
 READ, SYSTEM = response("read"), response("all")
 AMPLIFICATION = Quantity("write_amplification", lambda summary: summary["writes_detail"]["write_amplification"])
+COLLECTION = Quantity("collection_share", lambda summary: _collected(summary) / summary["operations"]["programs"])
+"""The share of all page programs that garbage collection carries."""
+
 SENSES = Quantity("flash_reads", lambda summary: summary["operations"]["senses"])
 
 
