@@ -169,6 +169,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
     monkeypatch.setattr(region, "_MULTIPLIERS", {False: (16,)})
     monkeypatch.setattr(stages, "_PER_ERASE", {False: 50_000})
     monkeypatch.setattr(workloads, "_PASSES", {False: 0.01})
+    monkeypatch.setattr(workloads, "_PASSES_OF_CLOSED_FORM", 0.01)
     few = {name: decoding.HARDWARE[name] for name in ("as assumed", "1 multiplier", "2,048 multipliers")}
     monkeypatch.setattr(decoding, "HARDWARE", few)
     monkeypatch.setattr(assumed, "HARDWARE", few)
@@ -258,7 +259,7 @@ def some(machine: squeezing._Machine, *names: str) -> squeezing._Machine:
 
 
 def test_a_machine_that_collects_does_in_every_arm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The quick plan with one seed and a quarter of its passes, on which shares of collection hardly depend."""
+    """The quick plan with one seed and half of its passes, on which shares of collection hardly depend."""
     plan = papers.with_traces(lae_ftl.PAPER.plan(False), None)
     at_uniform = some(squeezing._at_uniform_addresses(plan), "F2")
     monkeypatch.setattr(workloads, "_PASSES", {False: 0.05})

@@ -30,8 +30,6 @@ from softsense.papers.lae_ftl.workloads import READ, READ_LATENCY, SERIES
 PER_DIE = (0.25, 1.0, 2.0, 4.0)
 """Reads that are under way at a time, for each die."""
 
-# A gain is known to a hundredth of itself with as many.
-_MOST_READS = 50_000
 _NAMES = ("2 x 2 dies", "4 x 4 dies")
 _ENGINE, _ALONE = "on one engine", "one codeword at a time"
 
@@ -46,7 +44,7 @@ def _arms() -> dict[str, Arm]:
 
 def _deep_reads(plan: Plan, device: Device, per_die: float) -> Workload:
     """Reads of a unit at random places, so many at a time."""
-    some, depth = lone_reads(min(plan.requests, _MOST_READS)), max(round(per_die * device.dies), 1)
+    some, depth = lone_reads(plan.requests // 2), max(round(per_die * device.dies), 1)
     overrides = *some.overrides, f"host.issue.closed_loop.queue_depth={depth}", *device.overrides()
     return Workload(f"{depth} at a time", f"reads of 4 KiB, {depth} at a time", overrides=overrides)
 

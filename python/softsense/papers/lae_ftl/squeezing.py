@@ -46,10 +46,10 @@ from softsense.papers.lae_ftl.workloads import (
     Overhead,
     bar,
     collecting,
+    collecting_uniformly,
     footprint,
     only_footprints,
     read_otherwise,
-    uniform,
 )
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _going_on_elsewhere(plan: Plan) -> Plan:
 
 def _at_uniform_addresses(plan: Plan) -> _Machine:
     """The machine that collects, overwritten as closed forms have it."""
-    return _Machine(uniform(collecting(plan)))
+    return _Machine(collecting_uniformly(plan))
 
 
 def _cases_late(plan: Plan) -> list[Case]:

@@ -57,7 +57,8 @@ _STRONGEST = SQUEEZED[-1]
 _ENGINE = Hardware(engine=_STRONGEST.correctable)
 
 _BLOCKS, _SHARE, _PER_DIE = 64, 0.4, 2
-_READS, _MOST_REQUESTS = 0.7, 40_000
+# Of requests those that read, and of the plan's requests those of a stage.
+_READS, _REQUESTS = 0.7, 0.4
 # P/E cycles an erase counts as, of quick and full runs.
 _PER_ERASE = {False: 5_000, True: 2_500}
 _LAE, _FROM_THE_FIRST_DAY, _WORST = "LAE-FTL", f"t = {_STRONGEST.correctable} for life", WORST_CASE.label
@@ -99,7 +100,7 @@ def _stage_arms(stage: int) -> list[Arm]:
 
 
 def _stage_plan(plan: Plan) -> Plan:
-    return replace(plan, workloads=(_load(min(plan.requests, _MOST_REQUESTS), _READS, _BLOCKS),))
+    return replace(plan, workloads=(_load(round(_REQUESTS * plan.requests), _READS, _BLOCKS),))
 
 
 def _life_arms(full: bool) -> list[Arm]:

@@ -26,7 +26,9 @@ _ZIPF = {"zipf": {"exponent": _EXPONENT}}
 # Of the excerpt, as `softsense trace stats` tells it: up to where addresses go.
 _F1_EXTENT = round(489.71 * MIB)
 # How often the host of a quick and of a full run overwrites the device of a stand-in that collects.
-_PASSES = {False: 0.2, True: 0.5}
+_PASSES = {False: 0.1, True: 0.5}
+# With fewer a closed form is hidden by the few blocks that are collected.
+_PASSES_OF_CLOSED_FORM = 0.2
 # The public Financial2, from memory: about 3.7 million requests in 11.4 hours, 82 % of them reads, mostly of one unit.
 _F2_REQUESTS, _F2_READS, _F2_PER_S = 3_700_000, 0.82, 90.0
 _F2_FOOTPRINT = 512 * MIB
@@ -152,11 +154,12 @@ def only_footprints(plan: Plan) -> Plan:
     return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
 
 
-def collecting(plan: Plan) -> Plan:
+def collecting(plan: Plan, least_passes: float = 0.0) -> Plan:
     """The plan on devices that collect: the logical space of a workload is the user's whole capacity.
 
     Each device keeps all but its number of blocks. It begins in the steady state of uniform overwriting. Addresses of
-    stand-ins go over all of it, and their requests are as many as overwrite it `_PASSES` times; a trace is what it is.
+    stand-ins go over all of it, and their requests are as many as overwrite it `_PASSES` times, or `least_passes`; a
+    trace is what it is.
     """
 
     def of(workload: Workload) -> Workload:
@@ -168,24 +171,23 @@ def collecting(plan: Plan) -> Plan:
         if not workload.file:
             fields = json.loads(config.to_json())["workload"]
             of_request = (1 - fields["read_fraction"]) * sum(each["bytes"] * each["share"] for each in fields["sizes"])
-            requests = round(_PASSES[plan.full] * config.user_bytes / of_request)
+            requests = round(max(_PASSES[plan.full], least_passes) * config.user_bytes / of_request)
             overrides += f"workload.footprint_bytes={config.user_bytes}", f"workload.requests={requests}"
         return replace(workload, overrides=overrides)
 
     return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))
 
 
-def uniform(plan: Plan) -> Plan:
-    """The plan with stand-ins alone, at uniform addresses; one seed."""
-    workloads = (
-        replace(w, overrides=(*w.overrides, "workload.addresses=uniform")) for w in plan.workloads if not w.file
-    )
+def collecting_uniformly(plan: Plan) -> Plan:
+    """Stand-ins on devices that collect, at uniform addresses, as closed forms have it; one seed."""
+    stand_ins = [workload for workload in collecting(plan, _PASSES_OF_CLOSED_FORM).workloads if not workload.file]
+    workloads = (replace(w, overrides=(*w.overrides, "workload.addresses=uniform")) for w in stand_ins)
     return replace(plan, seeds=plan.seeds[:1], workloads=tuple(workloads))
 
 
 def short(plan: Plan) -> Plan:
     """The plan with as many requests of stand-ins as reads need, which wait for no collection."""
-    return fewer(plan, 15_000 if plan.full else 8_000)
+    return fewer(plan, 15_000 if plan.full else 5_000)
 
 
 def fewer(plan: Plan, most: int) -> Plan:
