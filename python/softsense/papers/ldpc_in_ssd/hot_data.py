@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from softsense.charts import Sheet
 
 _CODEWORD = 4096
-_FOOTPRINT_BYTES = 256 << 20
+_FOOTPRINT_BYTES = 64 << 20
 _HOT_FRACTION = 0.2
 _HOT_SHARE = 0.8
 _RATES = (1_000, SYNTHETIC_PER_S, 20_000)
