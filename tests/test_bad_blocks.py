@@ -9,6 +9,7 @@ from softsense import tables
 SMALL = [
     ONE_PLANE,
     "ftl.over_provisioning=0.4",
+    "ftl.gc_low_watermark_blocks=5",
     "workload.requests=4000",
     "workload.read_fraction=0.0",
     "workload.footprint_bytes=60391424",

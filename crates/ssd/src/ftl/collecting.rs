@@ -72,12 +72,12 @@ impl PageMap {
         state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::HostPlain)
     }
 
-    /// Pages of a set that nobody has programmed: those of its free superblocks, and of those that are open. The SLC cache has its own.
+    /// Pages of a set that nobody has programmed, and that the host and its collection can: those of its free superblocks, and of the open
+    /// one of each. What others have open (folding, translation pages, further handles) is of no use to these.
     pub fn unwritten_pages(&self, set: u32) -> u32 {
         let (state, pages) = (&self.sets[set as usize], self.geometry.pages_per_superblock());
-        let open = state.open.iter().chain(&state.open_for_handles).flatten();
-        let of_open = open.filter(|&&(superblock, _)| !self.is_slc(superblock)).map(|&(_, given)| pages - given);
-        (state.free.len() + self.next_for_folding(set)) as u32 * pages + of_open.sum::<u32>()
+        let of_open = |writer: Writer| state.open[writer as usize].map_or(0, |(_, given)| pages - given);
+        state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::Gc)
     }
 
     /// Pages that a set can program when a superblock of it has been erased.

@@ -178,12 +178,6 @@ impl PageMap {
         self.slc_cache.as_mut()?.sets[set as usize].next_for_folding.take()
     }
 
-    /// Superblocks of a set that folding has set aside, which are free.
-    pub(super) fn next_for_folding(&self, set: u32) -> usize {
-        let cache = self.slc_cache.as_ref();
-        usize::from(cache.is_some_and(|cache| cache.sets[set as usize].next_for_folding.is_some()))
-    }
-
     /// Whether the cache of a set gives its next superblock back when it has been folded.
     pub(super) fn gives_back(&self, set: u32) -> bool {
         self.slc_cache.as_ref().is_some_and(|cache| cache.gives_back(set))

@@ -643,14 +643,10 @@ fn slc_cache(draw: &mut Draw, page_types: u64) -> String {
 fn gc_pacing(draw: &mut Draw) -> String {
     let low = 2 + draw.below(3);
     let (high, reserve) = (low + draw.below(2), 1 + draw.below(low - 1));
-    if draw.once_in(3) {
+    if draw.once_in(5) {
         // The reserve, which is 2 where programs or erases fail, and three.
-        let low = reserve.max(2) + 3;
-        return format!(
-            "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {}\ngc_reserve_blocks = {reserve}\ngc_pacing = \
-             \"throttle_writes\"\n",
-            low + draw.below(2)
-        );
+        return "gc_low_watermark_blocks = 5\ngc_high_watermark_blocks = 5\ngc_pacing = \"throttle_writes\"\n"
+            .to_owned();
     }
     let mut toml = format!(
         "gc_low_watermark_blocks = {low}\ngc_high_watermark_blocks = {high}\ngc_reserve_blocks = {reserve}\ngc_pacing = {}\n",

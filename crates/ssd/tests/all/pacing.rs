@@ -324,7 +324,7 @@ fn longest_wait_us(simulation: &Simulation, config: &CheckedConfig, depth: u32) 
     let gain = geometry.pages_per_superblock().saturating_sub(valid);
     assert!(gain > 0, "the fullest victim frees something");
     let moves = f64::from((2 * valid).div_ceil(gain) + 2);
-    let pages = if config.write_buffer_codewords() > 0 { depth.div_ceil(per_page) } else { depth } + 1;
+    let pages = if config.write_buffer_codewords() > 0 { depth.div_ceil(per_page) } else { depth };
     f64::from(pages) * (moves * moved + of_unit * spec.flash.erase_us)
 }
 
@@ -341,15 +341,15 @@ fn longest_over_bound(config: &CheckedConfig, depth: u32, count: u64) -> f64 {
 #[test]
 fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() {
     let stream = Stream::new(11, Purpose::Workload);
-    let (cases, mut broken) = (24, 0);
+    let (cases, mut broken) = (12, 0);
     for case in 0..cases {
         let mut next = 0;
         let mut one = |of: &[u32]| {
             next += 1;
             of[stream.bits(case, next) as usize % of.len()]
         };
-        let (channels, planes, per_page) = (one(&[1, 2]), one(&[1, 2]), one(&[1, 2, 4]));
-        let (blocks, pages, depth) = (one(&[32, 40]), one(&[32, 64, 128]), one(&[1, 4, 16]));
+        let (channels, planes, per_page) = (one(&[1, 2]), one(&[1, 2]), one(&[1, 2]));
+        let (blocks, pages, depth) = (one(&[40, 48]), one(&[128, 256]), one(&[1, 4, 8]));
         let low = one(&[4, 6]);
         let more = [
             format!(
@@ -359,51 +359,50 @@ fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() 
             ),
             format!("flash.busy_unit='{}'", ["plane", "die"][one(&[0, 1]) as usize]),
             "bus.transfer_us=1.0".to_owned(),
-            format!("ftl.over_provisioning=0.{}", one(&[30, 35, 40])),
+            format!("ftl.over_provisioning=0.{}", one(&[35, 40])),
             format!("ftl.gc_low_watermark_blocks={low}"),
             format!("ftl.gc_high_watermark_blocks={}", low + one(&[0, 2])),
-            format!("ftl.allocation_pool='{}'", ["ssd", "plane"][one(&[0, 0, 1]) as usize]),
-            format!("host.write_buffer_bytes={}", 4096 * per_page * one(&[0, 32, 128])),
+            format!("host.write_buffer_bytes={}", 4096 * per_page * one(&[0, 128, 256])),
             format!("host.issue={{ closed_loop = {{ queue_depth = {depth} }} }}"),
         ];
         for pacing in ["throttle_writes", "at_once"] {
             let more: Vec<String> = more.iter().cloned().chain([format!("ftl.gc_pacing='{pacing}'")]).collect();
             let config = device(&more.iter().map(String::as_str).collect::<Vec<_>>());
-            let over = longest_over_bound(&config, depth, 2 * config.user_codewords());
+            let over = longest_over_bound(&config, depth, config.user_codewords());
             if pacing == "at_once" {
                 broken += u32::from(over > 1.0);
             } else {
                 assert!(over <= 1.0, "{over} of the bound: {more:?}");
             }
-            println!("{case} {pacing} {over:.3} {more:?}");
+            println!("{case} {pacing} {over:.3}");
         }
     }
-    assert!(broken > cases as u32 / 2, "{broken} of {cases} devices break it");
+    assert!(broken > cases as u32 / 3, "{broken} of {cases} devices break it");
 }
 
-/// Does no drive that is shipped freeze under random writes that never end? The bound is the closed form; blocks and drives are small here.
+/// Does no drive that is shipped freeze under random writes that never end, machines of papers apart? The bound is the closed form. Drives
+/// are narrower here, and blocks shorter, so that a run takes a second; where collection works at once each of them does freeze.
 #[test]
 fn no_shipped_drive_freezes() {
-    for (name, pages) in
-        [("tlc-3d", 96), ("qlc-3d", 96), ("qlc-3d-cached", 96), ("tlc-enterprise", 96), ("tlc-client", 96)]
-    {
-        let pages = format!("geometry.pages_per_block={pages}");
-        let config = shipped(
-            &format!("{name}.toml"),
-            &[
-                &pages,
+    for name in ["tlc-3d", "qlc-3d", "qlc-3d-cached", "tlc-enterprise", "tlc-client"] {
+        let over = |pacing: &str| {
+            let more = [
                 "geometry.channels=1",
                 "geometry.chips_per_channel=1",
-                "geometry.blocks_per_plane=128",
+                "geometry.pages_per_block=96",
                 "precondition.mapped_fraction=1.0",
                 "precondition.layout=steady_state",
                 "host.write_buffer_bytes=1048576",
                 "host.issue={ closed_loop = { queue_depth = 4 } }",
                 "reliability=perfect",
-            ],
-        );
-        let over = longest_over_bound(&config, 4, 2 * config.user_codewords());
-        println!("{name} {over:.3}");
-        assert!(over <= 1.0, "{name}: {over} of the bound");
+                pacing,
+            ];
+            let config = shipped(&format!("{name}.toml"), &more);
+            longest_over_bound(&config, 4, config.user_codewords() / 4)
+        };
+        let [throttled, at_once] =
+            ["throttle_writes", "at_once"].map(|pacing| over(&format!("ftl.gc_pacing='{pacing}'")));
+        println!("{name} {throttled:.3} {at_once:.3}");
+        assert!(throttled <= 1.0 && at_once > 1.0, "{name}: {throttled} of the bound, {at_once} at once");
     }
 }
