@@ -203,16 +203,8 @@ impl Run {
             retries: mean_us(time.retries),
         };
         let slowest = [1.0, 0.01, 0.001].into_iter().filter_map(|share| SlowestReads::of(&s.reads_by_duration, share));
-        let for_data = s.host_codewords_programmed()
-            + s.moved_codewords_programmed()
-            + s.padding_codewords
-            + s.parity_codewords_programmed();
-        let programmed = match &spec.reliability {
-            // What parity takes of the data space is written, too.
-            ReliabilitySpec::Bch(_) => s.operations.programs * u64::from(spec.geometry.codewords_per_page),
-            _ => for_data + s.translation_codewords_programmed(),
-        };
         let (least_erases, most_erases) = self.simulation.ftl().least_and_most_erases();
+        let served = self.simulation.served();
         let has_deadlines = !self.config.read_deadlines().is_empty();
         Summary {
             softsense_version: env!("CARGO_PKG_VERSION").into(),
@@ -289,8 +281,7 @@ impl Run {
                 gc_codewords: s.gc_codewords_programmed(),
                 translation_codewords: s.translation_codewords_programmed(),
                 padding_codewords: s.padding_codewords,
-                write_amplification: (s.host_codewords_written > 0)
-                    .then(|| programmed as f64 / s.host_codewords_written as f64),
+                write_amplification: served.write_amplification,
                 read_modify_writes: s.read_modify_writes,
                 merged_codewords: (self.config.config().host.partial_write == PartialWrite::Merge)
                     .then_some(s.merged_codewords),
@@ -451,15 +442,15 @@ impl Run {
                     refused_write_backs: s.refused_write_backs,
                 }),
             },
-            encoder: self.simulation.encoder_share().map(|utilisation| EncoderSummary { utilisation }),
-            dram: (self.simulation.dram().zip(spec.host.dram)).map(|((utilisation, crossed), dram)| DramSummary {
+            encoder: served.encoder_share.map(|utilisation| EncoderSummary { utilisation }),
+            dram: (self.simulation.dram().zip(spec.host.dram)).map(|((_, crossed), dram)| DramSummary {
                 gb_per_s: dram.speed.gb_per_s(),
-                utilisation,
+                utilisation: served.dram_share.unwrap_or(0.0),
                 host_bytes: crossed.host,
                 flash_bytes: crossed.flash,
                 map_bytes: crossed.map,
             }),
-            host_link: (self.simulation.host_link_shares().zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
+            host_link: (served.host_link_shares.zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
                 gb_per_s: link.speed.gb_per_s(),
                 to_device: shares.to_device,
                 to_host: shares.to_host,
@@ -476,7 +467,7 @@ impl Run {
                     most_passed_over: counts.most_passed_over,
                 }),
             }),
-            interconnect: self.simulation.link_shares().map(|shares| InterconnectSummary {
+            interconnect: served.link_shares.map(|shares| InterconnectSummary {
                 mean_us: mean_us(s.interconnect_time),
                 link_from_ssds: shares.from_ssds,
                 link_to_ssds: shares.to_ssds,
@@ -492,7 +483,7 @@ impl Run {
                     to_weaker: switches.map(|(_, weaker)| weaker),
                 }
             }),
-            utilisation: self.simulation.utilisation(),
+            utilisation: served.utilisation,
         }
     }
 }

@@ -43,7 +43,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use softsense_base::{Error, Ns, OwnName, Result};
-use softsense_link::OwnCost;
+use softsense_link::{OwnCost, ReliabilitySpec};
 
 use crate::checked::CheckedConfig;
 use crate::events::{Event, Key, instant};
@@ -85,6 +85,8 @@ pub struct Simulation {
     ordered: Vec<Lcn>,
     /// Whether those of a page have one sensing.
     shared_sensing: bool,
+    /// Codewords of a page where parity takes room of the data, so that whole pages count as written.
+    parity_in_data: Option<u64>,
     /// Whether something of the user's own is at work, and may fail.
     has_own: bool,
     own_policy: Option<OwnName>,
@@ -94,6 +96,26 @@ pub struct Simulation {
     power: Option<Box<Power>>,
     recorder: Option<Box<Recorder>>,
     recording: Option<Recording>,
+    /// None before the last request has completed.
+    served: Option<Box<Served>>,
+}
+
+/// What a device has done while it had requests to serve: up to now, or to the last completion. What it does later serves no one.
+#[derive(Debug, Clone, Copy)]
+pub struct Served {
+    /// Mean busy shares of planes (or dies), channel buses and decoders.
+    pub utilisation: Utilisation,
+    /// That of encoders; none where encoding takes no time.
+    pub encoder_share: Option<f64>,
+    /// Those of links and the switch; none where there are none.
+    pub link_shares: Option<LinkShares>,
+    /// Those of the link to the host; none where there is none.
+    pub host_link_shares: Option<HostLinkShares>,
+    /// That of the port of DRAM; none where there is none.
+    pub dram_share: Option<f64>,
+    /// Codewords programmed, for whatever, over those that the host has written: without those that still wait in a write buffer, and
+    /// refused ones. None where there are none.
+    pub write_amplification: Option<f64>,
 }
 
 impl Simulation {
@@ -124,12 +146,15 @@ impl Simulation {
             wanted: Vec::new(),
             ordered: Vec::new(),
             shared_sensing: config.config().flash.shared_sensing,
+            parity_in_data: matches!(config.config().reliability, ReliabilitySpec::Bch(_))
+                .then(|| config.config().geometry.codewords_per_page.into()),
             has_own: config.own_names().next().is_some(),
             own_policy: config.config().read.policy.own(),
             die_failures: die_failures(config),
             power: Power::new(config),
             recorder: None,
             recording: None,
+            served: None,
         };
         simulation.device.kernel.statistics.expect_tenants(tenants);
         simulation.device.kernel.statistics.expect_reads_within(config.read_deadlines());
@@ -303,6 +328,32 @@ impl Simulation {
     fn pass_on(&mut self) {
         if self.device.kernel.has_completions() {
             self.pass_all_on();
+        }
+        if self.host.has_just_served() {
+            self.all_served();
+        }
+    }
+
+    /// A request has completed while no other one was under way: if none is to come, that was the last one.
+    #[inline(never)]
+    fn all_served(&mut self) {
+        if self.host.is_idle() {
+            self.served = Some(Box::new(self.served_now()));
+        }
+    }
+
+    fn served_now(&self) -> Served {
+        let statistics = self.statistics();
+        let left_out = self.write_path.not_programmed_codewords() + statistics.refused_codewords;
+        let written = statistics.host_codewords_written.saturating_sub(left_out);
+        let programmed = statistics.codewords_programmed(self.parity_in_data);
+        Served {
+            utilisation: self.utilisation(),
+            encoder_share: self.encoder_share(),
+            link_shares: self.link_shares(),
+            host_link_shares: self.host_link_shares(),
+            dram_share: self.dram().map(|(share, _)| share),
+            write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
         }
     }
 
@@ -624,6 +675,11 @@ impl Simulation {
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
         self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
+    }
+
+    /// What the device has done while it had requests to serve.
+    pub fn served(&self) -> Served {
+        self.served.as_ref().map_or_else(|| self.served_now(), |served| **served)
     }
 
     /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host, up to now.

@@ -142,6 +142,8 @@ pub(super) struct Host {
     service: Option<Service>,
     issued: u64,
     requests: Slab<Active>,
+    /// Whether a request has completed and left none under way, which has not been asked yet.
+    has_just_served: bool,
     link: Option<HostLink>,
     moves: Slab<Move>,
 }
@@ -183,6 +185,7 @@ impl Host {
             link: host.link.as_ref().map(HostLink::new),
             issued: 0,
             requests: Slab::default(),
+            has_just_served: false,
             moves: Slab::default(),
         }
     }
@@ -205,6 +208,12 @@ impl Host {
     /// Whether every request was read, and none is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.queues.iter().all(Queue::is_empty) && self.requests.len() == 0
+    }
+
+    /// Whether a request has completed since this was asked, and left none under way.
+    #[inline]
+    pub(super) fn has_just_served(&mut self) -> bool {
+        std::mem::take(&mut self.has_just_served)
     }
 
     // ---- Requests come in ----
@@ -509,6 +518,7 @@ impl Host {
     fn complete(&mut self, kernel: &mut Kernel, request: u32) {
         let active = self.requests[request];
         self.requests.remove(request);
+        self.has_just_served = self.requests.len() == 0;
         self.queues[usize::from(active.queue)].completed(kernel.now);
         kernel.statistics.complete(active.row(kernel.now));
     }

@@ -560,6 +560,19 @@ impl Statistics {
         self.by_cause[cause as usize]
     }
 
+    /// Codewords programmed, whatever for.
+    ///
+    /// # Arguments
+    /// - `parity_in_data`: codewords of a page, where parity takes room of the data, so that whole pages are written.
+    pub(super) fn codewords_programmed(&self, parity_in_data: Option<u64>) -> u64 {
+        let for_data = self.host_codewords_programmed()
+            + self.moved_codewords_programmed()
+            + self.padding_codewords
+            + self.parity_codewords_programmed();
+        let all = || for_data + self.translation_codewords_programmed();
+        parity_in_data.map_or_else(all, |of_page| self.operations.programs * of_page)
+    }
+
     /// Codewords programmed for the host: less than written where the write buffer coalesced.
     pub fn host_codewords_programmed(&self) -> u64 {
         self.work(Cause::Host).codewords

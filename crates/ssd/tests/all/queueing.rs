@@ -296,6 +296,41 @@ fn a_full_queue_blocks_the_host() {
     }
 }
 
+/// What the device does after the last request has completed serves no one: does it count neither as utilisation nor as write
+/// amplification? Both are what they were at that instant, by what arrays were taken by and by the codewords that were programmed until then.
+/// Collection goes on after it here, up to the high watermark. A run of which most was that once had a write amplification of 48.
+#[test]
+fn what_comes_after_the_last_completion_does_not_count() {
+    let more = [
+        "geometry={ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 40, \
+         pages_per_block = 16, codewords_per_page = 1 }",
+        "ftl.over_provisioning=0.4",
+        "ftl.gc_high_watermark_blocks=8",
+        "reliability=perfect",
+        "precondition.layout=steady_state",
+        "host.issue={ closed_loop = { queue_depth = 4 } }",
+    ];
+    let config = shipped("mlc-25nm.toml", &more);
+    let (stream, count) = (Stream::new(5, Purpose::Workload), 3000);
+    let requests = (0..count)
+        .map(|index| request(RequestKind::Write, Ns::ZERO, stream.bits(0, index) % config.user_codewords(), 1));
+    let mut simulation = simulation(&config, requests.collect());
+    while simulation.statistics().completed() < count {
+        assert!(simulation.advance(1).unwrap(), "requests are left");
+    }
+    let programmed = |simulation: &Simulation| {
+        let statistics = simulation.statistics();
+        (statistics.host_codewords_programmed() + statistics.gc_codewords_programmed()) as f64 / count as f64
+    };
+    let taken: Ns = simulation.times_taken()[..5].iter().copied().sum();
+    let (busy, amplification) = (taken.0 as f64 / (4.0 * simulation.now().0 as f64), programmed(&simulation));
+    while simulation.advance(count).unwrap() {}
+    assert!(programmed(&simulation) > 1.01 * amplification, "collection goes on");
+    assert_eq!(simulation.served().write_amplification, Some(amplification));
+    let utilisation = simulation.served().utilisation;
+    assert!((utilisation.plane / busy - 1.0).abs() < 1e-9, "{utilisation:?}, not {busy}");
+}
+
 /// A bounded buffer holds back what it has no room for: with decodes that take ten times as long as bringing a codeword, what
 /// waits for the decoder is bounded, and the rest of the wait is before the bus.
 #[test]

@@ -96,6 +96,11 @@ impl WriteBuffer {
         (self.held.len() - self.free.len()) as u64
     }
 
+    /// Those of them that are not being programmed.
+    pub(super) fn not_programmed(&self) -> u64 {
+        self.held() - self.in_flight as u64
+    }
+
     /// What a flight held has been programmed.
     pub(super) fn landed(&mut self, flight: u32) {
         self.in_flight -= self.flights[flight].len();

@@ -143,6 +143,11 @@ impl WritePath {
         self.buffers.iter().map(WriteBuffer::held).sum()
     }
 
+    /// Those of them that are not being programmed.
+    pub(super) fn not_programmed_codewords(&self) -> u64 {
+        self.buffers.iter().map(WriteBuffer::not_programmed).sum()
+    }
+
     /// Whether no write and no collection is stuck.
     pub(super) fn is_idle(&self) -> bool {
         self.rooms.iter().all(Room::is_idle) && self.flushes.is_empty() && self.stalled_translations.is_empty()
