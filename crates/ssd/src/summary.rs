@@ -331,6 +331,9 @@ pub struct Throughput {
     pub read_mb_per_s: Option<f64>,
     /// Bytes of completed writes, MB/s.
     pub write_mb_per_s: Option<f64>,
+    /// Requests in flight, those that wait at the host among them, in the mean over that time: by Little's law the requests per s times
+    /// their mean response. In a closed loop it is the queue depth, but for the end, where no request follows.
+    pub in_flight: Option<f64>,
 }
 
 impl Throughput {
@@ -346,6 +349,7 @@ impl Throughput {
             mb_per_s: per_s(read + written),
             read_mb_per_s: per_s(read),
             write_mb_per_s: per_s(written),
+            in_flight: statistics.all().mean_ns().and_then(|ns| per_s(1e-9 * ns * statistics.completed() as f64)),
         }
     }
 }

@@ -25,7 +25,9 @@ _TIMES = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "p9999_us", "max_u
 
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "": ("requests:n", "reads:n", "writes:n", "trims:n", "simulated_s"),
-    "throughput": ("span_s", "iops", "read_iops", "write_iops", "mb_per_s", "read_mb_per_s", "write_mb_per_s"),
+    "throughput": (
+        *("span_s", "iops", "read_iops", "write_iops", "mb_per_s", "read_mb_per_s", "write_mb_per_s", "in_flight"),
+    ),
     **{f"response.{kind}": ("count:n", *_TIMES) for kind in ("read", "write", "all")},
     "growth": ("rate", "waiting"),
     "codeword_reads": (

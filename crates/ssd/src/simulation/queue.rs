@@ -18,13 +18,25 @@ const READ_AHEAD: usize = 4;
 /// Of each, so many codewords at most: larger requests are few, and what they need later comes while their first codewords are served.
 const MOST_FETCHED: Lcn = 4;
 
-/// What tenants have besides: their requests wait in a queue, and their wait counts.
+/// Requests that wait, and whose wait counts: those of a closed loop, and of tenants.
 struct Waiting {
     /// In a closed loop: when the requests that wait were issued.
     issued: VecDeque<Ns>,
     /// In an open loop: when the last requests were fetched, as many as the queue has room for.
     fetched: VecDeque<Ns>,
     room: usize,
+}
+
+impl Waiting {
+    /// # Arguments
+    /// - `room`: requests of an open loop that the queue has room for.
+    fn new(issue: Issue, room: usize) -> Self {
+        let issued = match issue {
+            Issue::OpenLoop { .. } => VecDeque::new(),
+            Issue::ClosedLoop { queue_depth } => (0..queue_depth).map(|_| Ns::ZERO).collect(),
+        };
+        Self { issued, fetched: VecDeque::new(), room }
+    }
 }
 
 pub(super) struct Queue {
@@ -59,7 +71,8 @@ impl Queue {
             source_ended: false,
             read: 0,
             inside: 0,
-            waiting: None,
+            // In an open loop the arrival says when a request came, and nobody asks whether a queue is full.
+            waiting: matches!(issue, Issue::ClosedLoop { .. }).then(|| Waiting::new(issue, 0)),
             most_inside: u32::MAX,
         }
     }
@@ -72,12 +85,7 @@ impl Queue {
         source: Box<dyn RequestSource>,
     ) -> Self {
         let issue = tenant.issue.unwrap_or(issue);
-        let issued = match issue {
-            Issue::OpenLoop { .. } => VecDeque::new(),
-            Issue::ClosedLoop { queue_depth } => (0..queue_depth).map(|_| Ns::ZERO).collect(),
-        };
-        let room = tenant.submission_queue_depth as usize;
-        let waiting = Some(Waiting { issued, fetched: VecDeque::new(), room });
+        let waiting = Some(Waiting::new(issue, tenant.submission_queue_depth as usize));
         let most_inside = tenant.fetched_commands.unwrap_or(u32::MAX);
         Self { waiting, most_inside, ..Self::new(issue, codeword_bytes, source) }
     }
@@ -124,14 +132,13 @@ impl Queue {
                 if self.held.is_none() {
                     self.held = self.next_request(device)?;
                 }
-                let now = device.kernel.now;
-                let came = self.waiting.as_ref().and_then(|waiting| waiting.issued.front().copied());
-                Ok(self.held.map(|request| (came.unwrap_or(now), request)))
+                let issued = self.waiting.as_ref().and_then(|waiting| waiting.issued.front().copied());
+                Ok(issued.zip(self.held))
             }
         }
     }
 
-    /// The request that is due is let in. In a closed loop it has arrived when it was issued, to tenants; or now.
+    /// The request that is due is let in. In a closed loop it has arrived when it was issued: when the one before it in its place completed.
     ///
     /// Returns it, and whether it had found its queue full.
     #[inline]
@@ -145,8 +152,8 @@ impl Queue {
             }
             Issue::ClosedLoop { .. } => {
                 let request = self.held.take().expect("it is due");
-                let arrival = self.waiting.as_mut().and_then(|waiting| waiting.issued.pop_front()).unwrap_or(now);
-                (Request { arrival, ..request }, false)
+                let issued = self.waiting.as_mut().and_then(|waiting| waiting.issued.pop_front());
+                (Request { arrival: issued.expect("a place is free"), ..request }, false)
             }
         }
     }

@@ -296,6 +296,48 @@ fn a_full_queue_blocks_the_host() {
     }
 }
 
+/// Little's law, whatever holds requests up: until the last request of a closed loop has come, as many are in flight as its queue is deep.
+/// So their times in flight until then add up to its depth times that time, to the nanosecond. Waits for `flash.unit_queue` were not
+/// counted once, and responses were 1 us where this law says milliseconds.
+#[test]
+fn a_closed_loop_is_as_deep_as_its_queue_all_the_time() {
+    let stream = Stream::new(5, Purpose::Workload);
+    let mut waited = 0;
+    for case in 0..16 {
+        let mut next = 1 << 20;
+        let mut one = |of: &[u64]| {
+            next += 1;
+            of[stream.bits(case, next) as usize % of.len()]
+        };
+        let (depth, writes) = (one(&[1, 4, 32]), one(&[0, 50, 100]));
+        let mut more = vec![
+            "geometry={ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 24, \
+             pages_per_block = 16, codewords_per_page = 2 }"
+                .to_owned(),
+            "ftl.over_provisioning=0.5".to_owned(),
+            "reliability=perfect".to_owned(),
+            "precondition.layout=steady_state".to_owned(),
+            format!("host.issue={{ closed_loop = {{ queue_depth = {depth} }} }}"),
+            format!("host.write_buffer_bytes={}", one(&[0, 65536])),
+        ];
+        let unit_queue = one(&[0, 1, 2]);
+        if unit_queue > 0 {
+            more.push(format!("flash.unit_queue={unit_queue}"));
+        }
+        let config = shipped("mlc-25nm.toml", &more.iter().map(String::as_str).collect::<Vec<_>>());
+        let requests = (0..3000).map(|index| {
+            let kind = if stream.bits(case, 2 * index) % 100 < writes { RequestKind::Write } else { RequestKind::Read };
+            request(kind, Ns::ZERO, stream.bits(case, 2 * index + 1) % config.user_codewords(), 1)
+        });
+        let rows = run(&config, requests.collect()).take_log();
+        let until = rows.iter().map(|row| row.arrival).max().unwrap();
+        let in_flight = rows.iter().map(|row| ((row.arrival + row.response).min(until) - row.arrival).0);
+        assert_eq!(in_flight.sum::<u64>(), depth * until.0, "{more:?}");
+        waited += u32::from(rows.iter().any(|row| row.admitted > row.arrival));
+    }
+    assert!(waited > 2, "requests of {waited} devices wait at the host");
+}
+
 /// What the device does after the last request has completed serves no one: does it count neither as utilisation nor as write
 /// amplification? Both are what they were at that instant, by what arrays were taken by and by the codewords that were programmed until then.
 /// Collection goes on after it here, up to the high watermark. A run of which most was that once had a write amplification of 48.
