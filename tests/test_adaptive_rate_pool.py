@@ -6,6 +6,7 @@ Does its wear follow from one number, and are saturated pools where theory has t
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,18 @@ import softsense
 from conftest import Folder, judged
 from softsense import papers
 from softsense.papers import NOT_MEASURED, Case, Plan
-from softsense.papers.adaptive_rate_pool import PAPER, life, lifetimes, living, mixed_ages, settings, wear
+from softsense.papers.adaptive_rate_pool import (
+    PAPER,
+    accelerators,
+    inner_code,
+    life,
+    lifetimes,
+    living,
+    mixed_ages,
+    pool_hardware,
+    settings,
+    wear,
+)
 from softsense.papers.adaptive_rate_pool.decoders import PER_SSD, POOL, Decoders, by_name, saturated
 from softsense.papers.adaptive_rate_pool.decoding import at
 from softsense.papers.adaptive_rate_pool.living import Living
@@ -150,6 +162,36 @@ def test_a_read_of_a_user_page_takes_one_decode_or_two() -> None:
     overrides = ["workload.requests=20000", "workload.read_fraction=1.0"]
     summary = softsense.run(softsense.load_config("pool-array", overrides)).summary
     assert summary["operations"]["decodes"] / 20_000 == pytest.approx(1 + 7 / 13, abs=4 * 0.5 / 20_000**0.5)
+
+
+@pytest.mark.parametrize("at_once", [2, 8])
+def test_accelerators_saturate_like_as_many_decoders(at_once: int) -> None:
+    """In work are as many codewords as with so many times the decoders, until channels bring no more."""
+    (case,) = accelerators._runs(plan(40_000, 1), None, POOL, at_once)
+    summary = run(case)
+    bound = Decoders(POOL.count * at_once).bound(at(38_000).load)
+    assert 0.97 <= summary["requests"] / summary["simulated_s"] / bound <= 1.005
+
+
+def test_the_inner_code_takes_the_codewords_with_few_errors() -> None:
+    """After 500 P/E cycles a codeword has 9.8 errors in the mean: 35 % of them have eight at most."""
+    (case,) = inner_code._runs(plan(20_000, 1), 8, 500)
+    rber, bits = at(500).rber, 8 * 8192
+    share = sum(math.comb(bits, k) * rber**k * (1 - rber) ** (bits - k) for k in range(9))
+    assert 0.3 < share < 0.4
+    assert inner_code._past(run(case)) == pytest.approx(share, abs=4 * 0.5 / 20_000**0.5)
+
+
+def test_a_decoder_of_six_codes_is_as_parallel_as_the_slowest_needs() -> None:
+    """An iteration of 4 us at most of each code, and one check less a cycle is too slow for one of them."""
+    checks = pool_hardware.checks_per_cycle()
+    slowest = {
+        lanes: max(pool_hardware._circuit(rate, lanes)["us"] for rate in RATES) for lanes in (checks - 1, checks)
+    }
+    assert slowest[checks] <= 4.0 < slowest[checks - 1]
+    # Rate 1/4 has 96 block rows of 512 checks, at 400 MHz.
+    assert slowest[checks] == pytest.approx(96 * (math.ceil(512 / checks) + 4) / 400)
+    assert pool_hardware.area(*RATES) > pool_hardware.area(RATES[0])
 
 
 def test_a_life_goes_through_all_rates_and_loses_nothing() -> None:

@@ -11,12 +11,15 @@ from typing import Any
 
 from softsense.papers import Paper
 from softsense.papers.adaptive_rate_pool import (
+    accelerators,
     equal_area,
     hot_data,
+    inner_code,
     io_rate,
     iterations,
     life,
     mixed_ages,
+    pool_hardware,
     queueing,
     scenario_1,
     scenario_2,
@@ -26,7 +29,10 @@ from softsense.papers.adaptive_rate_pool.loads import planned
 from softsense.papers.adaptive_rate_pool.machine import CONFIG
 from softsense.papers.adaptive_rate_pool.published import INPUTS
 
-_PARTS = (iterations, io_rate, table2, scenario_1, hot_data, scenario_2, mixed_ages, life, equal_area, queueing)
+_PARTS = (
+    *(iterations, io_rate, table2, scenario_1, hot_data, scenario_2),
+    *(accelerators, inner_code, pool_hardware, mixed_ages, life, equal_area, queueing),
+)
 
 
 def _headline(claims: Mapping[str, Mapping[str, Any]]) -> str:

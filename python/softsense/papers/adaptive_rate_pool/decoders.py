@@ -76,13 +76,22 @@ def device_of(
     decoders: Decoders,
     iteration_us: float = ITERATION_US,
     buffers: str = "unbounded",
+    **decoder: Any,
 ) -> tuple[str, ...]:
-    """A device of an age, which is read with one code only."""
+    """A device of an age, which is read with one code only.
+
+    Args:
+        of: the code and the age.
+        decoders: how many, and where.
+        iteration_us: how long an iteration takes.
+        buffers: one of `BUFFERS`.
+        decoder: more fields of `[decoder]`, or others in the place of these.
+    """
     of_chips, of_decoders = BUFFERS[buffers]
     return (
         reliability(table_of(of.rate), fit(), PE_EXPONENT),
         f"precondition.pe_cycles={of.pe_cycles}",
-        decoders.override({"per_iteration_us": iteration_us}, bypass=BYPASS, **of_decoders),
+        decoders.override({"per_iteration_us": iteration_us}, **{"bypass": BYPASS, **of_decoders, **decoder}),
         *of_chips,
     )
 

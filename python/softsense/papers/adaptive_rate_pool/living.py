@@ -24,7 +24,7 @@ SSDS, CHANNELS_PER_SSD, BLOCKS, PAGES = 2, 4, 32, 16
 PLANES = SSDS * CHANNELS_PER_SSD
 DECODERS = 2
 ITERATION_US = 20.0
-"""T = 2, the slowest of scenario 2: decoders matter."""
+"""T = 2, the slowest of scenario 2."""
 CAPACITY = 0.15
 """Of the user for life, as a share of the flash."""
 REQUEST_BYTES = 4096
