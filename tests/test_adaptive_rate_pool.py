@@ -157,6 +157,22 @@ def test_the_array_by_name_is_the_one_that_is_judged() -> None:
     assert shipped == judged
 
 
+@pytest.mark.parametrize(
+    ("config", "overrides"),
+    [("pool-array", []), ("mlc-25nm", ["decoder.bypass={ errors = 0, codeword_bits = 36864 }"])],
+)
+def test_the_baseline_of_a_comparison_has_the_same_codewords_without_errors(config: str, overrides: list[str]) -> None:
+    """Reads of as many codewords take as many transfers of the same length, and no decoder."""
+    overrides = [*overrides, "workload.requests=2000", "workload.read_fraction=1.0"]
+    compared = softsense.compare(config, policies="two_step", overrides=overrides)
+    assert compared.baseline is not None
+    without, with_errors = (run.summary for run in (compared.baseline, compared["two_step"]))
+    assert (without["operations"]["decodes"], with_errors["operations"]["bypasses"]) == (0, 0)
+    assert without["operations"]["bypasses"] == without["codeword_reads"]["count"]
+    assert without["operations"]["transfers"] <= with_errors["operations"]["transfers"]
+    assert compared.slowdown(compared["two_step"]) > 1
+
+
 def test_a_read_of_a_user_page_takes_one_decode_or_two() -> None:
     """4 KiB are 8 units of data of 13 in a codeword: five of thirteen places lie within one."""
     overrides = ["workload.requests=20000", "workload.read_fraction=1.0"]
