@@ -70,19 +70,22 @@ def modes(found: fit.Fit) -> Parameters:
 
 
 def test_no_retry_is_shorter_than_one_sensing_of_the_fastest_page_type() -> None:
-    """A third of half of what is left after the overhead; it doubles with all times, and is below published sensing."""
+    """A third of half of what is left after the overhead, or 17 us, but no more than that half; and less than published
+    sensing.
+    """
     four = Structure(4, hit=True, ladder=False, slow=False, pauses=False)
     assert least_retry_us(four, DRIVE) == pytest.approx((180 - 60) / 6)
     assert least_retry_us(four, replace(DRIVE, at_us=2 * DRIVE.at_us)) == pytest.approx(2 * (180 - 60) / 6)
-    # Without hits a tenth, or 10 us, is overhead: of a drive of 61 us.
+    # Without hits a tenth, or 10 us, is overhead: of a drive of 61 us, and of one of SLC flash of 20 us.
     two = Structure(2, hit=False, ladder=False, slow=False, pauses=False)
-    assert least_retry_us(two, drive((61, 67.5), (0.5, 0.5))) == pytest.approx((61 - 6.1) / 6)
+    assert least_retry_us(two, drive((61, 67.5), (0.5, 0.5))) == 17
+    assert least_retry_us(two, drive((20, 24), (0.5, 0.5))) == pytest.approx((20 - 2) / 2)
     # Mean sensing (us) and GB/s of the channel of 3D TLC flash, ISSCC 2018 to 2021: 16 KiB and 10 us of decoding.
     for sensing, speed in ((40, 2.0), (45, 1.2), (50, 1.6), (50, 2.0), (56, 1.066), (58, 0.533)):
         for references in (1, 2):
             sensed = sensing * references * 3 / 7
             base = 50 + sensed + 16.384 / speed + 10
-            assert least_retry_us(two, drive((base, 1.5 * base), (0.5, 0.5))) < sensed / references
+            assert least_retry_us(two, drive((base, 1.5 * base), (0.5, 0.5))) < sensed / references + 0.01
 
 
 @pytest.mark.usefixtures("hurried")
@@ -91,9 +94,14 @@ def test_peaks_that_follow_sooner_than_a_sensing_are_no_retries() -> None:
     near = drive((55, 248, 279), (0.04, 0.3, 0.66), step_us=10.6, p_retry=(0.12, 0.3, 0.3))
     found = fitted(counted(near, 60_000, 1))
     assert not found.structure.ladder or modes(found).step_us[0] > 32
+    # The first rung is a delay of some reads, those of the second one are peaks that nothing explains.
+    assert modes(found).late_us[0] == pytest.approx(10.6, abs=0.5)
+    assert modes(found).late_share[0] == pytest.approx(0.084, abs=0.02)
+    assert {"late.share", "late.by_us"} <= {each.name for each in fit.claims(found) if each.is_told}
     told = [each for each in fit.outside(found) if "less than a retry takes" in each.why]
-    # One step after the last page type, where 0.66 x 0.12 x 0.7 of the reads are.
-    assert any(each.at_us == pytest.approx(289.6, abs=2) and 0.03 < each.high < 0.08 for each in told), told
+    assert any(each.at_us == pytest.approx(300.2, abs=2) and 0.01 < each.high < 0.03 for each in told), told
+    off = distance(found.predicted(), in_bins(simulate(fit.config(found), 100_000), EDGES))
+    assert off["share"] < off["by_chance"] + 0.005
     assert "Outside the model, as peaks of their own (a retry takes 32." in fit.table(found)
     assert {each["kind"] for each in fit.to_dict(found)["outside"]} >= {"unexplained"}
 
@@ -196,14 +204,23 @@ def test_retries_of_one_page_type_are_told_and_so_is_a_single_long_jump() -> Non
 
 @pytest.mark.usefixtures("hurried")
 def test_satellites_that_come_and_go_are_told() -> None:
-    """Each page type has reads 14 us later, in some rounds: no retries, as they are sooner than a sensing."""
-    at = (60, 180, 194, 252, 266)
-    rounds = [drive(at, (0.03, 0.48 - x, x, 0.49 - x, x)) for x in (0.01, 0.06, 0.015, 0.05)]
+    """Of each page type reads are 14 us later, in some rounds: no retries, as that is sooner than a sensing. Reads
+    10 us before the second page type come and go, too.
+    """
+    at = (60, 180, 194, 242, 252, 266)
+    rounds = [
+        drive(at, (0.03, 0.48 * (1 - x), 0.48 * x, y, 0.49 * (1 - x) - y, 0.49 * x))
+        for x, y in ((0.02, 0.04), (0.12, 0.01), (0.03, 0.035), (0.1, 0.012))
+    ]
     found = by_round(*rounds)
     assert not found.structure.ladder
     told = [each for each in fit.outside(found) if each.kind == "comes and goes"]
-    assert [each.at_us for each in told] == pytest.approx([194, 266], abs=2)
-    assert all("less than a retry takes, in some rounds more" in each.why for each in told)
+    late = told[0]
+    assert (late.at_us, late.after_us) == (None, pytest.approx(14, abs=0.5))
+    assert (late.low, late.high) == (pytest.approx(0.02, abs=0.01), pytest.approx(0.12, abs=0.02))
+    assert "of all reads: 14" in str(late)
+    assert str(late).endswith("us later than their peak, less than a retry takes, in some rounds more than in others")
+    assert any(each.at_us == pytest.approx(242, abs=1.5) for each in told), told
 
 
 # ---- The same log told otherwise ----
@@ -246,4 +263,4 @@ def test_hidden_drives_retry_no_sooner_than_a_sensing() -> None:
         truth = hidden_drives.draw(seed).truth
         if "retry.step_us" in truth:
             overhead = truth.get("hits.at_us", 10.0)
-            assert truth["retry.step_us"] > (truth["page_types[0].base_us"] - overhead) / 6
+            assert truth["retry.step_us"] > max(17, (truth["page_types[0].base_us"] - overhead) / 6)

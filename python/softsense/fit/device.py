@@ -247,11 +247,17 @@ def _service(fit: Fit, p: Parameters, jitter_us: float) -> list[str]:
     if s.busy:
         spread = float(np.hypot(jitter_us, part_us * _BUSY_SIGMA))
         waits += [(float(p.busy_share) / _BUSY_PARTS, (i + 0.5) * part_us, spread, 0.0) for i in range(_BUSY_PARTS)]
-    rest = 1 - sum(float(f"{share:.8f}") for share, *_ in waits)
+    waits.insert(0, (1 - sum(share for share, *_ in waits), 0.0, jitter_us, float(p.tail_us)))
+    if s.late:
+        late, by_us = float(p.late_share), float(p.late_us)
+        waits = [(each[0] * (1 - late), *each[1:]) for each in waits] + [
+            (share * late, fixed + by_us, normal, mean) for share, fixed, normal, mean in waits
+        ]
+    rest = 1 - sum(float(f"{share:.8f}") for share, *_ in waits[1:])
     return [
         f"{{ share = {share:.8f}, {f'fixed_us = {fixed:.4g}, ' if fixed else ''}normal_us = {normal:.4g}, "
         f"exponential_us = {mean:.4g} }}"
-        for share, fixed, normal, mean in [(rest, 0.0, jitter_us, float(p.tail_us)), *waits]
+        for share, fixed, normal, mean in [(rest, *waits[0][1:]), *waits[1:]]
     ]
 
 

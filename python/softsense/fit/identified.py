@@ -135,6 +135,10 @@ def _rows(fit: Fit, p: Parameters, mode: Parameters) -> Iterator[tuple[str, NDAr
     if s.slow:
         yield "slow.share", p.slow_share, "share", "of reads that are skewed more", ["slow_share"]
         yield "slow.mean_us", p.slow_us, "us", "mean of that skew", ["slow_us", "slow_share"]
+    if s.late:
+        about = "of all reads that are late by one delay: less than a retry takes, as of the host"
+        yield "late.share", p.late_share, "share", about, ["late_share"]
+        yield "late.by_us", p.late_us, "us", "that delay", ["late_us", "late_share"]
     if s.busy:
         about = "of reads that wait for the rest of an operation, any part of it as likely"
         yield "busy.share", p.busy_share, "share", about, ["busy_share"]

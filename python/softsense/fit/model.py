@@ -8,6 +8,7 @@ independent parts, so that its characteristic function is a product::
                 + slow_share / (1 - i w slow)                     or a longer one of some,
                 + pause_share / (1 - i w pause)                   or, rarely, a long wait,
                 + busy_share (exp(i w busy) - 1) / (i w busy)]    or one for the rest of an operation of length `busy`
+             x [1 - late_share + late_share exp(i w late)]        a fixed delay of some reads
     ladder(w) = p_0 + p_1 exp(i w step) + p_2 exp(2 i w step) + ...
 
 which one inverse FFT turns into probabilities of cells of time. Source: convolution theorem; the parts are those of
@@ -36,6 +37,9 @@ MOST_REFERENCES = 3
 SENSED = 0.5
 """Of what a page takes after the overhead, sensing is as much at least; transfer and decode are the rest."""
 
+LEAST_SENSING_US = 17.0
+"""At one reference, of TLC, QLC and MLC flash: 40 us for seven references in three pages are 17.1 us each."""
+
 _ASSUMED_OVERHEAD_US = 10.0
 _LEAST = 1e-12
 
@@ -46,8 +50,8 @@ class Structure:
 
     A vector has, in this order: `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last
     peak; ln `tail_us`; then, of a ladder, ln `step_us`, logit P(first retry), logit P(second | first),
-    logit P(further | second); then, of slow reads, of pauses and of busy times, logit share and ln mean, or
-    ln length.
+    logit P(further | second); then, of slow reads, of pauses, of busy times and of late reads, logit share and
+    ln mean, length or delay.
 
     Attributes:
         peaks: how many, ordered by time.
@@ -56,6 +60,7 @@ class Structure:
         slow: whether some reads are skewed more than others.
         pauses: whether there are rare long waits.
         busy: whether some reads find the drive busy with an operation of one length, and wait for the rest of it.
+        late: whether some reads, hits too, take longer by one delay that is less than a retry's.
     """
 
     peaks: int
@@ -64,15 +69,16 @@ class Structure:
     slow: bool
     pauses: bool
     busy: bool = False
+    late: bool = False
 
     @property
     def dimensions(self) -> int:
         """Elements of a vector."""
-        return 3 * self.peaks + 4 * self.ladder + 2 * (self.slow + self.pauses + self.busy)
+        return 3 * self.peaks + 4 * self.ladder + 2 * (self.slow + self.pauses + self.busy + self.late)
 
     def to_json(self) -> list[Any]:
         """Its fields."""
-        return [self.peaks, self.hit, self.ladder, self.slow, self.pauses, self.busy]
+        return [self.peaks, self.hit, self.ladder, self.slow, self.pauses, self.busy, self.late]
 
     def names(self) -> list[str]:
         """What the elements of a vector are called, untransformed."""
@@ -81,7 +87,9 @@ class Structure:
         ladder = ["step_us", "p_retry[0]", "p_retry[1]", "p_retry[2]"] if self.ladder else []
         slow = ["slow_share", "slow_us"] if self.slow else []
         pauses = ["pause_share", "pause_us"] if self.pauses else []
-        return [*each, *shares, "tail_us", *ladder, *slow, *pauses, *(["busy_share", "busy_us"] if self.busy else [])]
+        busy = ["busy_share", "busy_us"] if self.busy else []
+        late = ["late_share", "late_us"] if self.late else []
+        return [*each, *shares, "tail_us", *ladder, *slow, *pauses, *busy, *late]
 
 
 _MOST_OFTEN = 0.95
@@ -105,6 +113,8 @@ class Parameters:
         pause_us: mean length of a pause.
         busy_share: how often a read meets an operation; 0 without.
         busy_us: how long that operation takes: a wait is any part of it, each as likely.
+        late_share: how often a read is later by `late_us`; 0 without.
+        late_us: that delay.
     """
 
     at_us: NDArray[np.float64]
@@ -119,6 +129,8 @@ class Parameters:
     pause_us: NDArray[np.float64]
     busy_share: NDArray[np.float64] = field(default_factory=lambda: np.array(0.0))
     busy_us: NDArray[np.float64] = field(default_factory=lambda: np.array(1.0))
+    late_share: NDArray[np.float64] = field(default_factory=lambda: np.array(0.0))
+    late_us: NDArray[np.float64] = field(default_factory=lambda: np.array(1.0))
 
     @property
     def rungs(self) -> NDArray[np.float64]:
@@ -161,18 +173,18 @@ def overhead_us(structure: Structure, p: Parameters) -> float:
 
 
 def least_retry_us(structure: Structure, p: Parameters) -> float:
-    """What a retry takes at the least, us: one sensing at one reference.
+    """What a retry takes at the least, us: one sensing at one reference, as a retry senses again and transfers again.
 
-    A retry senses again and transfers again. Sensing is at least half of what the fastest page type takes after the
-    overhead (`SENSED`), at no more than three references (`MOST_REFERENCES`), and a retry senses at one of them or
-    more: whatever follows a page type sooner is no retry of it.
+    Two bounds, of which the larger one holds. Sensing is at least half of what the fastest page type takes after the
+    overhead (`SENSED`), at no more than three references (`MOST_REFERENCES`). And no published flash senses faster than
+    `LEAST_SENSING_US`, but SLC flash: where the fastest page type has less than twice that, it is all its sensing.
 
     Source: B. Tallis, "2021 NAND Flash Updates from ISSCC", AnandTech 2021: six 3D TLC flashes sense in 40 to 58 us in
     the mean. Two of seven references in three pages are then 34 to 50 us, and 0.55 to 0.70 of sensing, the transfer
     of 16 KiB and 10 us of decoding: one reference is 0.27 of a read or more, where one sixth is taken here.
     """
-    first = float(p.at_us[page_types(structure, p)[0]])
-    return max(0.0, first - overhead_us(structure, p)) * SENSED / MOST_REFERENCES
+    flash_us = max(0.0, float(p.at_us[page_types(structure, p)[0]]) - overhead_us(structure, p))
+    return max(flash_us * SENSED / MOST_REFERENCES, min(LEAST_SENSING_US, flash_us * SENSED))
 
 
 def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -200,6 +212,8 @@ def pack(structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
         parts += [[_logit(p.pause_share)], [np.log(p.pause_us)]]
     if structure.busy:
         parts += [[_logit(p.busy_share)], [np.log(p.busy_us)]]
+    if structure.late:
+        parts += [[_logit(p.late_share)], [np.log(p.late_us)]]
     return np.concatenate([np.atleast_1d(np.asarray(part, dtype=float)) for part in parts])
 
 
@@ -211,7 +225,7 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
     zero, at = np.zeros(vectors.shape[:-1]), 3 * k
     step, p_retry = zero, np.zeros((*vectors.shape[:-1], 3))
     slow_share, slow, pause_share, pause = zero, zero + 1.0, zero, zero + 1.0
-    busy_share, busy = zero, zero + 1.0
+    busy_share, busy, late_share, late = zero, zero + 1.0, zero, zero + 1.0
     if structure.ladder:
         step, p_retry, at = np.exp(vectors[..., at]), _logistic(vectors[..., at + 1 : at + 4]), at + 4
     if structure.slow:
@@ -219,7 +233,9 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
     if structure.pauses:
         pause_share, pause, at = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1]), at + 2
     if structure.busy:
-        busy_share, busy = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1])
+        busy_share, busy, at = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1]), at + 2
+    if structure.late:
+        late_share, late = _logistic(vectors[..., at]), np.exp(vectors[..., at + 1])
     return Parameters(
         at_us=vectors[..., :k],
         sigma_us=np.exp(vectors[..., k : 2 * k]),
@@ -233,6 +249,8 @@ def unpack(structure: Structure, vectors: NDArray[np.float64]) -> Parameters:
         pause_us=pause,
         busy_share=busy_share,
         busy_us=busy,
+        late_share=late_share,
+        late_us=late,
     )
 
 
@@ -308,6 +326,8 @@ class Grid:
             half = w * p.busy_us[..., None] / 2
             skew = skew + p.busy_share[..., None] * np.exp(1j * half) * np.sinc(half / np.pi)
         skew = skew + rest[..., None] / (1 - 1j * w * p.tail_us[..., None])
+        if structure.late:
+            skew = skew * (1 + p.late_share[..., None] * (np.exp(1j * w * p.late_us[..., None]) - 1))
         phi: NDArray[np.complex128] = np.asarray((hits + flash * ladder) * skew)
         whole = np.zeros((*phi.shape[:-1], len(self._omega)), dtype=np.complex128)
         whole[..., :cut] = np.conj(phi * self._box[:cut]) * self._centre[:cut]

@@ -1,4 +1,4 @@
-"""What a fit keeps as peaks that no retry, page type or hit explains: told, as outside the model."""
+"""What retries, page types and hits do not explain: told, as outside the model, of which a fit keeps peaks."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Outside:
         kind: `one page type` (reads of one page type alone that take longer in some rounds, from which that type
             loses as many), `long jump` (longer than a whole read of the slowest page type at once), `comes and goes`
             (more in some rounds than in others), or `unexplained`.
-        at_us: where it stands.
+        at_us: where it stands; none of late reads, which every peak has.
         after_us: how long after the page type before it; negative of a peak before all page types.
         page_type: number of that page type, or of the one that loses its reads; none of a peak before all.
-        low, high: its least and largest share of flash reads of a round.
+        low, high: its least and largest share of flash reads of a round; of late reads, of all reads.
         why: in words.
     """
 
     kind: str
-    at_us: float
+    at_us: float | None
     after_us: float
     page_type: int | None
     low: float
@@ -57,11 +57,12 @@ class Outside:
         if self.high > 1.2 * self.low:
             least = f"{as_share(self.low)} to" if self.low > _LEAST_SHARE else "up to"
             share = f"{least} {share}, by round,"
-        return f"{share} of flash reads at {self.at_us:.4g} us: {self.why}"
+        where = "all reads" if self.at_us is None else f"flash reads at {self.at_us:.4g} us"
+        return f"{share} of {where}: {self.why}"
 
 
 def outside(fit: Fit) -> list[Outside]:
-    """Peaks of flash reads that are neither page types nor retries, in order of time.
+    """Peaks of flash reads that are neither page types nor retries, in order of time, after late reads if they vary.
 
     Shares are those of the most probable parameters of each round, of which a peak is taken for that of all rounds to
     which it is nearest. A peak *varies* if one round has twice as many of
@@ -70,7 +71,18 @@ def outside(fit: Fit) -> list[Outside]:
     that varies stands as long after another page type.
     """
     s, whole = fit.structure, unpack(fit.structure, fit.whole.mode)
-    return _found(s, whole, np.array([_shares(s, whole, unpack(s, each.mode)) for each in fit.rounds]))
+    rounds = [unpack(s, each.mode) for each in fit.rounds]
+    late = np.array([float(each.late_share) for each in rounds])
+    found = _found(s, whole, np.array([_shares(s, whole, each) for each in rounds]))
+    if s.late and _varies(late.min(), late.max()):
+        by_us = float(whole.late_us)
+        why = f"{by_us:.3g} us later than their peak, less than a retry takes, in some rounds more than in others"
+        found.insert(0, Outside("comes and goes", None, by_us, None, float(late.min()), float(late.max()), why))
+    return found
+
+
+def _varies(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (high > _VARIES * low) & (high - low > _VARIES_BY)
 
 
 def _shares(s: Structure, whole: Parameters, p: Parameters) -> NDArray[np.float64]:
@@ -87,7 +99,7 @@ def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Out
     floor = least_retry_us(s, p)
     whole_read = float(p.at_us[types[-1]]) - overhead_us(s, p)
     low, high = shares.min(axis=0), shares.max(axis=0)
-    varies = (high > _VARIES * low) & (high - low > _VARIES_BY)
+    varies = _varies(low, high)
     loses = {k: _loser(k - s.hit, shares, [each - s.hit for each in types]) for k in range(int(s.hit), s.peaks)}
     gaps = {
         k: float(p.at_us[k] - p.at_us[loses[k] + s.hit])  # type: ignore[operator]

@@ -62,6 +62,9 @@ class Prior:
             rows += [(-7.0, 2.5, -16.0, -1.0), (np.log(200.0), 1.0, np.log(60.0), np.log(5e4))]
         if structure.busy:
             rows += [(-5.0, 2.5, -16.0, -1.5), (np.log(300.0), 1.0, np.log(60.0), np.log(grid.edges_us[-1]))]
+        if structure.late:
+            most = max(5 * cell, least_retry_us(structure, unpack(structure, start)))
+            rows += [(-3.0, 2.5, -14.0, 0.0), (np.log(10.0), 1.0, np.log(4 * cell), np.log(most))]
         return Prior(*np.array(rows).T)
 
     def log_density(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -61,6 +61,7 @@ def find_structure(
         state.begin(height)
         state.try_pauses()
         state.try_busy()
+        state.try_late()
         state.try_ladder()
         state.try_pauses()
         for _ in range(_ADDED_PEAKS):
@@ -69,10 +70,12 @@ def find_structure(
             if not state.try_peak():
                 break
         state.drop_no_retries()
+        state.try_late()
         if not state.structure.ladder:
             state.try_ladder()
             state.drop_no_retries()
         state.try_pauses()
+        state.drop_useless()
         found.append((state.bic, state.structure, state.mode.vector))
     _, structure, vector = min(found, key=lambda each: each[0])
     return structure, vector
@@ -159,6 +162,16 @@ class _Search:
             if not self.try_peak():
                 break
 
+    def drop_useless(self) -> None:
+        """Without each part that no longer pays: peaks that came later may explain what it did."""
+        for part in ("ladder", "late", "busy", "pauses", "slow"):
+            if not getattr(self.structure, part):
+                continue
+            less = replace(self.structure, **{part: False})
+            mode = self._fit(less, pack(less, unpack(self.structure, self.mode.vector)))
+            if self._bic(mode) < self.bic:
+                self.structure, self.mode = less, mode
+
     def try_pauses(self) -> bool:
         """Tries short ones and long ones, and then a longer skew of some reads."""
         taken = False
@@ -200,6 +213,23 @@ class _Search:
         ]
         scores = self._log_likelihood(grown, np.array(starts))
         return self._take_best(grown, [starts[i] for i in np.argsort(-scores)[:2]])
+
+    def try_late(self) -> bool:
+        """Tries delays that are less than a retry takes."""
+        s, p = self.structure, unpack(self.structure, self.mode.vector)
+        bins = float(np.median(np.diff(self._grid.edges_us)))
+        delays = np.arange(3 * bins, least_retry_us(s, p), bins / 2)
+        if s.late or not len(delays):
+            return False
+        grown = replace(s, late=True)
+        starts = [
+            pack(grown, replace(p, late_share=np.array(share), late_us=np.array(delay), slow_share=p.slow_share * kept))
+            for share in (0.01, 0.05, 0.15)
+            for kept in ((1.0, _LESS_SLOW) if s.slow else (1.0,))
+            for delay in delays
+        ]
+        scores = self._log_likelihood(grown, np.array(starts))
+        return self._take_best(grown, [starts[i] for i in np.argsort(-scores)[:3]])
 
     def try_peak(self) -> bool:
         """Tries one more peak where most is missing; where that does not pay, with fewer of the reads that are skewed
