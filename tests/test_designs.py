@@ -111,7 +111,8 @@ config = "tlc-3d"
 policies = ["two_step", "progressive"]
 seeds = [1, 2, 3]
 set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160", SET
-       "geometry.pages_per_block=24", "workload.requests=600", "workload.footprint_bytes=67108864"]
+       "geometry.pages_per_block=24", "workload.requests=600", "workload.arrivals.poisson.requests_per_s=500.0",
+       "workload.footprint_bytes=67108864"]
 [grid]
 "ftl.over_provisioning" = [0.15, 0.3]
 [frontier]
@@ -296,7 +297,8 @@ config = "tlc-3d"
 policies = ["ideal", "progressive"]
 constraints = ["mean > 1 s"]
 set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160",
-       "geometry.pages_per_block=24", "workload.requests=500", "workload.footprint_bytes=67108864"]
+       "geometry.pages_per_block=24", "workload.requests=500", "workload.arrivals.poisson.requests_per_s=500.0",
+       "workload.footprint_bytes=67108864"]
 [grid]
 "ftl.over_provisioning" = [0.15, 0.3]
 [frontier]
