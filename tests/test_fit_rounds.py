@@ -15,7 +15,7 @@ from softsense import fit
 from softsense.fit import sampling, search, shifts
 from softsense.fit.check import distance, simulate
 from softsense.fit.histograms import Histogram, in_bins
-from softsense.fit.model import STEPS, Parameters, Structure, least_retry_us, rungs, unpack
+from softsense.fit.model import STEPS, Grid, Parameters, Structure, least_retry_us, pack, rungs, unpack
 
 EDGES = np.arange(0, 603, 3.0)
 NONE = np.array(0.0)
@@ -166,6 +166,32 @@ def test_shifted_rounds_together_have_the_peaks_of_one() -> None:
     assert whole.reads == pytest.approx(180_000)
     once = counted(DRIVE, 180_000, 9)
     assert 0.5 * np.abs(whole.counts / whole.reads - once.counts / once.reads).sum() < 0.03
+
+
+# ---- A model that is off ----
+
+
+def test_a_model_that_lacks_small_peaks_keeps_the_large_ones() -> None:
+    """Ten million reads, 2 % of them in twenty peaks that the model has not, whose bins are more than those of the two
+    page types: weights by the relative error of usual bins gave up a page type for them.
+    """
+    structure = Structure(2, hit=False, ladder=False, slow=True, pauses=True)
+    small = [(150 + 20 * i, 0.001) for i in range(20)]
+    at, share = zip((235, 0.75), (421, 0.23), *small, strict=True)
+    whole = drive(at, share, tail_us=2.0)
+    log = counted(whole, 1_000_000, 8)
+    log = replace(log, counts=10 * log.counts, beyond=10 * log.beyond)
+    start = pack(
+        structure, replace(drive((235, 421), (0.75, 0.25)), pause_share=np.array(0.01), pause_us=np.array(90.0))
+    )
+    grid = Grid(EDGES)
+    found = sampling.sample(structure, grid, log, sampling.Prior.of(structure, start, grid), start, 1)
+    assert found is not None
+    assert found.model_error > 0.2
+    shares = found.parameters().share
+    assert np.median(shares[:, 1]) == pytest.approx(0.23 / 0.98, rel=0.05)
+    fitted_shares = grid.probabilities(structure, unpack(structure, found.mode))
+    assert distance(Histogram(0, EDGES, fitted_shares[:-1], fitted_shares[-1]), log)["share"] < 0.06
 
 
 # ---- What else is no retry ----

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MODEL = 6
+_MODEL = 7
 _ROUND_BINS = 3.0
 _ODD_FACTOR = 5.0
 _LEAST_ROUNDS = 3
@@ -208,7 +208,7 @@ def fit_log(
         notes.append(
             f"the model is off by up to {worst:.0%} of the reads of a usual bin, beyond chance: it is a simplification "
             "that so many reads "
-            "show. Bins count less for it, and intervals are wider"
+            "show. Reads count less for it, and intervals are wider"
         )
     if log.depth > 1 and log.format != "blkparse":
         notes.append(

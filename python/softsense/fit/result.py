@@ -63,23 +63,20 @@ def _finite(value: Any) -> Any:
 
 
 def growth_rows(fit: Fit) -> list[dict[str, Any]]:
-    """For each round the shares of retried and of slow reads, and the raw bit error rate to which they would
-    correspond.
+    """For each round its shift, the shares of retried and of slow reads, and the raw bit error rate to which they would
+    correspond; no share of retried reads where no retries stand out.
 
     `rber_if_flash_8_9` is the raw bit error rate at which hard decision of the shipped code flash-8/9 fails as often as
     reads are retried: only with a code and decoder assumed do retries say one.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for each in fit.rounds:
-        p = each.parameters()
-        median, low, high = np.quantile(p.p_retry[:, 0], [0.5, 0.025, 0.975])
-        row: dict[str, Any] = {
-            "round": each.round,
-            "p_retry": float(median),
-            "p_retry_low": float(low),
-            "p_retry_high": float(high),
-        }
-        row["rber_if_flash_8_9"] = _equivalent_rber(float(median)) if fit.structure.ladder else None
+        row: dict[str, Any] = {"round": each.round, "shift_us": fit.shift_us(each.round)}
+        row |= dict.fromkeys(("p_retry", "p_retry_low", "p_retry_high", "rber_if_flash_8_9"))
+        if fit.structure.ladder:
+            median, low, high = np.quantile(each.parameters().p_retry[:, 0], [0.5, 0.025, 0.975]).tolist()
+            row |= {"p_retry": median, "p_retry_low": low, "p_retry_high": high}
+            row["rber_if_flash_8_9"] = _equivalent_rber(median)
         if fit.growth is not None:
             of_law = fit.growth.interval(each.round)[:, 0]
             row |= {"slow": float(of_law[0]), "slow_low": float(of_law[1]), "slow_high": float(of_law[2])}
@@ -120,9 +117,10 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
             "round     slow      95 % of rounds       retried",
         ]
         for each in growth_rows(fit):
+            retried = "not told" if each["p_retry"] is None else f"{each['p_retry']:.3%}"
             lines.append(
                 f"{each['round']:>5g} {each['slow']:>8.3%}  {each['slow_low']:>8.3%} to {each['slow_high']:>8.3%} "
-                f" {each['p_retry']:>8.3%}"
+                f" {retried:>8}"
             )
     if found := outside(fit):
         least = least_retry_us(fit.structure, unpack(fit.structure, fit.whole.mode))

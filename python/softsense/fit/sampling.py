@@ -80,17 +80,17 @@ class Mode:
     Attributes:
         vector: it.
         covariance: of the posterior about it, if counts scattered as the model says they do.
-        deviance: twice how much less probable it makes the counts than their own shares do; bins by their weights.
+        deviance: twice how much less probable it makes the counts than their own shares do, over the dispersion.
         model_error: by which part of its reads the model is off in a usual bin, beyond what chance does; 0 where chance
             explains all.
-        weights: of the bins, 1 / (1 + model_error^2 n), n the mean of their reads and what is expected.
+        dispersion: how many times as large as by chance the variances of usual bins are; 1 where chance explains all.
     """
 
     vector: NDArray[np.float64]
     covariance: NDArray[np.float64]
     deviance: float
     model_error: float
-    weights: NDArray[np.float64]
+    dispersion: float
 
 
 def find_mode(
@@ -100,7 +100,7 @@ def find_mode(
     prior: Prior,
     start: NDArray[np.float64],
     most: int = 60,
-    weights: NDArray[np.float64] | None = None,
+    dispersion: float = 1.0,
 ) -> Mode:
     """Maximise the posterior of counts by trust-region least squares of signed roots of their deviance.
 
@@ -108,12 +108,10 @@ def find_mode(
     (deviance) and chapter 9 (quasi-likelihood).
     """
     counts, reads = histogram.all_counts, histogram.reads
-    weights = np.ones(len(counts)) if weights is None else weights
-    weight_roots = np.sqrt(weights)
 
     def residuals(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         expected = reads * grid.probabilities(structure, unpack(structure, vectors))
-        roots = np.sign(counts - expected) * np.sqrt(_deviances(counts, expected)) * weight_roots
+        roots = np.sign(counts - expected) * np.sqrt(_deviances(counts, expected) / dispersion)
         return np.concatenate([roots, (vectors - prior.mean) / prior.sigma], axis=-1)
 
     def jacobian(vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -126,9 +124,7 @@ def find_mode(
     covariance = np.linalg.pinv(information, hermitian=True).astype(np.float64, copy=False)
     deviance = float(np.sum(fun[: len(counts)] ** 2))
     expected = reads * grid.probabilities(structure, unpack(structure, vector))
-    error = _model_error(counts, expected, structure.dimensions)
-    weighed = 1 / (1 + error**2 * (expected + counts) / 2)
-    return Mode(vector, covariance, deviance, error, weighed)
+    return Mode(vector, covariance, deviance, *_misfit(counts, expected, structure.dimensions))
 
 
 def _descended(
@@ -178,20 +174,23 @@ def _deviances(counts: NDArray[np.float64], expected: NDArray[np.float64]) -> ND
     return np.maximum(2 * (likelihood - counts + expected), 0.0)
 
 
-def _model_error(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensions: int) -> float:
-    """By which part of a usual bin the model is off.
+def _misfit(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensions: int) -> tuple[float, float]:
+    """By which part of a usual bin the model is off, and the dispersion: 0 and 1 where chance explains all.
 
-    With variances n + error^2 n^2 the median of the chi-squares of bins is then that of one degree of freedom.
+    With variances n + error^2 n^2, or dispersion n, the median of the chi-squares of bins is that of one degree of
+    freedom. The error is told. It is no variance to fit with: a peak of five bins may then be off by half of its reads,
+    where a hundred bins between peaks fit better for it.
 
-    Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II, with a
-    median, as a few bins that the model knows nothing of are no measure of the others.
+    Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II, and P. McCullagh,
+    J. Nelder, "Generalized linear models", 1989, chapter 9, with medians, as a few bins that the model knows nothing of
+    are no measure of the others.
     """
     many = expected > _EXPECTED_READS
     off, n = (counts[many] - expected[many]) ** 2, expected[many]
     free = max(10, len(n) - dimensions)
     # What chance does in one of forty logs is no error of the model.
     if float(np.sum(off / n)) <= free + 2 * np.sqrt(2 * free):
-        return 0.0
+        return 0.0, 1.0
     low, high = 0.0, 10.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -199,7 +198,7 @@ def _model_error(counts: NDArray[np.float64], expected: NDArray[np.float64], dim
             low = middle
         else:
             high = middle
-    return high
+    return high, max(1.0, float(np.median(off / n)) / _CHI_SQUARE_MEDIAN)
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ class Posterior:
         structure: what the vectors are of.
         mode: the most probable vector.
         samples: (samples, dimensions).
-        model_error: as of `Mode`; bins were weighted by it.
+        model_error: as of `Mode`.
         reads: of the round.
     """
 
@@ -238,10 +237,8 @@ def sample(
 ) -> Posterior | None:
     """Samples of the posterior by an affine-invariant ensemble about the mode; None if it was stopped.
 
-    Where counts scatter about the model more than chance has them do, each bin counts less, by how far off the model
-    is:
-    intervals are that much wider, and large bins do not outvote the small ones of the tail. A function of its
-    arguments: the same seed gives the same samples.
+    Where counts scatter about the model more than chance has them do, each counts less by as much, so that intervals
+    are wider and the mode is where it was. A function of its arguments: the same seed gives the same samples.
 
     Source: J. Goodman, J. Weare, "Ensemble samplers with affine invariance", 2010, as emcee has it (D. Foreman-Mackey
     et al., 2013); quasi-likelihood: P. McCullagh, J. Nelder, 1989, chapter 9.
@@ -249,10 +246,9 @@ def sample(
     import emcee
 
     mode = find_mode(structure, grid, histogram, prior, start)
-    error, weights = mode.model_error, mode.weights
-    if error:
-        # Once: weights that followed the expected counts again and again would let those grow that do not fit.
-        mode = find_mode(structure, grid, histogram, prior, mode.vector, weights=weights)
+    error, dispersion = mode.model_error, mode.dispersion
+    if dispersion > 1:
+        mode = find_mode(structure, grid, histogram, prior, mode.vector, dispersion=dispersion)
     counts, reads = histogram.all_counts, histogram.reads
 
     def log_posterior(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -260,7 +256,7 @@ def sample(
         inside = np.isfinite(density)
         if inside.any():
             probabilities = grid.probabilities(structure, unpack(structure, vectors[inside]))
-            density[inside] -= 0.5 * _deviances(counts, reads * probabilities) @ weights
+            density[inside] -= 0.5 * _deviances(counts, reads * probabilities).sum(axis=-1) / dispersion
         return density
 
     random = np.random.default_rng([seed, 1 + max(-1, round(histogram.round))])
