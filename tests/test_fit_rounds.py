@@ -80,6 +80,11 @@ def test_no_retry_is_shorter_than_one_sensing_of_the_fastest_page_type() -> None
     two = Structure(2, hit=False, ladder=False, slow=False, pauses=False)
     assert least_retry_us(two, drive((61, 67.5), (0.5, 0.5))) == 17
     assert least_retry_us(two, drive((20, 24), (0.5, 0.5))) == pytest.approx((20 - 2) / 2)
+    # A second peak of hits is no page type.
+    five = Structure(5, hit=True, ladder=False, slow=False, pauses=False)
+    assert least_retry_us(five, drive((56, 60, 160, 190, 212), (0.1, 0.1, 0.2, 0.3, 0.3))) == pytest.approx(
+        (160 - 56) / 6
+    )
     # Mean sensing (us) and GB/s of the channel of 3D TLC flash, ISSCC 2018 to 2021: 16 KiB and 10 us of decoding.
     for sensing, speed in ((40, 2.0), (45, 1.2), (50, 1.6), (50, 2.0), (56, 1.066), (58, 0.533)):
         for references in (1, 2):

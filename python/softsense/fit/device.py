@@ -22,6 +22,7 @@ _DECODE_BYTES_PER_US = 1638.4
 _MEMORY_US = 1.0
 _LEAST_SENSE_US = 10.0
 _GROUP_SHARE = 0.01
+_SEEN_SHARE = 0.01
 _BUSY_PARTS = 16
 _BUSY_SIGMA = 0.5
 """Standard deviation of a part, as a share of its width: sums of such normal distributions are level to 1.5 %."""
@@ -34,7 +35,7 @@ class Times:
     Attributes:
         overhead_us, memory_us, transfer_us, decode_us: of each read.
         link_us: of each read, across the link; 0 where none is said.
-        jitter_us: standard deviation of what all reads have in common.
+        jitter_us: standard deviation of what all reads have in common: of the narrowest peak with 1 % of the reads.
         divides: in words, how.
     """
 
@@ -64,7 +65,7 @@ def divided(fit: Fit, p: Parameters) -> Times:
             f"--link: found {fit.link.name}, which {read_bytes:,} bytes take {link:.1f} us to cross, expected a link "
             f"that is faster: the first reads of the log take {first:.1f} us in all"
         )
-    jitter = float(np.min(p.sigma_us))
+    jitter = float(np.min(p.sigma_us[p.share >= _SEEN_SHARE]))
     if fit.structure.hit:
         overhead, how = (
             max(0.0, float(p.at_us[0]) - memory - link),

@@ -69,8 +69,12 @@ class Fit:
     shifts: dict[float, float] = field(default_factory=dict)
 
     def shift_us(self, of_round: float | None) -> float:
-        """How much longer all reads of a round took than those of a usual one; 0 of rounds that were not fitted."""
-        return 0.0 if of_round is None else self.shifts.get(of_round, 0.0)
+        """How much longer all reads of a round took than those of a usual one; for a round that was not fitted, and for all
+        together, the mean of the fitted rounds.
+        """
+        if of_round in {each.round for each in self.rounds}:
+            return self.shifts.get(of_round, 0.0)
+        return sum(self.shifts.values()) / len(self.rounds)
 
     def parameters(self, of_round: float | None = None) -> Parameters:
         """The most probable parameters: of all rounds together, or as they are predicted for one round.

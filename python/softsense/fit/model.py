@@ -158,9 +158,11 @@ class Parameters:
 
 def page_types(structure: Structure, p: Parameters) -> list[int]:
     """Peaks that are taken for page types: those with at least 8 % of the reads of flash; the largest peak, if none
-    has.
+    has. What follows hits sooner than flash senses is more of the hits, unless all peaks do.
     """
-    flash = range(int(structure.hit), structure.peaks)
+    flash = list(range(int(structure.hit), structure.peaks))
+    if structure.hit:
+        flash = [k for k in flash if p.at_us[k] - p.at_us[0] >= LEAST_SENSING_US] or flash
     least = PAGE_TYPE_SHARE * float(sum(p.share[k] for k in flash))
     return [k for k in flash if p.share[k] >= least] or [max(flash, key=lambda k: float(p.share[k]))]
 
