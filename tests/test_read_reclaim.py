@@ -35,8 +35,10 @@ def test_a_result_counts_what_was_reclaimed(unit: str) -> None:
     assert found["counter_bytes_per_block"] == counter_bytes
     assert 0 < found["codewords"] <= 96 * 4 * blocks + 12 * wordlines
     assert result.summary["operations"]["erases"] == gc["blocks_reclaimed"] + blocks
+    # Counts go on to the end of all work, write amplification to the last completion.
     programmed = sum(writes[f"{part}_codewords"] for part in ("host", "gc", "padding")) + found["codewords"]
-    assert writes["write_amplification"] == pytest.approx(programmed / writes["host_codewords"], rel=1e-12)
+    without = softsense.run("tlc-3d", overrides=SMALL).summary["writes_detail"]["write_amplification"]
+    assert without < writes["write_amplification"] <= programmed / writes["host_codewords"]
     assert "Read reclaim" in tables.results(softsense.Comparison([result]))
 
 

@@ -901,7 +901,8 @@ config = "tlc-3d"
 policies = ["progressive", "two_step"]
 seeds = [1, 2]
 set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160",
-       "geometry.pages_per_block=24", "workload.requests=2000", "workload.footprint_bytes=67108864"]
+       "geometry.pages_per_block=24", "workload.requests=2000", "workload.footprint_bytes=67108864",
+       "workload.arrivals.poisson.requests_per_s=500.0"]
 [grid]
 "ftl.over_provisioning" = [0.15, 0.3]
 "precondition.pe_cycles" = [500, 3000]

@@ -33,7 +33,8 @@ def escaped(text: str) -> str:
 
 def is_measured(level: Mapping[str, Any], point: int) -> bool:
     """Whether a value of a level is no bound that was carried on: without frames it is one, unless it is exact."""
-    return "frames" not in level or level["frames"][point] > 0 or level["p_fail_lo"][point] == level["p_fail"][point]
+    lo = level["p_fail_lo"][point] if "p_fail_lo" in level else None
+    return "frames" not in level or level["frames"][point] > 0 or lo == level["p_fail"][point]
 
 
 def entries_of(table: Mapping[str, Any]) -> tuple[int, int]:
