@@ -14,6 +14,7 @@ import softsense
 from softsense import fit
 from softsense.fit import sampling, search, shifts
 from softsense.fit.check import distance, simulate
+from softsense.fit.drive import of_a_new_round
 from softsense.fit.histograms import Histogram, in_bins
 from softsense.fit.model import STEPS, Grid, Parameters, Structure, least_retry_us, pack, rungs, unpack
 
@@ -171,6 +172,20 @@ def test_shifted_rounds_together_have_the_peaks_of_one() -> None:
     assert whole.reads == pytest.approx(180_000)
     once = counted(DRIVE, 180_000, 9)
     assert 0.5 * np.abs(whole.counts / whole.reads - once.counts / once.reads).sum() < 0.03
+
+
+def test_intervals_of_a_round_that_was_not_seen_have_it() -> None:
+    """Of four rounds least and largest value have a fifth one in 60 % of all cases."""
+    random, inside = np.random.default_rng(12), 0
+    rounds = np.arange(400) % 4
+    for _ in range(1000):
+        means, new = random.standard_normal(4), random.standard_normal()
+        values = (means[rounds] + 0.05 * random.standard_normal(400))[:, None]
+        low, high = np.quantile(of_a_new_round(values, rounds, random), [0.025, 0.975])
+        inside += low <= new <= high
+    assert 920 <= inside <= 975
+    alone = random.standard_normal((50, 2))
+    assert np.array_equal(of_a_new_round(alone, np.zeros(50, dtype=int), random), alone)
 
 
 # ---- A model that is off ----

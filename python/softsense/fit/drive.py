@@ -69,7 +69,7 @@ class Fit:
     shifts: dict[float, float] = field(default_factory=dict)
 
     def shift_us(self, of_round: float | None) -> float:
-        """How much longer all reads of a round took than those of a usual one; for a round that was not fitted, and for all
+        """How much longer all reads of a round took than those of a usual one; for other rounds, and for all
         together, the mean of the fitted rounds.
         """
         if of_round in {each.round for each in self.rounds}:
@@ -136,21 +136,49 @@ class Fit:
         """Median and 95 % interval of quantiles of a round, us (3, shares).
 
         Rounds differ, and each is known as well as its own posterior says: draws are of both. A round that was not
-        fitted may be shifted as any that was.
+        fitted may be shifted as any that was, and be further from them than they are from one another.
         """
         random = np.random.default_rng([self.seed, 30])
         grid = Grid(self.log.rounds[0].edges_us, self.cell_us)
         slow = None if self.growth is None else self.growth.at(of_round, scattered=True)[:, 0]
-        fitted, found = {each.round for each in self.rounds}, []
+        fitted, found, drawn_of = {each.round for each in self.rounds}, [], []
         for _ in range(draws):
-            each = self.rounds[random.integers(len(self.rounds))]
+            drawn_of.append(int(random.integers(len(self.rounds))))
+            each = self.rounds[drawn_of[-1]]
             drawn = unpack(self.structure, each.samples[random.integers(len(each.samples))])
             if slow is not None:
                 drawn = self._slowed(drawn, float(slow[random.integers(len(slow))]))
             moved = of_round if of_round in fitted else each.round
             weights = grid.probabilities(self.structure, drawn.later(self.shift_us(moved)))
             found.append(Histogram(of_round, grid.edges_us, weights[:-1], float(weights[-1])).quantile_us(shares))
-        return np.quantile(np.nan_to_num(np.array(found), posinf=2 * grid.edges_us[-1]), [0.5, 0.025, 0.975], axis=0)
+        values = np.log(np.nan_to_num(np.array(found), posinf=2 * grid.edges_us[-1]))
+        if of_round not in fitted:
+            values = of_a_new_round(values, np.array(drawn_of), random)
+        return np.asarray(np.exp(np.quantile(values, [0.5, 0.025, 0.975], axis=0)))
+
+
+def of_a_new_round(
+    values: NDArray[np.float64], rounds: NDArray[np.int_], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draws of a round that was not seen, from draws of some that were.
+
+    Args:
+        values: draws (n, quantities).
+        rounds: number of the round of each (n,).
+        random: of the departures.
+
+    Rounds scatter about their mean as their own means do, of which there are m: a new one departs from it by Student's
+    t with m - 1 degrees of freedom, times their standard deviation, times sqrt(1 + 1 / m). Draws of one round scatter
+    about it as before. Of one round nothing is known about others. Source: prediction of one more normal value, such as
+    A. Gelman et al., "Bayesian data analysis", 2013, section 3.2.
+    """
+    known, index = np.unique(rounds, return_inverse=True)
+    m = len(known)
+    if m < 2:
+        return values
+    means = np.array([values[index == k].mean(axis=0) for k in range(m)])
+    apart = means.std(axis=0, ddof=1) * np.sqrt(1 + 1 / m)
+    return np.asarray(means.mean(axis=0) + (values - means[index]) + apart * random.standard_t(m - 1, (len(values), 1)))
 
 
 def fit_log(
