@@ -151,9 +151,13 @@ class Fit:
             moved = of_round if of_round in fitted else each.round
             weights = grid.probabilities(self.structure, drawn.later(self.shift_us(moved)))
             found.append(Histogram(of_round, grid.edges_us, weights[:-1], float(weights[-1])).quantile_us(shares))
-        values = np.log(np.nan_to_num(np.array(found), posinf=2 * grid.edges_us[-1]))
+        # What is beyond the last edge is taken for twice as far.
+        most = 2 * grid.edges_us[-1]
+        values = np.log(np.nan_to_num(np.array(found), posinf=most))
         if of_round not in fitted:
             values = of_a_new_round(values, np.array(drawn_of), random)
+            order = np.argsort(shares)
+            values[:, order] = np.minimum(np.maximum.accumulate(values[:, order], axis=1), np.log(most))
         return np.asarray(np.exp(np.quantile(values, [0.5, 0.025, 0.975], axis=0)))
 
 

@@ -124,7 +124,7 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
             )
     if found := outside(fit):
         least = least_retry_us(fit.structure, unpack(fit.structure, fit.whole.mode))
-        lines += ["", f"Outside the model, as peaks of their own (a retry takes {least:.3g} us at least):"]
+        lines += ["", f"Outside the model (a retry takes {least:.3g} us at least):"]
         lines += [f"  - {each}" for each in found]
     for check in checks:
         held = " (held out)" if check["round"] in fit.held_out else ""
