@@ -12,6 +12,7 @@ import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -329,31 +330,22 @@ class _Wear:
         (reliability,) = fields["reliability"].values()
         self._cells = {"rber": reliability["rber"], "variation": reliability["variation"]}
         self._most_beyond = float(reliability.get("most_beyond", 0.0))
-        # Raw bit error rates depend neither on the table nor on how data is read. This one is of codewords of any
-        # length, and knows no checks.
+        # Every sample is of a table of its own; this one is of codewords of any length, and knows no checks.
         read = [self._read("laldpc-thresholds"), "decoder={ time = { fixed_us = 1.0 } }"]
         read += ["read.policy=two_step", "read.soft_references=cells"]
         self._config = config.with_overrides([*read, *small, *start])
-        self._known: dict[int, NDArray[np.float64]] = {}
 
     def _read(self, table: str) -> str:
         return f"reliability={{ table = {inline({'file': table, **self._cells})} }}"
 
-    def rber(self, pe_cycles: int) -> NDArray[np.float64]:
-        """Raw bit error rates of some codewords after `pe_cycles` and the config's retention."""
-        if pe_cycles not in self._known:
-            worn = self._config.with_overrides([f"precondition.pe_cycles={pe_cycles}"])
-            self._known[pe_cycles] = worn.sample_codewords(_SAMPLED)["rber"]
-        return self._known[pe_cycles]
-
-    def fails(self, table: str, code: Code, pe_cycles: int) -> float:
-        """How often the deepest level of a table fails to decode codewords of such a code, mean over codewords.
+    def sample(self, table: str, code: Code, pe_cycles: int) -> dict[str, NDArray[np.float64]]:
+        """Codewords of such a code after `pe_cycles` and the config's retention: `rber`, and `p_fail`, how often the
+        deepest level of a table fails to decode them.
 
         Soft levels are looked up as simulations do it: at the rate that leaves as much uncertainty as the page's cells.
         """
         reads = [self._read(table), f"geometry.codeword_bytes={code.data_bits // 8}", "read.max_level=1"]
-        worn = self._config.with_overrides([*reads, f"precondition.pe_cycles={pe_cycles}"])
-        return float(worn.sample_codewords(_SAMPLED)["p_fail"].mean())
+        return self._config.with_overrides([*reads, f"precondition.pe_cycles={pe_cycles}"]).sample_codewords(_SAMPLED)
 
     def life(self, candidate: _Candidate, demand: Demand) -> CodeLife:
         """How long a code lasts."""
@@ -376,9 +368,11 @@ class _Wear:
         for path in (whole, measured):
             Path(path).write_text(first_levels(document, level, measured=path == measured), encoding="utf-8")
 
+        sampled = cache(partial(self.sample, whole, code))
+
         def at(pe_cycles: int) -> tuple[float, float, float | None]:
-            rber = self.rber(pe_cycles)
-            uber = self.fails(whole, code, pe_cycles) / code.data_bits
+            rber = sampled(pe_cycles)["rber"]
+            uber = float(sampled(pe_cycles)["p_fail"].mean()) / code.data_bits
             return float(rber.mean()), uber, iterations and float(np.interp(rber, *iterations).mean())
 
         def met(pe_cycles: int) -> bool:
@@ -398,7 +392,7 @@ class _Wear:
             low, high = (middle, high) if met(middle) else (low, middle)
         # The limit is met up to `low` and no longer one cycle later.
         for pe_cycles in (low, high):
-            beyond = 1.0 - float(reader.reaches(self.rber(pe_cycles)).mean())
+            beyond = 1.0 - float(reader.reaches(sampled(pe_cycles)["rber"]).mean())
             if beyond > self._most_beyond:
                 raise ConfigError(
                     f"table {table}: found {beyond:.3g} of the codewords beyond its raw bit error rates at "
@@ -406,7 +400,8 @@ class _Wear:
                 )
         share = candidate.user_share or code.data_bits / code.codeword_bits
         _, uber, _ = end = at(low)
-        lacking = max(0.0, 1 - self.fails(measured, code, low) / code.data_bits / uber) if uber else 0.0
+        known = float(self.sample(measured, code, low)["p_fail"].mean()) / code.data_bits
+        lacking = max(0.0, 1 - known / uber) if uber else 0.0
         return CodeLife(
             candidate.name, code.name, code.data_bits, share, low, *end, level, lacking, candidate.correctable
         )

@@ -37,10 +37,16 @@ def is_measured(level: Mapping[str, Any], point: int) -> bool:
     return "frames" not in level or level["frames"][point] > 0 or lo == level["p_fail"][point]
 
 
+def measured_share(level: Mapping[str, Any], point: int) -> float:
+    """The share of a failure probability of a level that was measured: 0 of one that was carried on."""
+    missing = level["missing"][point] if "missing" in level else 0.0
+    return 1 / (1 + missing) if is_measured(level, point) else 0.0
+
+
 def entries_of(table: Mapping[str, Any]) -> tuple[int, int]:
     """How many failure probabilities of a table are above `LEAST`, and of how many of them most was not measured."""
     parts = [
-        1 / (1 + level["missing"][i]) if "missing" in level and is_measured(level, i) else float(is_measured(level, i))
+        measured_share(level, i)
         for level in table["level"]
         for i, p_fail in enumerate(level["p_fail"])
         if p_fail > LEAST
@@ -64,8 +70,7 @@ def first_levels(table: Mapping[str, Any], levels: int | None = None, *, measure
     for level in table["level"][:levels]:
         p_fail = level["p_fail"]
         if measured:
-            missing = level.get("missing", [0.0] * len(p_fail))
-            parts = [p / (1 + missing[i]) if is_measured(level, i) else 0.0 for i, p in enumerate(p_fail)]
+            parts = [p * measured_share(level, i) for i, p in enumerate(p_fail)]
             p_fail = [min(pair) for pair in zip(least, itertools.accumulate(parts, max), strict=True)]
             least = p_fail
         lines += ["", "[[level]]", f"p_fail = [{', '.join(map(repr, p_fail))}]"]

@@ -100,21 +100,21 @@ pub struct Simulation {
     served: Option<Box<Served>>,
 }
 
-/// What a device has done while it had requests to serve: up to now, or to the last completion. What it does later serves no one.
+/// The work of a device while it had requests to serve: up to now, or to the last completion. Work after it serves no request.
 #[derive(Debug, Clone, Copy)]
 pub struct Served {
     /// Mean busy shares of planes (or dies), channel buses and decoders.
     pub utilisation: Utilisation,
-    /// That of encoders; none where encoding takes no time.
+    /// Mean busy share of encoders; none where encoding takes no time.
     pub encoder_share: Option<f64>,
-    /// Those of links and the switch; none where there are none.
+    /// Busy shares of links and the switch; none where there are none.
     pub link_shares: Option<LinkShares>,
-    /// Those of the link to the host; none where there is none.
+    /// Busy shares of the link to the host; none where there is none.
     pub host_link_shares: Option<HostLinkShares>,
-    /// That of the port of DRAM; none where there is none.
+    /// Busy share of the port of DRAM; none where there is none.
     pub dram_share: Option<f64>,
-    /// Codewords programmed, for whatever, over those that the host has written: without those that still wait in a write buffer, and
-    /// refused ones. None where there are none.
+    /// Codewords programmed, for whatever purpose, over codewords that the host has written. Codewords that still wait in a write buffer,
+    /// and refused ones, do not count as written. None where the host has written none.
     pub write_amplification: Option<f64>,
 }
 
@@ -677,7 +677,7 @@ impl Simulation {
         self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
     }
 
-    /// What the device has done while it had requests to serve.
+    /// The work of the device while it had requests to serve.
     pub fn served(&self) -> Served {
         self.served.as_ref().map_or_else(|| self.served_now(), |served| **served)
     }

@@ -12,7 +12,7 @@ from softsense.fit.model import Grid, Parameters, Structure, least_retry_us, pac
 from softsense.fit.sampling import Mode, Prior, find_mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -211,8 +211,7 @@ class _Search:
             for kept in (1.0, 0.1)
             for length in lengths[lengths < 0.95 * self._grid.edges_us[-1]]
         ]
-        scores = self._log_likelihood(grown, np.array(starts))
-        return self._take_best(grown, [starts[i] for i in np.argsort(-scores)[:2]])
+        return self._take_likeliest(grown, starts, 2)
 
     def try_late(self) -> bool:
         """Tries delays that are less than a retry takes."""
@@ -228,8 +227,7 @@ class _Search:
             for kept in ((1.0, _LESS_SLOW) if s.slow else (1.0,))
             for delay in delays
         ]
-        scores = self._log_likelihood(grown, np.array(starts))
-        return self._take_best(grown, [starts[i] for i in np.argsort(-scores)[:3]])
+        return self._take_likeliest(grown, starts, 3)
 
     def try_peak(self) -> bool:
         """Tries one more peak where most is missing; where that does not pay, with fewer of the reads that are skewed
@@ -289,6 +287,11 @@ class _Search:
         self.structure, self.mode = grown, best
         self._order()
         return True
+
+    def _take_likeliest(self, grown: Structure, starts: Sequence[NDArray[np.float64]], most: int) -> bool:
+        """Takes the best from so many starts, those by which the counts are most likely."""
+        scores = self._log_likelihood(grown, np.array(starts))
+        return self._take_best(grown, [starts[index] for index in np.argsort(-scores)[:most]])
 
     def _order(self) -> None:
         """Peaks in the order of their times."""

@@ -42,14 +42,18 @@ def of_rounds(rounds: Sequence[Histogram]) -> list[float]:
     if not known:
         return [0.0] * len(rounds)
     middle = known[(len(known) - 1) // 2]
-    least = LEAST_BINS * float(np.diff(usual.edges_us).min())
+    least = _least_us(usual)
     return [each.us - middle if each.alike and abs(each.us - middle) >= least else 0.0 for each in moved]
 
 
 def told_us(usual: Histogram, other: Histogram) -> float:
     """How much longer all reads of the other round took, us; 0 where they did not, or by less than half a bin."""
     found = between(usual, other)
-    return found.us if found.alike and abs(found.us) >= LEAST_BINS * float(np.diff(usual.edges_us).min()) else 0.0
+    return found.us if found.alike and abs(found.us) >= _least_us(usual) else 0.0
+
+
+def _least_us(usual: Histogram) -> float:
+    return LEAST_BINS * float(np.diff(usual.edges_us).min())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ use crate::config::Spread;
 pub(super) struct Addresses {
     ssds: StrengthReducedU64,
     spread: Spread,
-    /// Those that follow one another on an SSD before the next SSD has its turn.
+    /// Logical codewords that follow one another on an SSD before the next SSD has its turn.
     together: StrengthReducedU64,
     user_codewords: u64,
     of_ssd: u64,

@@ -161,8 +161,9 @@ pub(super) struct SteadyState {
     sets: u64,
     /// Units of data of an SSD that are mapped: its first ones.
     mapped: u64,
-    /// Those of a codeword, and how many codewords these are: the last may have fewer.
+    /// Units of data in a codeword.
     units: StrengthReducedU64,
+    /// Codewords that the mapped units are in; the last codeword may have fewer units.
     total: StrengthReducedU64,
     /// The order in which they are dealt to sets and superblocks.
     dealt: Permutation,

@@ -473,7 +473,7 @@ pub struct Statistics {
     pub gc_victims_to_level_wear: u64,
     /// Their valid codewords when they were chosen.
     pub gc_victim_valid: u64,
-    /// Those of the fullest one that was not chosen to level wear.
+    /// Valid codewords of the fullest victim that was not chosen to level wear.
     pub gc_fullest_victim: u32,
     /// Codewords that they had room for.
     pub gc_victim_room: u64,

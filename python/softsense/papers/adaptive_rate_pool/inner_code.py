@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from softsense.codes import hardware
 from softsense.formats import as_share, listed
 from softsense.papers import Case, Claim, Evidence, Figure, Measured, Number, Plan, Runs, markdown_table
 from softsense.papers.adaptive_rate_pool.decoders import (
+    BYPASS,
     POOL,
     by_seed,
     device_of,
@@ -48,8 +50,8 @@ def _ages(plan: Plan) -> list[int]:
 
 def _runs(plan: Plan, corrects: int, age: int) -> list[Case]:
     """Under light load, with a pool; without an inner code what is free of errors needs no decoder."""
-    bypass = {"errors": corrects, "codeword_bits": 8 * CODEWORD}
-    return loaded(plan, LIGHT * most_of_smallest(plan), device_of(at(age), POOL, bypass=bypass))
+    device = device_of(at(age), POOL, bypass=BYPASS | {"errors": corrects})
+    return loaded(plan, LIGHT * most_of_smallest(plan), device)
 
 
 def _past(summary: dict[str, Any]) -> float:
@@ -112,12 +114,10 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         return Number.ratio([each + alone for each in delays[t, age]], delays[_NONE, age])
 
     def relieved(t: int) -> Evidence:
-        number = Number.ratio(*(by_seed(runs, _runs(plan, each, every[0]), _decoded) for each in (t, _NONE)))
-        return Evidence(number, in_all=number.hi < 1, in_mean=number.value < 1)
+        return _less(*(by_seed(runs, _runs(plan, each, every[0]), _decoded) for each in (t, _NONE)))
 
     def saved(t: int) -> Evidence:
-        number = Number.ratio(energies[t, every[0]], energies[_NONE, every[0]])
-        return Evidence(number, in_all=number.hi < 1, in_mean=number.value < 1)
+        return _less(energies[t, every[0]], energies[_NONE, every[0]])
 
     def left_out(t: int, *, takes_time: bool = False) -> tuple[int, Number]:
         each = {age: delayed(t, age, takes_time=takes_time) for age in every}
@@ -129,16 +129,14 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     costs = [kpe(a) for a in every if Number.ratio(energies[CORRECTS, a], energies[_NONE, a]).value > 1]
     readings = {_name(t): Evidence(left_out(t)[1]) for t in OTHERS}
     readings[f"its decoder takes {us:.1f} us after the transfer"] = Evidence(left_out(CORRECTS, takes_time=True)[1])
-    first = relieved(CORRECTS)
     evidence = {
-        "inner_relieves": _with(first, relieved, f"At {kpe(every[0])} kPE. Codewords have {told[0][1]} errors then."),
+        "inner_relieves": _with(relieved, f"At {kpe(every[0])} kPE. Codewords have {told[0][1]} errors then."),
         "inner_left_out": Evidence(
             most,
             f"The farthest of {len(every)} ages: {kpe(age)} kPE. Later nearly no codeword has so few errors.",
             under=readings,
         ),
         "inner_energy": _with(
-            saved(CORRECTS),
             saved,
             f"A decode of the inner code takes {nj:.0f} nJ, an iteration of the LDPC decoder "
             f"{iteration_nj(at(every[0]).rate):.0f}. At {', '.join(costs) or 'no'} kPE it costs more than it saves.",
@@ -155,9 +153,15 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence, (note,))
 
 
-def _with(evidence: Evidence, of: Callable[[int], Evidence], why: str) -> Evidence:
-    under = {_name(t): of(t) for t in OTHERS}
-    return Evidence(evidence.number, why, in_all=evidence.in_all, in_mean=evidence.in_mean, under=under)
+def _less(above: Sequence[float], below: Sequence[float]) -> Evidence:
+    """An order: that a quantity is less than another one, paired by seed."""
+    number = Number.ratio(above, below)
+    return Evidence(number, in_all=number.hi < 1, in_mean=number.value < 1)
+
+
+def _with(of: Callable[[int], Evidence], why: str) -> Evidence:
+    """What an inner code does, and what others do that correct more errors or fewer."""
+    return replace(of(CORRECTS), why=why, under={_name(t): of(t) for t in OTHERS})
 
 
 def _name(corrects: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +142,6 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         met = number.value < 1 and number.hi < 1
         return Evidence(number, in_all=met, in_mean=met)
 
-    pooled, alone = over(dedicated.count), power(dedicated)
     us = {each: Number.of(by_seed(runs, _busy(plan, each), latency)).value for each in (POOL, *_IN_SSDS, _IN_CHANNELS)}
     rows, told = [], []
     for each in (POOL, *_IN_SSDS, _IN_CHANNELS):
@@ -153,12 +153,10 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         ]
         told.append([each.label, f"{mm2.value:.0f}", *(f"{1e3 * w.value:.0f}" for w in watts), f"{us[each]:.1f}"])
     evidence = {
-        "pool_area": Evidence(
-            pooled.number,
-            f"A decoder of six codes takes {area(*RATES):.2f} mm2 at 28 nm. In SSDs it takes {dedicated.count} to read "
-            f"as fast as with the {POOL.label} at {as_plain_share(HEAVY)} load, {kpe(ages(plan.full)[-1])} kPE.",
-            in_all=pooled.in_all,
-            in_mean=pooled.in_mean,
+        "pool_area": replace(
+            over(dedicated.count),
+            why=f"A decoder of six codes takes {area(*RATES):.2f} mm2 at 28 nm. In SSDs it takes {dedicated.count} to "
+            f"read as fast as with the {POOL.label} at {as_plain_share(HEAVY)} load, {kpe(ages(plan.full)[-1])} kPE.",
             under={
                 "as low a 99th percentile": over(by_tail.count),
                 f"{as_plain_share(HOT_SHARES[-1])} of reads of hot data": over(by_hot.count),
@@ -167,12 +165,10 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
                 "a decoder in each SSD, however slow": over(_IN_SSDS[0].count),
             },
         ),
-        "pool_power": Evidence(
-            alone.number,
-            "A decode takes the same energy wherever it happens. What a pool saves is what decoders without work take, "
-            "of which the model knows nothing; what it costs is the parity that crosses links.",
-            in_all=alone.in_all,
-            in_mean=alone.in_mean,
+        "pool_power": replace(
+            power(dedicated),
+            why="A decode takes the same energy wherever it happens. What a pool saves is what decoders without work "
+            "take, of which the model knows nothing; what it costs is the parity that crosses links.",
             under={
                 **{
                     f"a decoder without work takes {as_plain_share(idle)}": power(dedicated, idle=idle) for idle in IDLE

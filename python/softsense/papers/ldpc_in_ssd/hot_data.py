@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from softsense.formats import as_share
-from softsense.papers import Case, Claim, Figure, Measured, Plan, Runs, Workload, inline, synthetic
-from softsense.papers.comparing import Arm, Compared, cases, summaries
+from softsense.papers import Case, Claim, Figure, Measured, Plan, Runs, Workload, inline
+from softsense.papers.comparing import Compared, cases
 from softsense.papers.drawing import bar_sheet
 from softsense.papers.ldpc_in_ssd.arms import TWO_STEP, interleaved
+from softsense.papers.ldpc_in_ssd.interleaving import hard_failures
 from softsense.papers.ldpc_in_ssd.machines import CHIPS_THAT_DIFFER
 from softsense.papers.ldpc_in_ssd.published import CHIPS
-from softsense.papers.ldpc_in_ssd.workloads import SYNTHETIC_PER_S
+from softsense.papers.ldpc_in_ssd.workloads import SYNTHETIC_PER_S, single
 
 if TYPE_CHECKING:
     from softsense._core import Device, WritePlanes
@@ -56,70 +56,51 @@ class OnGoodChips:
         return int(wanted[self._turns[hot] % len(wanted)])
 
 
-_HOT_ON_GOOD = TWO_STEP.on(
+_ANYWHERE = TWO_STEP.on(*CHIPS_THAT_DIFFER.overrides)
+_HOT_ON_GOOD = _ANYWHERE.on(
     f"ftl.plane_choice={inline(f'{__name__}:{OnGoodChips.__name__}')}", label="hot data on good chips"
 )
-_FOUR_WAYS = interleaved(TWO_STEP, CHIPS)
-_ARMS = (_HOT_ON_GOOD, _FOUR_WAYS)
+_FOUR_WAYS = interleaved(_ANYWHERE, CHIPS)
 
 
 def _plan(plan: Plan) -> Plan:
     """The plan with a workload for each rate: everything is overwritten often, so that the placement has its say."""
+    addresses = {"hot_cold": {"hot_fraction": _HOT_FRACTION, "hot_share": _HOT_SHARE}}
 
     def workload(rate: float) -> Workload:
-        requests = synthetic(
-            requests=2 * plan.requests,
-            read_fraction=0.5,
-            sizes=[{"bytes": _CODEWORD, "share": 1.0}],
-            addresses={"hot_cold": {"hot_fraction": _HOT_FRACTION, "hot_share": _HOT_SHARE}},
-            arrivals={"poisson": {"requests_per_s": float(rate)}},
-            footprint_bytes=_FOOTPRINT_BYTES,
-        )
+        requests = single(2 * plan.requests, 0.5, rate, _FOOTPRINT_BYTES, addresses)
         return Workload(_named(rate), "invented", overrides=requests)
 
     return replace(plan, workloads=tuple(map(workload, _RATES)), left_out=())
 
 
-def _on_chips(arm: Arm) -> Arm:
-    return replace(arm, overrides=(*CHIPS_THAT_DIFFER.overrides, *arm.overrides))
-
-
 def _cases(plan: Plan) -> list[Case]:
-    return cases(_plan(plan), *map(_on_chips, (TWO_STEP, *_ARMS)))
+    return cases(_plan(plan), _ANYWHERE, _HOT_ON_GOOD, _FOUR_WAYS)
 
 
 def _measure(plan: Plan, runs: Runs) -> Measured:
-    mine = _plan(plan)
-    base, *arms = map(_on_chips, (TWO_STEP, *_ARMS))
-    compared = Compared(mine, runs, [base, *arms], base)
-    hot, four = arms
-
-    def failing(arm: Arm) -> str:
-        found = [
-            1 - s["codeword_reads"]["level_histogram"][0] / s["codeword_reads"]["count"]
-            for workload in mine.workloads
-            for s in summaries(mine, runs, workload, arm)
-        ]
-        return as_share(fmean(found), 1)
-
+    mine, arms = _plan(plan), [_HOT_ON_GOOD, _FOUR_WAYS]
+    compared = Compared(mine, runs, arms, _ANYWHERE)
+    anywhere, on_good, in_four = hard_failures(mine, runs, [_ANYWHERE, *arms])
     told = ", ".join(
-        f"{compared.number(name, hot).value:.3f} and {compared.number(name, four).value:.3f} at {name}"
+        f"{compared.number(name, _HOT_ON_GOOD).value:.3f} and {compared.number(name, _FOUR_WAYS).value:.3f} at {name}"
         for name in compared.workloads
     )
     why = (
-        f"Hard decision fails for {failing(base)} of codewords read where data lie anywhere, for {failing(hot)} with "
-        f"hot data on the best kind of chip, and for {failing(four)} with four-way interleaving. Reads respond in "
+        f"Hard decision fails for {anywhere} of codewords read where data lie anywhere, for {on_good} with "
+        f"hot data on the best kind of chip, and for {in_four} with four-way interleaving. Reads respond in "
         f"{told} (hot data on good chips, interleaving; over neither). The placement knows what is hot: "
         f"{as_share(_HOT_SHARE, 0)} of requests go to {as_share(_HOT_FRACTION, 0)} of {_FOOTPRINT_BYTES >> 20} MiB, "
         "all invented; half of the requests are writes. The paper names this placement and gives no numbers."
     )
     each = {}
     for workload in mine.workloads:
-        alone = Compared(replace(mine, workloads=(workload,)), runs, [base, hot], base)
-        each[workload.name] = alone.order([base, hot], alone.mean(hot), "")
+        order = [_ANYWHERE, _HOT_ON_GOOD]
+        alone = Compared(replace(mine, workloads=(workload,)), runs, order, _ANYWHERE)
+        each[workload.name] = alone.order(order, alone.mean(_HOT_ON_GOOD), "")
     judged = each.pop(_named(SYNTHETIC_PER_S))
     evidence = {"hot_on_good_chips": replace(judged, why=why, under=each)}
-    return Measured(Compared(mine, runs, arms, base).frame(), evidence)
+    return Measured(compared.frame(), evidence)
 
 
 def _draw(frame: pl.DataFrame) -> Sheet:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
     arms = [interleaved(TWO_STEP, 2), interleaved(TWO_STEP, 4)]
     compared = Compared(plan, runs, [TWO_STEP, *arms], TWO_STEP)
-    failed = _failed(plan, runs, [TWO_STEP, *arms])
+    failed = hard_failures(plan, runs, [TWO_STEP, *arms])
     start = [as_share(hard_failure(*plan.overrides, in_ways(ways)), 1) for ways in (1, 2, CHIPS)]
     why = (
         f"Four-way interleaving saves {compared.saved(arms[1])}. Of codewords read, hard decision fails for "
@@ -74,7 +74,8 @@ def _why_interleaving(plan: Plan) -> str:
     )
 
 
-def _failed(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> list[str]:
+def hard_failures(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> list[str]:
+    """Of codewords read, those whose hard decision fails, for each arm, mean of workloads and seeds."""
     shares = []
     for arm in arms:
         each = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from softsense.papers import (
     Plan,
@@ -15,22 +15,21 @@ from softsense.papers.comparing import (
 )
 from softsense.papers.ldpc_in_ssd.published import PUBLISHED, STATED_AGE
 
-if TYPE_CHECKING:
-    pass
-
 SYNTHETIC_PER_S = 5_000.0
 """Requests a second of Synthetic1 and Synthetic2, not printed in the paper: every machine of its text serves them."""
 
 _4_KIB = [{"bytes": 4096, "share": 1.0}]
 
 
-def _single(requests: int, reads: float, requests_per_s: float, footprint_bytes: int) -> tuple[str, ...]:
-    """Requests of 4 KiB, uniform, Poisson."""
+def single(
+    requests: int, reads: float, requests_per_s: float, footprint_bytes: int, addresses: Any = "uniform"
+) -> tuple[str, ...]:
+    """Requests of 4 KiB, Poisson: their number, the share that reads, their rate, and where they go."""
     return synthetic(
         requests=requests,
         read_fraction=reads,
         sizes=_4_KIB,
-        addresses="uniform",
+        addresses=addresses,
         arrivals={"poisson": {"requests_per_s": requests_per_s}},
         footprint_bytes=footprint_bytes,
     )
@@ -47,14 +46,12 @@ def plan_of(full: bool) -> Plan:
             "Finance2",
             "stand-in: read fraction and rate that LaLDPC prints, 4 KiB, uniform over 1 GiB, Poisson",
             # 4,312,858 sectors read and 100,684 written in half a day, eight a request.
-            overrides=_single(requests, 0.977, 12.8, 1 << 30),
+            overrides=single(requests, 0.977, 12.8, 1 << 30),
         ),
         Workload("Postmark", "real, whole", "postmark.disksim.trace.zst"),
         WEB_SEARCH,
-        Workload("Synthetic1", f"66 % reads; {assumed}", overrides=_single(requests, first, SYNTHETIC_PER_S, 16 << 30)),
-        Workload(
-            "Synthetic2", f"99 % reads; {assumed}", overrides=_single(requests, second, SYNTHETIC_PER_S, 16 << 30)
-        ),
+        Workload("Synthetic1", f"66 % reads; {assumed}", overrides=single(requests, first, SYNTHETIC_PER_S, 16 << 30)),
+        Workload("Synthetic2", f"99 % reads; {assumed}", overrides=single(requests, second, SYNTHETIC_PER_S, 16 << 30)),
     )
     seeds = (1, 2, 3) if full else (1, 2)
     # Nothing but the time to set it up, and its capacity, changes with the number of blocks.

@@ -96,7 +96,7 @@ impl WriteBuffer {
         (self.held.len() - self.free.len()) as u64
     }
 
-    /// Those of them that are not being programmed.
+    /// Codewords in the buffer that are not being programmed.
     pub(super) fn not_programmed(&self) -> u64 {
         self.held() - self.in_flight as u64
     }

@@ -143,7 +143,7 @@ impl WritePath {
         self.buffers.iter().map(WriteBuffer::held).sum()
     }
 
-    /// Those of them that are not being programmed.
+    /// Codewords in write buffers that are not being programmed.
     pub(super) fn not_programmed_codewords(&self) -> u64 {
         self.buffers.iter().map(WriteBuffer::not_programmed).sum()
     }

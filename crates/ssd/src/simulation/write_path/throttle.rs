@@ -14,13 +14,13 @@ use super::WritePath;
 /// Pages of a set, from the beginning of a collection to its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    /// Those that nobody had programmed at the beginning.
+    /// Pages that nobody had programmed at the beginning.
     unwritten: i64,
     /// Valid codewords of the victim then.
     valid: i64,
     /// Pages that its erase gives.
     erased: i64,
-    /// How many more the set is to have at the end.
+    /// How many more unwritten pages the set is to have at the end.
     change: i64,
 }
 
