@@ -64,6 +64,24 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
+    /// What has been recorded since `earlier`, a copy of this histogram as it was, which becomes as this is now.
+    pub fn since(&self, earlier: &mut Histogram) -> Recorded {
+        const AT_ONCE: usize = 64;
+        let mut recorded = Recorded { buckets: Vec::new(), sum: self.sum - earlier.sum };
+        if self.count > earlier.count {
+            let both = self.counts.chunks(AT_ONCE).zip(earlier.counts.chunks_mut(AT_ONCE)).enumerate();
+            // Most buckets are as they were.
+            for (chunk, (now, before)) in both.filter(|(_, (now, before))| now != before) {
+                let changed = now.iter().zip(&*before).enumerate().filter(|(_, (now, before))| now != before);
+                let bucket = |(at, (now, before)): (usize, (&u64, &u64))| ((chunk * AT_ONCE + at) as u16, now - before);
+                recorded.buckets.extend(changed.map(bucket));
+                before.copy_from_slice(now);
+            }
+        }
+        (earlier.count, earlier.sum, earlier.min, earlier.max) = (self.count, self.sum, self.min, self.max);
+        recorded
+    }
+
     /// How many durations were recorded.
     pub fn count(&self) -> u64 {
         self.count
@@ -121,6 +139,50 @@ impl Histogram {
             rows.push((value.as_us(), seen as f64 / self.count as f64));
         }
         rows
+    }
+}
+
+/// What a [`Histogram`] has recorded between two instants: its buckets that are not empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Numbers of buckets, ascending, and what each has counted.
+    buckets: Vec<(u16, u64)>,
+    sum: u128,
+}
+
+impl Recorded {
+    /// Adds what was recorded at another time.
+    pub fn merge(&mut self, other: &Recorded) {
+        self.buckets.extend(&other.buckets);
+        self.buckets.sort_unstable_by_key(|&(bucket, _)| bucket);
+        self.buckets.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        self.sum += other.sum;
+    }
+
+    /// How many durations were recorded.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|&(_, count)| count).sum()
+    }
+
+    /// The exact mean in nanoseconds; `None` when nothing was recorded.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.buckets.is_empty()).then(|| self.sum as f64 / self.count() as f64)
+    }
+
+    /// The nearest-rank percentile, `q` in [0, 1]: the middle of its bucket, off by at most 0.4 %; `None` when nothing was recorded.
+    pub fn percentile(&self, q: f64) -> Option<Ns> {
+        let count = self.count();
+        let rank = ((q * count as f64).ceil() as u64).clamp(1, count.max(1));
+        let mut seen = 0;
+        let bucket = self.buckets.iter().find(|&&(_, count)| {
+            seen += count;
+            seen >= rank
+        });
+        bucket.map(|&(bucket, _)| Ns(bucket_middle(bucket.into())))
     }
 }
 

@@ -65,7 +65,7 @@ mod wording;
 
 pub use error::{Error, ErrorKind, Faults, MOST_TOLD, Result, expect_number, expect_whole, line_of, shipped_or_file};
 pub use files::{UnfinishedFile, read_text};
-pub use histogram::{Histogram, ResponseSummary, Slowest, SumsByDuration};
+pub use histogram::{Histogram, Recorded, ResponseSummary, Slowest, SumsByDuration};
 pub use own::{OwnName, or_own};
 pub use statistics::{
     beta_quantile, binomial_cdf, binomial_interval, binomial_quantile, binomial_tail, climb, maximum, normal_cdf,

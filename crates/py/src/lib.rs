@@ -554,6 +554,11 @@ impl Run {
         serde_json::to_string(&self.run.summary(interrupted)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// How the run went over time, as JSON: a list of intervals.
+    fn series_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.run.series()).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
     /// Response times, us (float64), and the fraction of `read`, `write` or `all` requests at or below
     /// each (float64).
     #[allow(clippy::type_complexity, reason = "it is a pair of arrays")]

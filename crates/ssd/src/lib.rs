@@ -61,6 +61,7 @@ pub mod own;
 mod recency;
 pub mod request;
 pub mod run;
+pub mod series;
 pub mod simulation;
 mod slab;
 pub mod start_ages;

@@ -45,13 +45,25 @@ pub struct Request {
     pub bytes: u64,
 }
 
+/// Where a stream of requests ends that draws them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Nowhere.
+    Never,
+    /// As many requests from here as it has by itself.
+    AfterItsOwn,
+}
+
 /// A stream of requests in order of arrival. It is read one by one and never held whole.
 pub trait RequestSource: Send + Sync {
     /// The next request; `None` at the end, and from then on.
     fn next_request(&mut self) -> Result<Option<Request>>;
 
-    /// How much of the stream has been read, in [0, 1].
+    /// How much of the stream has been read, in [0, 1]; 0 while it never ends.
     fn fraction_read(&self) -> f64;
+
+    /// A stream that draws its requests ends there. One that has been recorded ends where it does.
+    fn end(&mut self, _end: End) {}
 }
 
 /// No requests.

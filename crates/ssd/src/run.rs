@@ -9,13 +9,15 @@ use softsense_link::{DecodeTable, ReliabilitySpec};
 use crate::checked::CheckedConfig;
 use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use crate::request::{NoRequests, RequestKind};
+use crate::series::{self, SeriesRow};
 use crate::simulation::{Cause, CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
     BackgroundWork, BadBlocksSummary, BusSchedulingSummary, CodeRatesSummary, CodewordReads, CopybackSummary,
     DramSummary, EncoderSummary, EnergySummary, GcPacingSummary, GcSummary, GrowthSummary, HostLinkSummary,
-    InterconnectSummary, MachineSummary, MappingSummary, OwnSummary, ParitySummary, PowerLossSummary, ReadAheadSummary,
-    ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, ReferencesSummary, RefreshSummary, Responses, SchedulingSummary,
-    ScrubSummary, SlcCacheSummary, SlowestReads, Summary, Throughput, WearSummary, WritesDetail,
+    InterconnectSummary, MachineSummary, MappingSummary, MeasurementSummary, OwnSummary, ParitySummary,
+    PowerLossSummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, ReferencesSummary,
+    RefreshSummary, Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary, SlowestReads, Summary, Throughput,
+    WearSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -78,7 +80,8 @@ impl Run {
             }
         };
         let begun = Instant::now();
-        let simulation = Simulation::of(config, sources, log_requests)?;
+        let mut simulation = Simulation::of(config, sources, log_requests)?;
+        simulation.keep_series();
         let setup_s = begun.elapsed().as_secs_f64();
         Ok(Self { simulation, config: config.clone(), source: description, setup_s, wall_s: opened_s })
     }
@@ -143,9 +146,9 @@ impl Run {
         self.simulation.statistics().completed()
     }
 
-    /// How much of the requests has been read, in [0, 1].
+    /// How much of the run is over, in [0, 1]: of its requests, or of its time where that ends it.
     pub fn fraction(&self) -> f64 {
-        self.simulation.fraction_read()
+        self.simulation.fraction()
     }
 
     /// Simulated time.
@@ -183,6 +186,12 @@ impl Run {
     /// The names of tenants, as rows of the log number them; none where there are none.
     pub fn tenants(&self) -> Vec<&str> {
         self.config.config().host.tenants.iter().map(|tenant| tenant.name.as_str()).collect()
+    }
+
+    /// How the run went over time, so far: 60 to 120 intervals of equal length (fewer of a run below 60 ms, or below 120 requests), those of
+    /// a warm-up before the others. The last one of each part may be shorter.
+    pub fn series(&self) -> Vec<SeriesRow> {
+        series::series(&self.simulation)
     }
 
     /// What was measured so far.
@@ -242,6 +251,7 @@ impl Run {
                 own: self.simulation.own_costs().into_iter().map(OwnSummary::from).collect(),
             },
             simulated_s: s.last_completion.as_secs(),
+            measurement: spec.measurement.map(|_| MeasurementSummary::of(self.simulation.warmed_up())),
             throughput: Throughput::new(s),
             tenants: (self.config.config().host.tenants.iter().zip(&s.tenants))
                 .map(|(tenant, counted)| TenantSummary::new(&tenant.name, counted, has_deadlines))
@@ -300,6 +310,9 @@ impl Run {
                 least_erases,
                 most_erases,
                 most_block_reads: self.simulation.ftl().most_block_reads(),
+                free_blocks_at_start: served.free_blocks[0],
+                free_blocks_at_end: served.free_blocks[1],
+                took_room: served.took_room,
                 pacing: self.simulation.is_paced().then(|| GcPacingSummary {
                     pauses: s.gc_pacing.pauses,
                     at_reserve: s.gc_pacing.at_reserve,

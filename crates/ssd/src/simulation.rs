@@ -28,6 +28,7 @@ mod host_link;
 mod idle;
 mod kernel;
 mod lane;
+mod measuring;
 mod medium;
 mod owners;
 mod power;
@@ -58,6 +59,8 @@ use host::Host;
 pub use host::Sources;
 pub use host_link::HostLinkShares;
 use kernel::{Completion, Deferred, LATEST};
+pub use measuring::{Amounts, Interval, WarmedUp};
+use measuring::{Measuring, takes_room};
 pub use owners::Cause;
 use owners::ReadOwner;
 use power::Power;
@@ -98,6 +101,13 @@ pub struct Simulation {
     recording: Option<Recording>,
     /// None before the last request has completed.
     served: Option<Box<Served>>,
+    /// None where nobody asks how the run goes over time.
+    measuring: Option<Box<Measuring>>,
+    /// When to look at it next.
+    look_at: Ns,
+    /// Codewords that were in the write buffer when measuring began, and blocks that were free.
+    carried_codewords: u64,
+    free_blocks_before: u64,
 }
 
 /// The work of a device while it had requests to serve: up to now, or to the last completion. Work after it serves no request.
@@ -116,6 +126,11 @@ pub struct Served {
     /// Codewords programmed, for whatever purpose, over codewords that the host has written. Codewords that still wait in a write buffer,
     /// and refused ones, do not count as written. None where the host has written none.
     pub write_amplification: Option<f64>,
+    /// Free blocks when it began, and now.
+    pub free_blocks: [u64; 2],
+    /// Whether programs have taken more blocks than erases gave back, and at least one of each plane in the mean: the drive was not in its
+    /// steady state.
+    pub took_room: bool,
 }
 
 impl Simulation {
@@ -155,9 +170,17 @@ impl Simulation {
             recorder: None,
             recording: None,
             served: None,
+            measuring: None,
+            look_at: Ns(u64::MAX),
+            carried_codewords: 0,
+            free_blocks_before: 0,
         };
+        simulation.free_blocks_before = simulation.ftl().free_blocks();
         simulation.device.kernel.statistics.expect_tenants(tenants);
         simulation.device.kernel.statistics.expect_reads_within(config.read_deadlines());
+        if let Some(spec) = config.config().measurement {
+            simulation.measure(spec);
+        }
         simulation.host.schedule_arrivals(&mut simulation.device)?;
         simulation.write_path.start_maintenance(&mut simulation.device);
         simulation.check_own()?;
@@ -175,8 +198,8 @@ impl Simulation {
 
     /// The same, until `stop` is set.
     pub fn advance_unless(&mut self, stop: &AtomicBool, completions: u64) -> Result<bool> {
-        let until = self.statistics().completed() + completions;
-        while self.statistics().completed() < until && !stop.load(Ordering::Relaxed) {
+        let until = self.statistics().completed_in_all() + completions;
+        while self.statistics().completed_in_all() < until && !stop.load(Ordering::Relaxed) {
             let more = if self.recorder.is_none() { self.next_thing()? } else { self.watched_step()? };
             if !more {
                 return Ok(false);
@@ -206,6 +229,9 @@ impl Simulation {
         if self.host.is_due(&self.device.kernel)
             && let Some(request) = self.host.next_in(&mut self.device)?
         {
+            if self.device.kernel.now >= self.look_at {
+                self.look();
+            }
             if self.host.is_at_device(&mut self.device.kernel, request) {
                 self.serve(request);
             }
@@ -245,6 +271,9 @@ impl Simulation {
             }
         }
         self.device.kernel.now = instant(key);
+        if self.device.kernel.now >= self.look_at {
+            self.look();
+        }
         if in_idle_time && self.write_path.is_blocked() {
             self.write_path.finish_collections_of_blocked(&mut self.device);
         }
@@ -253,7 +282,7 @@ impl Simulation {
                 "found a simulation that takes {:.0} s with {} requests completed, expected {:.0} s at most: its latencies, or its \
                  load, are out of all proportion",
                 self.now().as_secs(),
-                self.statistics().completed(),
+                self.statistics().completed_in_all(),
                 LATEST.as_secs()
             );
             return Err(Error::config("flash", message));
@@ -339,15 +368,26 @@ impl Simulation {
     fn all_served(&mut self) {
         if self.host.is_idle() {
             self.served = Some(Box::new(self.served_now()));
+            self.end_series();
         }
+    }
+
+    /// Codewords of the host that have left its memory for flash.
+    fn codewords_into_flash(&self) -> u64 {
+        let statistics = self.statistics();
+        let left_out = self.write_path.not_programmed_codewords() + statistics.refused_codewords;
+        (self.carried_codewords + statistics.host_codewords_written).saturating_sub(left_out)
     }
 
     fn served_now(&self) -> Served {
         let statistics = self.statistics();
-        let left_out = self.write_path.not_programmed_codewords() + statistics.refused_codewords;
-        let written = statistics.host_codewords_written.saturating_sub(left_out);
+        let written = self.codewords_into_flash();
         let programmed = statistics.codewords_programmed(self.parity_in_data);
+        let (before, after) = (self.free_blocks_before, self.ftl().free_blocks());
+        let (erased, taken) = (statistics.operations.erases, before.saturating_sub(after));
         Served {
+            free_blocks: [before, after],
+            took_room: taken + erased >= self.device.geometry.planes().into() && takes_room(before, after, erased),
             utilisation: self.utilisation(),
             encoder_share: self.encoder_share(),
             link_shares: self.link_shares(),
@@ -619,9 +659,10 @@ impl Simulation {
         self.device.kernel.statistics.take_log()
     }
 
-    /// How much of the stream of requests has been read, in [0, 1].
-    pub fn fraction_read(&self) -> f64 {
-        self.host.fraction_read()
+    /// How much of the run is over, in [0, 1]: of its requests, or of its time where that ends it.
+    pub fn fraction(&self) -> f64 {
+        let of_time = self.measuring.as_ref().map_or(0.0, |measuring| measuring.fraction(self.now()));
+        self.host.fraction_read().max(of_time)
     }
 
     /// Codewords that the write buffer holds, or that wait to be programmed as their first program has failed.
@@ -650,6 +691,11 @@ impl Simulation {
         self.device.kernel.now
     }
 
+    /// For how long everything has been counted.
+    fn counted(&self) -> Ns {
+        self.now() - self.statistics().counted_from
+    }
+
     /// The mapping cache, if the map is in flash.
     pub fn mapping_cache(&self) -> Option<&MappingCache> {
         self.device.translation.as_ref().map(Translation::cache)
@@ -674,7 +720,7 @@ impl Simulation {
 
     /// Mean busy share of planes (or dies), channel buses and decoders up to now.
     pub fn utilisation(&self) -> Utilisation {
-        self.device.back_end.utilisation(self.now(), self.statistics().failed_transfers)
+        self.device.back_end.utilisation(self.now(), self.counted(), self.statistics().failed_transfers)
     }
 
     /// The work of the device while it had requests to serve.
@@ -709,28 +755,28 @@ impl Simulation {
 
     /// Mean busy share of encoders up to now; none where encoding takes no time.
     pub fn encoder_share(&self) -> Option<f64> {
-        self.device.back_end.encoder_share(self.now())
+        self.device.back_end.encoder_share(self.counted())
     }
 
     /// Mean busy shares of links and the switch up to now; none where there are none.
     pub fn link_shares(&self) -> Option<LinkShares> {
-        self.device.back_end.link_shares(self.now())
+        self.device.back_end.link_shares(self.counted())
     }
 
     /// Mean busy shares of the link to the host up to now; none where there is none.
     pub fn host_link_shares(&self) -> Option<HostLinkShares> {
-        self.host.link_shares(self.now())
+        self.host.link_shares(self.counted())
     }
 
     /// The busy share of the port of DRAM up to now, and what has crossed it; none where there is none.
     pub fn dram(&self) -> Option<(f64, DramBytes)> {
-        self.device.kernel.dram.as_ref().map(|dram| (dram.busy_share(self.now()), dram.bytes()))
+        self.device.kernel.dram.as_ref().map(|dram| (dram.busy_share(self.counted()), dram.bytes()))
     }
 
     /// A run that has ended has nothing left inside: every request completed, every operation over.
     fn assert_everything_ended(&self) {
         assert!(self.host.is_idle(), "requests were left in the source, or under way");
-        assert_eq!(self.statistics().completed(), self.issued(), "every request completes once");
+        assert_eq!(self.statistics().completed_in_all(), self.issued(), "every request completes once");
         assert!(self.device.back_end.is_idle(), "no operation is under way");
         assert!(self.device.is_nothing_ahead(), "no page is on its way to the read buffer");
         assert!(self.write_path.is_idle(), "no write and no collection is stuck");

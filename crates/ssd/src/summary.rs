@@ -8,7 +8,7 @@ use softsense_nand::ReferencesAt;
 
 use crate::simulation::{
     Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, PARTS_OF_TIME, Statistics, TimesTaken, Utilisation,
-    place_of,
+    WarmedUp, place_of,
 };
 use crate::tenants::TenantSummary;
 
@@ -54,6 +54,9 @@ pub struct Summary {
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
+    /// What came before the part of the run that is measured; not there where all of it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measurement: Option<MeasurementSummary>,
     /// How much was served in that time.
     pub throughput: Throughput,
     /// What each tenant got, in the order of the config; not there where there are none.
@@ -134,6 +137,30 @@ pub struct Summary {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+/// What came before the part of a run that is measured.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct MeasurementSummary {
+    /// Whether the warm-up was over before the run was; if not, all numbers are of the warm-up.
+    pub warmed_up: bool,
+    /// Requests that had completed by then; `null` if it was not.
+    pub warmup_requests: Option<u64>,
+    /// Simulated time of the warm-up, s; `null` if it was not over.
+    pub warmup_s: Option<f64>,
+    /// Whether the drive was in its steady state then; `null` if that was not asked, or never reached before the run was over.
+    pub steady: Option<bool>,
+}
+
+impl MeasurementSummary {
+    pub(crate) fn of(warmed_up: Option<WarmedUp>) -> Self {
+        Self {
+            warmed_up: warmed_up.is_some(),
+            warmup_requests: warmed_up.map(|before| before.requests),
+            warmup_s: warmed_up.map(|before| before.until.as_secs()),
+            steady: warmed_up.and_then(|before| before.steady),
+        }
+    }
 }
 
 /// Encoders.
@@ -583,6 +610,13 @@ pub struct GcSummary {
     pub most_erases: u32,
     /// Sensings of the block that was read most between two of its erases, all within the run; `null` where reads disturb no cells.
     pub most_block_reads: Option<u64>,
+    /// Free blocks when the run began, or the part of it that is measured.
+    pub free_blocks_at_start: u64,
+    /// Free blocks at the last completion.
+    pub free_blocks_at_end: u64,
+    /// Whether programs took more blocks than nine tenths of which erases gave back, and one of each plane or more: then the drive was not in
+    /// its steady state, and numbers of writes are those of a drive with room.
+    pub took_room: bool,
     /// How it was paced; not there where it goes on at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<GcPacingSummary>,

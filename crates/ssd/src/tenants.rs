@@ -7,7 +7,7 @@ use softsense_base::{Error, ResponseSummary, Result};
 
 use crate::checked::CheckedConfig;
 use crate::config::within;
-use crate::request::{NoRequests, Request, RequestSource};
+use crate::request::{End, NoRequests, Request, RequestSource};
 use crate::simulation::TenantStatistics;
 use crate::trace::Trace;
 
@@ -28,6 +28,10 @@ impl<S: RequestSource> RequestSource for Within<S> {
 
     fn fraction_read(&self) -> f64 {
         self.source.fraction_read()
+    }
+
+    fn end(&mut self, end: End) {
+        self.source.end(end);
     }
 }
 

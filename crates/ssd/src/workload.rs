@@ -9,13 +9,15 @@ mod arrivals;
 mod fit;
 mod mmpp;
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Purpose, Result, Stream, format_bytes, format_count};
 
 use self::addresses::Region;
 use self::arrivals::Clock;
-use crate::request::{MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
+use crate::request::{End, MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 
 pub use self::addresses::Addresses;
 pub use self::arrivals::{ArrivalState, Arrivals};
@@ -26,7 +28,7 @@ pub use self::mmpp::Mmpp2;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
-    /// Number of requests.
+    /// Number of requests that are measured, unless `measurement.seconds` ends the run; those of a warm-up come before them.
     pub requests: u64,
     /// The probability that a request is a read rather than a write, from 0 to 1.
     pub read_fraction: f64,
@@ -202,6 +204,7 @@ impl WorkloadSpec {
             stream,
             requests: self.requests,
             next: 0,
+            ends: Some(0..self.requests),
             read_fraction: self.read_fraction,
             sizes,
             align_bytes: self.align_bytes,
@@ -257,6 +260,8 @@ pub struct Workload {
     stream: Stream,
     requests: u64,
     next: u64,
+    /// The requests that it ends with; none while it never ends.
+    ends: Option<Range<u64>>,
     read_fraction: f64,
     /// Cumulative share and size.
     sizes: Vec<(f64, u64)>,
@@ -315,7 +320,7 @@ impl Workload {
 impl RequestSource for Workload {
     fn next_request(&mut self) -> Result<Option<Request>> {
         let i = self.next;
-        if i == self.requests {
+        if self.ends.as_ref().is_some_and(|ends| i == ends.end) {
             return Ok(None);
         }
         self.next += 1;
@@ -336,7 +341,14 @@ impl RequestSource for Workload {
     }
 
     fn fraction_read(&self) -> f64 {
-        self.next as f64 / self.requests as f64
+        self.ends.as_ref().map_or(0.0, |ends| (self.next - ends.start) as f64 / (ends.end - ends.start) as f64)
+    }
+
+    fn end(&mut self, end: End) {
+        self.ends = match end {
+            End::Never => None,
+            End::AfterItsOwn => Some(self.next..self.next + self.requests),
+        };
     }
 }
 

@@ -115,6 +115,12 @@ impl Fate {
         self.number
     }
 
+    /// Its raw bit error rate with the references with which reads begin; 0 where none is known.
+    #[inline]
+    pub fn rber(&self) -> f64 {
+        self.rber
+    }
+
     /// How often its block has been written.
     pub(super) fn write(&self) -> u32 {
         self.write

@@ -4,8 +4,8 @@ use softsense_nand::InferredBy;
 
 use super::{CheckedConfig, DecoderHardware};
 use crate::config::{
-    BadBlocksSpec, Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, ParitySpec, PowerLossSpec,
-    ReadReclaimSpec, RefreshSpec, SchedulingSpec, ScrubSpec, SlcCacheSpec,
+    BadBlocksSpec, Config, CopybackSpec, EncoderSpec, GcIdleSpec, InterconnectSpec, MeasurementSpec, ParitySpec,
+    PowerLossSpec, ReadReclaimSpec, RefreshSpec, SchedulingSpec, ScrubSpec, SlcCacheSpec,
 };
 
 impl CheckedConfig {
@@ -24,6 +24,7 @@ impl CheckedConfig {
             scheduling,
             power_loss,
             precondition,
+            measurement,
             ..
         } = &self.config;
         let device = format!(
@@ -48,6 +49,7 @@ impl CheckedConfig {
             ("scheduling", scheduling.as_ref().map(SchedulingSpec::describe)),
             ("power loss", power_loss.as_ref().map(PowerLossSpec::describe)),
             ("start", Some(precondition.describe())),
+            ("measured", measurement.as_ref().map(MeasurementSpec::describe)),
             ("interleaving", ftl.interleaving.describe()),
             ("parity", ftl.parity.map(ParitySpec::describe)),
             ("mapping", ftl.mapping.describe()),

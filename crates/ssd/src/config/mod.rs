@@ -25,6 +25,7 @@ mod interleaving;
 mod issue;
 mod maintenance;
 mod mapping;
+mod measurement;
 mod parity;
 mod power_loss;
 mod precondition;
@@ -69,6 +70,7 @@ pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};
 pub use issue::Issue;
 pub use maintenance::{RefreshSpec, ScrubLimit, ScrubSpec, ScrubWhen};
 pub use mapping::{DemandSpec, Eviction, Mapping};
+pub use measurement::{MeasurementSpec, Warmup};
 pub use parity::ParitySpec;
 pub use power_loss::{PowerLossScan, PowerLossSpec};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
@@ -132,6 +134,9 @@ pub struct Config {
     pub precondition: PreconditionSpec,
     /// The synthetic workload that is run when no trace is given.
     pub workload: Option<WorkloadSpec>,
+    /// Which part of the run is measured; without it all of it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measurement: Option<MeasurementSpec>,
 }
 
 impl Default for Config {
@@ -153,6 +158,7 @@ impl Default for Config {
             power_loss: None,
             precondition: PreconditionSpec::default(),
             workload: None,
+            measurement: None,
         }
     }
 }
@@ -175,6 +181,7 @@ impl Config {
         faults.see(self.power_loss.as_ref().map_or(Ok(()), PowerLossSpec::check));
         faults.see(self.precondition.check());
         faults.see(self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check));
+        faults.see(self.measurement.as_ref().map_or(Ok(()), MeasurementSpec::check));
         faults.end()
     }
 

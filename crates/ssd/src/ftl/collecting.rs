@@ -65,6 +65,13 @@ impl PageMap {
         self.sets[set as usize].free.len() as u32
     }
 
+    /// Free blocks of the device, of its SLC cache, too.
+    pub fn free_blocks(&self) -> u64 {
+        let of_cache: usize = self.slc_cache.iter().map(|cache| cache.free_superblocks()).sum();
+        let free: usize = self.sets.iter().map(|set| set.free.len()).sum();
+        (free + of_cache) as u64 * u64::from(self.geometry.blocks_per_superblock())
+    }
+
     /// Free pages of a set that the host can program: those of its free superblocks and of those that the host has open.
     pub fn free_pages_of(&self, set: u32) -> u32 {
         let (state, pages) = (&self.sets[set as usize], self.geometry.pages_per_superblock());

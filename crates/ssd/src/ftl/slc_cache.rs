@@ -81,6 +81,11 @@ impl SlcCache {
         of.free.len() + (self.most - of.owned).min(free.saturating_sub(self.leaves))
     }
 
+    /// Free ones of all sets.
+    pub(super) fn free_superblocks(&self) -> usize {
+        self.sets.iter().map(|of| of.free.len()).sum()
+    }
+
     /// Whether a set gives its next superblock back when it has been folded.
     fn gives_back(&self, set: u32) -> bool {
         self.sets[set as usize].owned > self.least
@@ -284,6 +289,13 @@ impl PageMap {
         let owned: usize = cache.sets.iter().map(|of| of.owned).sum();
         let valid = self.blocks.iter().filter(|block| block.slc).map(|block| u64::from(block.valid));
         Some((owned as u64 * of_superblock, valid.sum()))
+    }
+
+    /// Blocks of the cache that are not free; none without one.
+    pub fn slc_blocks(&self) -> Option<u64> {
+        let cache = self.slc_cache.as_ref()?;
+        let owned: usize = cache.sets.iter().map(|of| of.owned).sum();
+        Some((owned - cache.free_superblocks()) as u64 * u64::from(self.geometry.blocks_per_superblock()))
     }
 
     /// Free superblocks of a set that the cache has, or its folding.

@@ -185,6 +185,8 @@ impl Device {
                 statistics.slc_codewords_read += u64::from(group.slc()) * u64::from(codeword.units);
                 // Without interleaving, a codeword in two pages is one that crosses them.
                 statistics.crossing_units += u64::from(ftl.crosses_pages() && codeword.parts > 1);
+                statistics.rber_sum += codeword.fate.rber();
+                statistics.rber_codewords += 1;
                 if let Some((side, rber)) = medium.beyond_table(&codeword.fate) {
                     statistics.beyond_table.add(side, rber);
                 }

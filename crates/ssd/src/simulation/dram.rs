@@ -81,8 +81,14 @@ impl Dram {
         self.bytes
     }
 
-    /// The busy share of the port up to now.
-    pub(super) fn busy_share(&self, now: Ns) -> f64 {
-        Lane::busy_share(&[self.port], now)
+    /// Counts from here on.
+    pub(super) fn count_anew(&mut self) {
+        self.port.count_anew();
+        self.bytes = DramBytes::default();
+    }
+
+    /// The busy share of the port over the time for which it has counted.
+    pub(super) fn busy_share(&self, counted: Ns) -> f64 {
+        Lane::busy_share(&[self.port], counted)
     }
 }

@@ -23,6 +23,7 @@ struct Part {
 /// Responses in the order of completion, of parts with equally many requests.
 #[derive(Debug, Clone, Default)]
 pub struct Growth {
+    from: Ns,
     parts: Vec<Part>,
     /// Requests of a part, as a power of two, and those of the last one.
     of_part: u32,
@@ -41,6 +42,11 @@ pub struct Grown {
 }
 
 impl Growth {
+    /// Of requests that complete from an instant on.
+    pub(super) fn from(from: Ns) -> Self {
+        Self { from, ..Self::default() }
+    }
+
     /// A request completes.
     #[inline]
     pub(super) fn record(&mut self, response: Ns, now: Ns) {
@@ -81,7 +87,7 @@ impl Growth {
             return None;
         }
         let requests = (of_third as u64) << self.of_part;
-        let mut begins = Ns::ZERO;
+        let mut begins = self.from;
         // Of each third the mean response, its middle and how long it lasts, ns.
         let thirds: [(f64, f64, f64); 3] = std::array::from_fn(|third| {
             let parts = &self.parts[third * of_third..(third + 1) * of_third];

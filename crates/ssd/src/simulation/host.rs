@@ -17,7 +17,7 @@ use crate::config::{AddedTime, ServiceSpec};
 use crate::events::{Event, MAX_INDEX};
 use crate::ftl::{Lcn, Location};
 use crate::geometry::MIN_CODEWORD_BYTES;
-use crate::request::{MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
+use crate::request::{End, MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use crate::slab::Slab;
 
 /// So many codewords of requests may be under way for another request to come in: what the device remembers is bounded, however
@@ -191,8 +191,25 @@ impl Host {
     }
 
     /// Mean busy shares of the link to the host; none where there is none.
-    pub(super) fn link_shares(&self, now: Ns) -> Option<HostLinkShares> {
-        self.link.as_ref().map(|link| link.busy_shares(now))
+    pub(super) fn link_shares(&self, counted: Ns) -> Option<HostLinkShares> {
+        self.link.as_ref().map(|link| link.busy_shares(counted))
+    }
+
+    /// Streams that draw their requests end there.
+    pub(super) fn end(&mut self, end: End) {
+        self.queues.iter_mut().for_each(|queue| queue.end(end));
+    }
+
+    /// No requests come from an instant on.
+    pub(super) fn end_at(&mut self, instant: Ns) {
+        self.queues.iter_mut().for_each(|queue| queue.end_at(instant));
+    }
+
+    /// Counts from here on what the link is taken by.
+    pub(super) fn count_anew(&mut self) {
+        if let Some(link) = &mut self.link {
+            link.count_anew();
+        }
     }
 
     /// How much of the requests has been read, in [0, 1].

@@ -54,8 +54,14 @@ impl HostLink {
         self.to_host.put_off(now, by);
     }
 
-    pub(super) fn busy_shares(&self, now: Ns) -> HostLinkShares {
-        let share = |lane: Lane| Lane::busy_share(&[lane], now);
+    /// Counts from here on.
+    pub(super) fn count_anew(&mut self) {
+        self.to_device.count_anew();
+        self.to_host.count_anew();
+    }
+
+    pub(super) fn busy_shares(&self, counted: Ns) -> HostLinkShares {
+        let share = |lane: Lane| Lane::busy_share(&[lane], counted);
         HostLinkShares { to_device: share(self.to_device), to_host: share(self.to_host) }
     }
 }

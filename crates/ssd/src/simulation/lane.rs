@@ -24,9 +24,14 @@ impl Lane {
         }
     }
 
-    /// The mean busy share of lanes up to now.
-    pub(super) fn busy_share(lanes: &[Lane], now: Ns) -> f64 {
+    /// Counts from here on.
+    pub(super) fn count_anew(&mut self) {
+        self.busy = TotalNs::default();
+    }
+
+    /// The mean busy share of lanes over the time for which they have counted.
+    pub(super) fn busy_share(lanes: &[Lane], counted: Ns) -> f64 {
         let busy: f64 = lanes.iter().map(|lane| lane.busy.0 as f64).sum();
-        if now > Ns::ZERO { busy / (now.0 as f64 * lanes.len() as f64) } else { 0.0 }
+        if counted > Ns::ZERO { busy / (counted.0 as f64 * lanes.len() as f64) } else { 0.0 }
     }
 }

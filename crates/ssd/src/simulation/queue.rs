@@ -11,7 +11,7 @@ use super::kernel::{Kernel, LATEST};
 use crate::config::{Issue, TenantSpec};
 use crate::events::{Key, instant};
 use crate::ftl::Lcn;
-use crate::request::{Request, RequestSource};
+use crate::request::{End, Request, RequestSource};
 
 /// Requests read before their turn.
 const READ_AHEAD: usize = 4;
@@ -50,6 +50,8 @@ pub(super) struct Queue {
     /// In a closed loop, the next request, which waits for room.
     held: Option<Request>,
     source_ended: bool,
+    /// When nothing comes any more.
+    ends: Ns,
     read: u64,
     /// Its requests inside the device.
     inside: u32,
@@ -69,6 +71,7 @@ impl Queue {
             read_ahead: VecDeque::with_capacity(READ_AHEAD),
             held: None,
             source_ended: false,
+            ends: Ns(u64::MAX),
             read: 0,
             inside: 0,
             // In an open loop the arrival says when a request came, and nobody asks whether a queue is full.
@@ -88,6 +91,24 @@ impl Queue {
         let waiting = Some(Waiting::new(issue, tenant.submission_queue_depth as usize));
         let most_inside = tenant.fetched_commands.unwrap_or(u32::MAX);
         Self { waiting, most_inside, ..Self::new(issue, codeword_bytes, source) }
+    }
+
+    /// A source that draws its requests ends there.
+    pub(super) fn end(&mut self, end: End) {
+        self.source.end(end);
+    }
+
+    /// Nothing comes from an instant on.
+    pub(super) fn end_at(&mut self, instant: Ns) {
+        self.ends = instant;
+        if self.next_arrival().is_some_and(|arrival| arrival >= instant) {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        (self.source_ended, self.arriving, self.held) = (true, None, None);
+        self.read_ahead.clear();
     }
 
     /// How much of the requests has been read, in [0, 1].
@@ -164,6 +185,9 @@ impl Queue {
         self.inside -= 1;
         if let (Some(waiting), Issue::ClosedLoop { .. }) = (&mut self.waiting, self.issue) {
             waiting.issued.push_back(now);
+            if now >= self.ends {
+                self.close();
+            }
         }
     }
 
@@ -176,6 +200,10 @@ impl Queue {
         let Some(mut request) = self.next_request(device)? else { return Ok(()) };
         if time_scale != 1.0 {
             request.arrival = Ns((request.arrival.0 as f64 * time_scale).round() as u64);
+        }
+        if request.arrival >= self.ends {
+            self.close();
+            return Ok(());
         }
         if request.arrival > LATEST {
             let message = format!(

@@ -318,7 +318,9 @@ pub struct TenantStatistics {
 }
 
 impl TenantStatistics {
-    fn complete(&mut self, row: &LogRow) {
+    /// # Arguments
+    /// - `counted_from`: when it began to count.
+    fn complete(&mut self, row: &LogRow, counted_from: Ns) {
         match row.kind {
             RequestKind::Read => {
                 self.reads.record(row.response);
@@ -331,7 +333,8 @@ impl TenantStatistics {
             RequestKind::Trim => self.trims.record(row.response),
             RequestKind::Flush => self.flushes.record(row.response),
         }
-        self.first_arrival = Some(self.first_arrival.map_or(row.arrival, |first| first.min(row.arrival)));
+        let arrival = row.arrival.max(counted_from);
+        self.first_arrival = Some(self.first_arrival.map_or(arrival, |first| first.min(arrival)));
         self.last_completion = row.arrival + row.response;
     }
 
@@ -361,6 +364,10 @@ fn merged([first, others @ ..]: [&Histogram; 4]) -> Histogram {
 /// What a run counts.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
+    /// When counting began: at the start, or when a warm-up was over.
+    pub counted_from: Ns,
+    /// Requests that had completed before.
+    completed_before: u64,
     /// Response times of reads.
     pub reads: Histogram,
     /// Response times of writes.
@@ -399,6 +406,10 @@ pub struct Statistics {
     pub crossing_units: u64,
     /// Host codewords whose raw bit error rate their decode table does not reach.
     pub beyond_table: BeyondTable,
+    /// The sum of the raw bit error rates of host codewords as they are read first; 0 where none are known.
+    pub rber_sum: f64,
+    /// How many these are.
+    pub rber_codewords: u64,
     /// Host codeword reads whose first attempt was above level 1.
     pub soft_starts: u64,
     /// Codewords of reads whose map entry was at hand, where the map is in flash.
@@ -513,6 +524,26 @@ pub struct Statistics {
 impl Statistics {
     pub(super) fn new(log_requests: bool) -> Self {
         Self { log: log_requests.then(Vec::new), ..Self::default() }
+    }
+
+    /// Counts from here on.
+    pub(super) fn count_anew(&mut self, now: Ns) {
+        *self = Self {
+            counted_from: now,
+            completed_before: self.completed_in_all(),
+            growth: Growth::from(now),
+            last_completion: now,
+            tenants: vec![TenantStatistics { last_completion: now, ..TenantStatistics::default() }; self.tenants.len()],
+            read_deadlines: std::mem::take(&mut self.read_deadlines),
+            log: self.log.take().map(|_| Vec::new()),
+            seen: self.seen.take(),
+            ..Self::default()
+        };
+    }
+
+    /// Requests that have completed since the start, whether they count or not.
+    pub(super) fn completed_in_all(&self) -> u64 {
+        self.completed_before + self.completed()
     }
 
     pub(super) fn expect_reads_within(&mut self, read_deadlines: Vec<Ns>) {
@@ -663,11 +694,12 @@ impl Statistics {
             RequestKind::Trim => self.trims.record(row.response),
             RequestKind::Flush => self.flushes.record(row.response),
         }
-        self.first_arrival = Some(self.first_arrival.map_or(row.arrival, |first| first.min(row.arrival)));
+        let arrival = row.arrival.max(self.counted_from);
+        self.first_arrival = Some(self.first_arrival.map_or(arrival, |first| first.min(arrival)));
         self.last_completion = row.arrival + row.response;
         self.growth.record(row.response, self.last_completion);
         if let Some(tenant) = self.tenants.get_mut(usize::from(row.tenant)) {
-            tenant.complete(&row);
+            tenant.complete(&row, self.counted_from);
         }
         if !self.read_deadlines.is_empty() {
             self.judge_deadline(&row);

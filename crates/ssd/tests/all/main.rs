@@ -19,6 +19,7 @@ mod laws;
 mod layers;
 mod maintenance;
 mod mapped_traces;
+mod measuring;
 mod own;
 mod pacing;
 mod parity;

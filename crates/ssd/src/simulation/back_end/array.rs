@@ -174,11 +174,13 @@ impl Unit {
 pub(super) struct Array {
     units: Vec<Unit>,
     pub(super) schedule: Option<Box<Schedule>>,
+    /// What all of them together had been taken by before they counted anew.
+    taken_before: Taken,
 }
 
 impl Array {
     pub(super) fn new(units: u32, schedule: Option<Box<Schedule>>) -> Self {
-        Self { units: (0..units).map(|_| Unit::default()).collect(), schedule }
+        Self { units: (0..units).map(|_| Unit::default()).collect(), schedule, taken_before: Taken::default() }
     }
 
     #[inline]
@@ -498,6 +500,15 @@ impl Array {
         self.units[unit as usize].register = part;
     }
 
+    /// Counts from here on. What each unit was taken by stays, as reads that wait look at how it changes.
+    pub(super) fn count_anew(&mut self, now: Ns) {
+        self.taken_before = Taken::default();
+        self.taken_before = self.all_taken(now);
+        for unit in &mut self.units {
+            (unit.busy, unit.busy_since) = (Ns::ZERO, now);
+        }
+    }
+
     /// For how long each was busy up to now.
     pub(super) fn busy_ns(&self, now: Ns) -> impl Iterator<Item = f64> {
         self.units.iter().map(move |unit| {
@@ -506,7 +517,7 @@ impl Array {
         })
     }
 
-    /// For how long all of them together were taken by each, up to now.
+    /// For how long all of them together were taken by each since they counted anew, up to now.
     pub(super) fn all_taken(&self, now: Ns) -> Taken {
         let mut all = Taken::default();
         for unit in &self.units {
@@ -515,6 +526,7 @@ impl Array {
                 credit(&mut all, unit.by, now - unit.counted_until);
             }
         }
+        all.iter_mut().zip(self.taken_before).for_each(|(sum, before)| *sum = *sum - before);
         all
     }
 

@@ -116,6 +116,10 @@ impl Bus {
     }
 
     /// For how long each was busy.
+    pub(super) fn count_anew(&mut self) {
+        self.channels.iter_mut().for_each(|channel| channel.busy_ns = 0);
+    }
+
     pub(super) fn busy_ns(&self) -> impl Iterator<Item = f64> {
         self.channels.iter().map(|channel| channel.busy_ns as f64)
     }

@@ -310,6 +310,10 @@ impl Decoders {
     }
 
     /// For how long the decoders of each pool together were busy.
+    pub(super) fn count_anew(&mut self) {
+        self.pools.iter_mut().for_each(|pool| pool.busy = TotalNs::default());
+    }
+
     pub(super) fn busy_ns(&self) -> impl Iterator<Item = f64> {
         self.pools.iter().map(|pool| pool.busy.0 as f64)
     }

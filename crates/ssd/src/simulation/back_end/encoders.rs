@@ -131,9 +131,14 @@ impl Encoders {
         }));
     }
 
-    /// The mean share of encoders that were at work up to an instant.
-    pub(super) fn busy_share(&self, now: Ns) -> f64 {
+    /// Counts from here on.
+    pub(super) fn count_anew(&mut self) {
+        self.pools.iter_mut().for_each(|pool| pool.busy = TotalNs::default());
+    }
+
+    /// The mean share of encoders that were at work over the time for which they have counted.
+    pub(super) fn busy_share(&self, counted: Ns) -> f64 {
         let busy: f64 = self.pools.iter().map(|pool| pool.busy.0 as f64).sum();
-        if now > Ns::ZERO { busy / (now.0 as f64 * self.encoding.len() as f64) } else { 0.0 }
+        if counted > Ns::ZERO { busy / (counted.0 as f64 * self.encoding.len() as f64) } else { 0.0 }
     }
 }

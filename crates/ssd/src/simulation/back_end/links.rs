@@ -138,8 +138,14 @@ impl Links {
         of(self.ssd_link) + of(self.switch)
     }
 
-    pub(super) fn busy_shares(&self, now: Ns) -> LinkShares {
-        let share = |lanes: &[Lane]| Lane::busy_share(lanes, now);
+    /// Counts from here on.
+    pub(super) fn count_anew(&mut self) {
+        let Self { up, down, switch_up, switch_down, .. } = self;
+        up.iter_mut().chain(down).chain([switch_up, switch_down]).for_each(Lane::count_anew);
+    }
+
+    pub(super) fn busy_shares(&self, counted: Ns) -> LinkShares {
+        let share = |lanes: &[Lane]| Lane::busy_share(lanes, counted);
         LinkShares {
             from_ssds: share(&self.up),
             to_ssds: share(&self.down),

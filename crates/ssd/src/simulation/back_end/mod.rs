@@ -360,14 +360,27 @@ impl BackEnd {
         self.reads.reads.len() + self.reads.codewords.len() + self.programs.len() == 0
     }
 
-    /// Mean busy share of encoders up to now; none where encoding takes no time.
-    pub(super) fn encoder_share(&self, now: Ns) -> Option<f64> {
-        self.encoders.as_ref().map(|encoders| encoders.busy_share(now))
+    /// Counts from here on what units are taken by.
+    pub(super) fn count_anew(&mut self, now: Ns) {
+        self.array.count_anew(now);
+        self.bus.count_anew();
+        self.decoders.count_anew();
+        if let Some(encoders) = &mut self.encoders {
+            encoders.count_anew();
+        }
+        if let Some(links) = &mut self.links {
+            links.count_anew();
+        }
     }
 
-    /// Mean busy shares of links and the switch up to now; none where there are none.
-    pub(super) fn link_shares(&self, now: Ns) -> Option<LinkShares> {
-        self.links.as_ref().map(|links| links.busy_shares(now))
+    /// Mean busy share of encoders over the time for which they have counted; none where encoding takes no time.
+    pub(super) fn encoder_share(&self, counted: Ns) -> Option<f64> {
+        self.encoders.as_ref().map(|encoders| encoders.busy_share(counted))
+    }
+
+    /// Mean busy shares of links and the switch over the time for which they have counted; none where there are none.
+    pub(super) fn link_shares(&self, counted: Ns) -> Option<LinkShares> {
+        self.links.as_ref().map(|links| links.busy_shares(counted))
     }
 
     /// For how long arrays were taken by each, up to now.
@@ -375,12 +388,12 @@ impl BackEnd {
         self.array.all_taken(now)
     }
 
-    /// Mean busy shares up to now.
+    /// Mean busy shares over the time for which units have counted, up to now.
     ///
     /// # Arguments
     /// - `wasted`: how long buses were taken by codewords that were then not decoded.
-    pub(super) fn utilisation(&self, now: Ns, wasted: TotalNs) -> Utilisation {
-        let elapsed = now.0 as f64;
+    pub(super) fn utilisation(&self, now: Ns, counted: Ns, wasted: TotalNs) -> Utilisation {
+        let elapsed = counted.0 as f64;
         let share = |busy: f64, of: usize| if elapsed > 0.0 { busy / (elapsed * of as f64) } else { 0.0 };
         let a_pool = self.decoders.len() / self.decoders.pools();
         let of_each = |choose: fn(f64, f64) -> f64| {

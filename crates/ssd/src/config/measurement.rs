@@ -1,0 +1,68 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use softsense_base::{Error, Faults, Result, expect_number, format_count};
+
+/// Which part of a run is measured. All that is counted, and every response time, is of this part; what blocks have been through (P/E
+/// cycles, bad blocks, code rates, losses of power) is of the whole run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeasurementSpec {
+    /// What goes before it. A synthetic workload has as many more requests as that takes; a trace has those that it has.
+    pub warmup: Warmup,
+    /// Simulated time after the warm-up from which on no more requests come in, s. A synthetic workload goes on until then, however many
+    /// `requests` it has; a trace may end before. Without this field requests end as workload or trace say.
+    pub seconds: Option<f64>,
+}
+
+/// What is simulated before anything is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Warmup {
+    /// Nothing.
+    #[default]
+    None,
+    /// As many requests as this, at least 1, until they have completed.
+    Requests(u64),
+    /// Simulated time, s.
+    Seconds(f64),
+    /// The time until the drive is in its steady state: over five rounds of equal length IOPS and write amplification stay within 20 % of
+    /// their means, their lines of best fit within 10 %, and erases give back at least nine tenths of the blocks that programs take. A
+    /// round has 1,000 requests or more; where anything is programmed, five rounds erase as many blocks as the drive has planes. Rounds grow
+    /// with the run. After 100 million requests the warm-up ends in any case.
+    ///
+    /// Source: SNIA, "Solid State Storage Performance Test Specification", 2.0.2, definition of steady state: five rounds, 20 and 10 %. It
+    /// has rounds of a minute, and does not look at write amplification or blocks.
+    UntilSteady,
+}
+
+impl MeasurementSpec {
+    pub(super) fn check(&self) -> Result<()> {
+        let mut faults = Faults::default();
+        if self.warmup == Warmup::Requests(0) {
+            let message = "found 0, expected at least 1, or `measurement.warmup = \"none\"`";
+            faults.add(Error::config("measurement.warmup.requests", message));
+        }
+        if let Warmup::Seconds(seconds) = self.warmup {
+            faults.see(expect_number("measurement.warmup.seconds", seconds, 1e-6, 1e9));
+        }
+        if let Some(seconds) = self.seconds {
+            faults.see(expect_number("measurement.seconds", seconds, 1e-6, 1e9));
+        }
+        faults.end()
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self) -> String {
+        let warmup = match self.warmup {
+            Warmup::None => None,
+            Warmup::Requests(requests) => Some(format!("after {} requests", format_count(requests))),
+            Warmup::Seconds(seconds) => Some(format!("after {seconds} s")),
+            Warmup::UntilSteady => Some("from the steady state on".to_owned()),
+        };
+        let seconds = self.seconds.map(|seconds| format!("for {seconds} s"));
+        match (warmup, seconds) {
+            (None, None) => "the whole run".to_owned(),
+            (warmup, seconds) => warmup.into_iter().chain(seconds).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
