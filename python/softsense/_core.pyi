@@ -474,6 +474,8 @@ class Run:
         """Simulate until about that many more requests have completed, or `stop` was set; False when all have."""
     def summary_json(self, interrupted: bool = False) -> str:
         """What has been measured so far."""
+    def series_json(self) -> str:
+        """The run over time, a list of intervals."""
     def distribution(self, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Response times in us and the fraction of `read`, `write` or `all` requests at or below each."""
     def take_log(self) -> dict[str, NDArray[np.generic]]:

@@ -35,6 +35,7 @@ class RunResult:
         summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
         interrupted: whether the run was stopped before its last request.
         timeline: the timeline of the window that was asked for; None without one.
+        intervals: the run over time, as `series` has it, ready for JSON.
 
     >>> from softsense import run
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -52,6 +53,7 @@ class RunResult:
     _distributions: dict[str, tuple[Any, Any]] = field(repr=False)
     _log: RequestLog | None = field(default=None, repr=False)
     timeline: RunTimeline | None = field(default=None, repr=False)
+    intervals: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
     @property
     def interrupted(self) -> bool:
@@ -67,6 +69,26 @@ class RunResult:
 
         response_us, fraction = self._distributions[kind]
         return pl.DataFrame({"response_us": response_us, "fraction": fraction})
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """The run over time: one row per interval, 60 to 120 of them of equal length (fewer of a run of less than 60
+        ms), those of a warm-up first. The last interval of each part may be shorter.
+
+        Columns: from_s, to_s (f64), measured (bool, False in the warm-up), iops, read_iops, write_iops (f64),
+        read_mb_per_s, write_mb_per_s (f64, 10^6 bytes), read_mean_us, read_p99_us, write_mean_us, write_p99_us (f64, of
+        requests that completed in the interval; percentiles are off by 0.4 % at most), write_amplification (f64,
+        codewords programmed for each one that the host wrote to flash), free_blocks, slc_blocks (i64, at its end),
+        attempts (f64, per codeword that the host read), uncorrectable (i64), rber (f64, mean raw bit error rate of
+        codewords as they were read first). A number that the interval has nothing for is null.
+
+        >>> from softsense import run
+        >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+        >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
+        >>> run("mlc-25nm", overrides=small).series["read_iops"].max() > 0
+        True
+        """
+        return _frame(self.intervals)
 
     @property
     def log_error(self) -> str | None:
@@ -126,6 +148,12 @@ class RunResult:
     def plot(self, title: str | None = None, *, style: str = "screen", columns: int | None = None) -> Figure:
         """Draw the run; save the figure with its `savefig`. See `Comparison.plot`."""
         return Comparison([self]).plot(title, style=style, columns=columns)
+
+    def plot_over_time(self, title: str | None = None, *, style: str = "screen", columns: int | None = None) -> Figure:
+        """Draw the run over time, from its `series`; arguments as those of `Comparison.plot`."""
+        from softsense.plots import draw_over_time
+
+        return draw_over_time(Comparison([self]), title, style, columns)
 
     def report(self, title: str | None = None) -> str:
         """The run as one HTML document: see `Comparison.report`."""
@@ -248,6 +276,16 @@ class Comparison:
                 for level, n in enumerate(counts, start=1)
             ]
         return _frame(rows)
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """The runs over time, the baseline first: policy, and the columns of `RunResult.series`."""
+        return _frame(self.intervals)
+
+    @property
+    def intervals(self) -> list[dict[str, Any]]:
+        """The rows of `series`, ready for JSON."""
+        return [{"policy": result.name, **row} for result in self.all_runs for row in result.intervals]
 
     def to_dict(self) -> dict[str, Any]:
         """Baseline and policies, each with its slowdown of reads against no soft sensing, ready for JSON."""

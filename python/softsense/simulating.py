@@ -63,7 +63,9 @@ class Task:
         summary = json.loads(run.summary_json(more))
         recording = run.take_recording()
         timeline = RunTimeline(recording) if recording else None
-        self.result = RunResult(self.name, self.config, summary, kinds, self.log, timeline)
+        self.result = RunResult(
+            self.name, self.config, summary, kinds, self.log, timeline, json.loads(run.series_json())
+        )
         self.fraction = self.fraction if more else 1.0
 
 

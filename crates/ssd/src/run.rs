@@ -302,7 +302,7 @@ impl Run {
             },
             operations: s.operations,
             energy: EnergySummary::new(&s.energy, s.reads.count(), s.writes.count(), s.completed()),
-            background: BackgroundWork::of(s, &self.simulation.times_taken()),
+            background: BackgroundWork::of(&served),
             gc: GcSummary {
                 blocks_reclaimed: s.gc_victims,
                 mean_valid_fraction: (s.gc_victims > 0).then(|| s.gc_victim_valid as f64 / s.gc_victim_room as f64),
@@ -312,7 +312,7 @@ impl Run {
                 most_block_reads: self.simulation.ftl().most_block_reads(),
                 free_blocks_at_start: served.free_blocks[0],
                 free_blocks_at_end: served.free_blocks[1],
-                took_room: served.took_room,
+                used_up_room: served.used_up_room,
                 pacing: self.simulation.is_paced().then(|| GcPacingSummary {
                     pauses: s.gc_pacing.pauses,
                     at_reserve: s.gc_pacing.at_reserve,

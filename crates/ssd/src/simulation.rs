@@ -60,7 +60,7 @@ pub use host::Sources;
 pub use host_link::HostLinkShares;
 use kernel::{Completion, Deferred, LATEST};
 pub use measuring::{Amounts, Interval, WarmedUp};
-use measuring::{Measuring, takes_room};
+use measuring::{Measuring, used_up_room};
 pub use owners::Cause;
 use owners::ReadOwner;
 use power::Power;
@@ -111,7 +111,7 @@ pub struct Simulation {
 }
 
 /// The work of a device while it had requests to serve: up to now, or to the last completion. Work after it serves no request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Served {
     /// Mean busy shares of planes (or dies), channel buses and decoders.
     pub utilisation: Utilisation,
@@ -126,11 +126,16 @@ pub struct Served {
     /// Codewords programmed, for whatever purpose, over codewords that the host has written. Codewords that still wait in a write buffer,
     /// and refused ones, do not count as written. None where the host has written none.
     pub write_amplification: Option<f64>,
+    /// Codewords of the host that have left its memory for flash.
+    pub into_flash: u64,
+    /// Work of arrays by its cause, in the order of [`Cause::ALL`].
+    pub by_cause: [WorkCounts; Cause::COUNT],
+    /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host.
+    pub times_taken: TimesTaken,
     /// Free blocks when it began, and now.
     pub free_blocks: [u64; 2],
-    /// Whether programs have taken more blocks than erases gave back, and at least one of each plane in the mean: the drive was not in its
-    /// steady state.
-    pub took_room: bool,
+    /// Whether programs have taken 5 % of them or more, and more than a ninth of what erases gave back: the drive was not in its steady state.
+    pub used_up_room: bool,
 }
 
 impl Simulation {
@@ -381,19 +386,21 @@ impl Simulation {
 
     fn served_now(&self) -> Served {
         let statistics = self.statistics();
-        let written = self.codewords_into_flash();
+        let into_flash = self.codewords_into_flash();
         let programmed = statistics.codewords_programmed(self.parity_in_data);
         let (before, after) = (self.free_blocks_before, self.ftl().free_blocks());
-        let (erased, taken) = (statistics.operations.erases, before.saturating_sub(after));
         Served {
             free_blocks: [before, after],
-            took_room: taken + erased >= self.device.geometry.planes().into() && takes_room(before, after, erased),
+            used_up_room: used_up_room(before, after, statistics.operations.erases),
             utilisation: self.utilisation(),
             encoder_share: self.encoder_share(),
             link_shares: self.link_shares(),
             host_link_shares: self.host_link_shares(),
             dram_share: self.dram().map(|(share, _)| share),
-            write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+            write_amplification: (into_flash > 0).then(|| programmed as f64 / into_flash as f64),
+            into_flash,
+            by_cause: statistics.by_cause,
+            times_taken: self.times_taken(),
         }
     }
 
@@ -725,7 +732,7 @@ impl Simulation {
 
     /// The work of the device while it had requests to serve.
     pub fn served(&self) -> Served {
-        self.served.as_ref().map_or_else(|| self.served_now(), |served| **served)
+        self.served.as_ref().map_or_else(|| self.served_now(), |served| (**served).clone())
     }
 
     /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host, up to now.

@@ -7,8 +7,8 @@ use softsense_link::{HardReferences, OwnCost, ReadSpec, Reliability, SoftReferen
 use softsense_nand::ReferencesAt;
 
 use crate::simulation::{
-    Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, PARTS_OF_TIME, Statistics, TimesTaken, Utilisation,
-    WarmedUp, place_of,
+    Cause, Energy, KINDS_OF_WORK, Operations, PARTS_OF_READS, PARTS_OF_TIME, Served, Statistics, Utilisation, WarmedUp,
+    place_of,
 };
 use crate::tenants::TenantSummary;
 
@@ -469,7 +469,7 @@ pub struct WaitForCause {
     pub us: f64,
 }
 
-/// Work of planes for one cause.
+/// Work of planes for one cause, up to the last completion.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct BackgroundWork {
     /// The cause.
@@ -486,17 +486,17 @@ pub struct BackgroundWork {
     pub array_s: f64,
     /// Share of the time for which they were taken at all; `null` where they never were.
     pub array_share: Option<f64>,
-    /// Codewords programmed over those that the host wrote: its part of write amplification; `null` without writes.
+    /// Codewords programmed over those that the host has written to flash: its part of write amplification; `null` without writes.
     pub write_amplification: Option<f64>,
 }
 
 impl BackgroundWork {
     /// Of each cause for which anything was done.
-    pub(crate) fn of(statistics: &Statistics, taken: &TimesTaken) -> Vec<Self> {
+    pub(crate) fn of(served: &Served) -> Vec<Self> {
+        let (taken, into_flash) = (&served.times_taken, served.into_flash);
         let all: u64 = taken[..KINDS_OF_WORK].iter().map(|by| by.0).sum();
         let of_cause = |cause: Cause| {
-            let (work, time) = (statistics.work(cause), taken[place_of(cause)?]);
-            let written = statistics.host_codewords_written;
+            let (work, time) = (served.by_cause[cause as usize], taken[place_of(cause)?]);
             (work.page_reads + work.programs + work.erases > 0).then(|| Self {
                 cause,
                 page_reads: work.page_reads,
@@ -505,7 +505,7 @@ impl BackgroundWork {
                 erases: work.erases,
                 array_s: time.as_secs(),
                 array_share: (all > 0).then(|| time.0 as f64 / all as f64),
-                write_amplification: (written > 0).then(|| work.codewords as f64 / written as f64),
+                write_amplification: (into_flash > 0).then(|| work.codewords as f64 / into_flash as f64),
             })
         };
         Cause::ALL.into_iter().filter_map(of_cause).collect()
@@ -614,9 +614,9 @@ pub struct GcSummary {
     pub free_blocks_at_start: u64,
     /// Free blocks at the last completion.
     pub free_blocks_at_end: u64,
-    /// Whether programs took more blocks than nine tenths of which erases gave back, and one of each plane or more: then the drive was not in
-    /// its steady state, and numbers of writes are those of a drive with room.
-    pub took_room: bool,
+    /// Whether programs took 5 % of the free blocks or more, and more than a ninth of what erases gave back. Then the drive was not in its
+    /// steady state, and numbers of writes are those of a drive with room.
+    pub used_up_room: bool,
     /// How it was paced; not there where it goes on at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<GcPacingSummary>,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 from collections.abc import Callable
 from functools import partial
@@ -234,6 +235,13 @@ def _measure(
             # With --json there is none: loading matplotlib takes longer than most simulations.
             with folder.replacing(picture) as path:
                 comparison.plot(title).savefig(path)
+            if command == "run":
+                with folder.replacing("over-time.png") as path:
+                    comparison.runs[0].plot_over_time(title).savefig(path)
+        with folder.replacing("series.csv") as path, path.open("w", encoding="utf-8", newline="") as file_of_series:
+            writer = csv.DictWriter(file_of_series, comparison.intervals[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(comparison.intervals)
         timeline = result.timeline if isinstance(result, RunResult) else None
         if timeline is not None:
             with folder.replacing("timeline.json") as path:
@@ -244,7 +252,7 @@ def _measure(
         if has_report:
             folder.write("report.html", comparison.report(title))
         # What an earlier run has left here, and this one does not write, would be taken for a result of this one.
-        written = {picture: not as_json, "report.html": has_report}
+        written = {picture: not as_json, "over-time.png": command == "run" and not as_json, "report.html": has_report}
         written |= {"timeline.json": timeline is not None, "requests.parquet": requests_log and not log_error}
         for left in (name for name, is_new in written.items() if not is_new):
             folder.remove(left)

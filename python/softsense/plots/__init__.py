@@ -4,7 +4,7 @@ code its base matrix and its Tanner graph; for frame error rates and decode tabl
 
 from softsense.colours import FAINT, INK
 from softsense.plots.by_age import draw_rber_by_age, draw_rber_by_reads, draw_reliability_by_age
-from softsense.plots.comparisons import PANELS, draw, draw_panel
+from softsense.plots.comparisons import PANELS, draw, draw_over_time, draw_panel
 from softsense.plots.of_cells import draw_cells, voltages
 from softsense.plots.of_codes import draw_code, draw_trap
 from softsense.plots.of_rates import draw_codes, draw_fer
@@ -21,6 +21,7 @@ __all__ = [
     "draw_code",
     "draw_codes",
     "draw_fer",
+    "draw_over_time",
     "draw_panel",
     "draw_rber_by_age",
     "draw_rber_by_reads",

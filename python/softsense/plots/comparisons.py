@@ -12,6 +12,7 @@ from softsense.formats import run_name
 from softsense.plots.panels import fit_panels
 from softsense.plots.paper import columns_of
 from softsense.plots.printing import draw_chart, draw_sheet
+from softsense.series_charts import over_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,6 +90,19 @@ def draw(comparison: Comparison, title: str | None = None, style: str = "screen"
     for axes, name in zip(figure.axes, names, strict=True):
         axes.set_label(name)
     return figure
+
+
+def draw_over_time(
+    comparison: Comparison, title: str | None = None, style: str = "screen", columns: int | None = None
+) -> Figure:
+    """Draw how runs went over time: throughput, the slowest 1 %, write amplification, free blocks; arguments as those
+    of `draw`.
+    """
+    first = comparison.all_runs[0].summary
+    heading = f"Over time: {title}" if title else "Over time"
+    note = f"seed {first['seed']}   softsense {first['softsense_version']}, model {first['model_version']}"
+    charts = over_time(comparison)
+    return draw_sheet(Sheet(heading, charts, foot=note, columns=2, panel=(6.5, 2.8), dpi=150), style, columns)
 
 
 def draw_panel(comparison: Comparison, panel: str, axes: Axes, style: str = "screen") -> None:

@@ -12,6 +12,7 @@ from softsense.formats import run_name
 from softsense.report.marking import with_micro
 from softsense.report.pages import html, versions
 from softsense.report.parts import Section, Table
+from softsense.series_charts import over_time
 
 if TYPE_CHECKING:
     from softsense.results import Comparison, RunResult
@@ -38,6 +39,7 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
         _responses(comparison),
         _charted(comparison, "Where a read's time goes", run_charts.time_split(comparison), "time split", "slowest"),
         _charted(comparison, "Read levels", run_charts.levels(comparison), "levels"),
+        Section("Over time", parts=list(over_time(comparison))),
         Section("What each tenant got", parts=_tables(comparison, "tenants")),
         _charted(comparison, "Energy", run_charts.energy(comparison), "energy"),
         Section("What the device did", parts=_tables(comparison, *_OF_THE_DEVICE)),

@@ -101,6 +101,7 @@ def warnings(comparison: Comparison) -> str:
             f"The drive cannot serve the load with {run.name}{and_others}: {problem.told}. Response times are those of "
             "requests that wait for one another, and grow with the length of the run."
         )
+    sentences += _not_steady(comparison)
     for key, said in _WARNINGS.items():
         counted = [
             (run.summary["codeword_reads"][key] or 0, run.summary["codeword_reads"]["count"], run)
@@ -151,6 +152,27 @@ def _idle_ages(comparison: Comparison) -> list[str]:
         f"Nothing depends on {listed(ages)} that the start has: at any other age the numbers are the same. "
         "`reliability` has error rates that do not change with it; `threshold_voltage` has cells that grow old."
     ]
+
+
+def _not_steady(comparison: Comparison) -> list[str]:
+    """Sentences about a warm-up that did not end, or did not end in a steady state, and about room that writes used
+    up.
+    """
+    told = []
+    for run in comparison.all_runs:
+        measurement = run.summary.get("measurement") or {"warmed_up": True, "steady": None}
+        if not measurement["warmed_up"]:
+            told.append("The run ended before its warm-up did: all numbers are of the warm-up.")
+        elif measurement["steady"] is False:
+            warmup = f"{measurement['warmup_requests']:,} requests of warm-up"
+            told.append(f"{run.name} was not in a steady state after {warmup}: what is measured may still change.")
+        elif (gc := run.summary["gc"]).get("used_up_room"):
+            told.append(
+                f"The drive was not in its steady state with {run.name}: of {gc['free_blocks_at_start']:,} free blocks "
+                f"{gc['free_blocks_at_end']:,} were left at the end. Once they are used up, writes are slower and cost "
+                'more programs. `measurement.warmup = "until_steady"` measures from there on.'
+            )
+    return told[:1]
 
 
 def _behind(run: RunResult) -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ use super::Config;
 
 /// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Of fields of a list's elements
 /// the indices are left out.
-const CHOICES: [&str; 36] = [
+const CHOICES: [&str; 37] = [
     "decoder.placement",
     "decoder.time",
     "encoder.placement",
@@ -33,6 +33,7 @@ const CHOICES: [&str; 36] = [
     "host.tenants.namespace",
     "host.tenants.workload.addresses",
     "host.tenants.workload.arrivals",
+    "measurement.warmup",
     "reliability",
     "reliability.adaptive.rber",
     "reliability.adaptive.rber.threshold_voltage.measured.mechanisms.time",

@@ -24,6 +24,8 @@ const MOST_EXCURSION: f64 = 0.20;
 const MOST_SLOPE: f64 = 0.10;
 /// Of the blocks that programs take, how many erases do not give back.
 const MOST_TAKEN: f64 = 0.10;
+/// Of the free blocks at the start, from how many on it is said that a run took them.
+const LEAST_USED_UP: f64 = 0.05;
 
 /// Amounts that only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -271,9 +273,15 @@ impl Measuring {
 }
 
 /// Whether programs take more blocks than erases give back.
-pub(super) fn takes_room(free_before: u64, free_after: u64, erased_blocks: u64) -> bool {
+fn takes_room(free_before: u64, free_after: u64, erased_blocks: u64) -> bool {
     let fell = free_before.saturating_sub(free_after);
     fell as f64 > MOST_TAKEN * (fell + erased_blocks) as f64
+}
+
+/// Whether programs took so many more blocks than erases gave back that numbers of writes are those of a drive with room.
+pub(super) fn used_up_room(free_before: u64, free_after: u64, erased_blocks: u64) -> bool {
+    let fell = free_before.saturating_sub(free_after);
+    fell as f64 >= LEAST_USED_UP * free_before as f64 && takes_room(free_before, free_after, erased_blocks)
 }
 
 /// Whether numbers of rounds neither spread nor rise nor fall; not where one is not known.

@@ -147,9 +147,9 @@ fn a_steady_state_is_one() {
         (summary.writes_detail.write_amplification.unwrap(), summary)
     };
     let (fresh, summary) = amplification(&["workload.requests=3000"]);
-    assert!(summary.gc.took_room, "a short run is not steady, and says so");
+    assert!(summary.gc.used_up_room, "a short run is not steady, and says so");
     let (steady, summary) = amplification(&["measurement.warmup='until_steady'", "workload.requests=30000"]);
-    assert!(!summary.gc.took_room && summary.measurement.unwrap().steady == Some(true));
+    assert!(!summary.gc.used_up_room && summary.measurement.unwrap().steady == Some(true));
     let (long, _) = amplification(&["measurement.warmup={ requests = 100000 }", "workload.requests=100000"]);
     assert!((steady / long - 1.0).abs() < 0.1 && fresh < 0.85 * long, "{fresh} {steady} {long}");
     let reads = &[

@@ -53,8 +53,11 @@ impl BackEnd {
     /// A program of data that comes from the controller as it is.
     #[inline]
     fn new_program(&mut self, group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> u32 {
+        self.programs_begun += 1;
+        let number = self.programs_begun;
         let new = || Program {
             group,
+            number,
             owner,
             merges: false,
             copies: None,
@@ -68,6 +71,7 @@ impl BackEnd {
         let program = self.programs.reuse(new);
         let entry = &mut self.programs[program];
         (entry.group, entry.owner, entry.energy, entry.fails) = (group, owner, energy, fails);
+        entry.number = number;
         (entry.merges, entry.copies, entry.remaining) = (false, None, group.pages());
         (entry.codewords_per_page, entry.to_encode) = (0, 0);
         program

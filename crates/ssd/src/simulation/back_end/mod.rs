@@ -80,6 +80,8 @@ use timing::{OperationEnergy, Timing};
 #[derive(Debug, Clone, Copy)]
 struct Program {
     group: Group,
+    /// How many began before it.
+    number: u64,
     owner: ProgramOwner,
     /// Whether it is sensed first what old data is merged with the new.
     merges: bool,
@@ -137,6 +139,7 @@ pub(super) struct BackEnd {
     /// For each page type, whether its pages show the known cells by whose errors references are inferred.
     shows_known_cells: Vec<bool>,
     programs: Slab<Program>,
+    programs_begun: u64,
 }
 
 impl BackEnd {
@@ -193,6 +196,7 @@ impl BackEnd {
             observes: reliability.observed_switch().map(|switch| switch.by),
             reads: Reads::new(parts_per_read),
             programs: Slab::default(),
+            programs_begun: 0,
             recoveries: BTreeMap::new(),
             geometry,
             reliability,

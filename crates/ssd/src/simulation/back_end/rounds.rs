@@ -135,10 +135,20 @@ impl BackEnd {
         let rounds = self.rounds.as_ref()?;
         let (count, group) = (rounds.units, (units.start / rounds.units) as usize);
         let leads_next = rounds.commands.as_ref()?.leads_next[group];
-        let turns = [Turn::Retry, Turn::Read, Turn::Other].into_iter();
-        let (leader, turn, work) = turns
-            .flat_map(|turn| (0..count).map(move |offset| ((leads_next + offset) % count, turn)))
-            .find_map(|(at, turn)| Some((at, turn, self.array.waiting_works(units.start + at, turn).next()?)))?;
+        let turns = [Turn::Retry, Turn::Read, Turn::Other];
+        let first_of = |turn| {
+            let heads = (0..count).map(|offset| (leads_next + offset) % count);
+            let heads =
+                heads.filter_map(|at| Some((at, turn, self.array.waiting_works(units.start + at, turn).next()?)));
+            // Where the plane whose turn it is programs, the oldest program leads: so planes whose pages came at different instants are
+            // soon at the same page.
+            heads.min_by_key(|&(at, _, work)| match work {
+                Work::Program(part) => self.programs[self.reads.of_part(part).0].number,
+                Work::Read(_) | Work::Erase { .. } if at == leads_next => 0,
+                Work::Read(_) | Work::Erase { .. } => u64::MAX,
+            })
+        };
+        let (leader, turn, work) = turns.into_iter().find_map(first_of)?;
         let command = self.multi_plane(units.start + leader, work)?;
         let commands = self.rounds.as_mut()?.commands.as_mut()?;
         commands.under_way[group] = Some(command);
