@@ -6,6 +6,7 @@ use crate::support::{request, responses, run, small_disksim};
 use softsense_base::Ns;
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::request::RequestKind::{Read, Write};
+use softsense_ssd::run::{Requests, Run};
 
 // Of configs/disksim-ssd.toml, in nanoseconds: an operation, its transfer with it, and a page on the bus.
 const SENSE: u64 = 25_000;
@@ -138,5 +139,47 @@ fn nothing_is_lost_in_rounds() {
         let simulation = run(&config, requests);
         assert_eq!(simulation.statistics().completed(), 3_000);
         support::assert_map(&simulation, &served);
+    }
+}
+
+/// Do multi-plane programs have as many planes where their pages come one after the other, through DRAM or encoders, as where they come at one
+/// instant? The bandwidth of long sequential writes is that of dies that program all their planes at once, each page after the transfers of
+/// its die: 32 dies, or 64, of two planes.
+#[test]
+fn pages_that_come_apart_meet_in_one_command() {
+    let (program_us, transfer_us) = ((820.0 + 2_200.0 + 5_700.0) / 3.0, 4.0 * 5.12);
+    for channels in [8, 4] {
+        for way in [
+            "seed=1",
+            "host.dram.speed.bandwidth_gb_per_s=12.8",
+            "host.dram.speed.bandwidth_gb_per_s=1.5",
+            "encoder={ placement = { per_channel = 1 }, time_us = 2.0 }",
+            "encoder={ placement = { per_channel = 2 }, time_us = 5.0 }",
+        ] {
+            let config = support::shipped(
+                "tlc-3d.toml",
+                &[
+                    &format!("geometry.channels={channels}"),
+                    "flash.busy_unit='plane'",
+                    "flash.rounds={ among = 'die', take = 'multi_plane' }",
+                    "precondition.layout='sequential'",
+                    "workload.read_fraction=0.0",
+                    "workload.sizes=[{ bytes = 131072, share = 1.0 }]",
+                    "workload.addresses='sequential'",
+                    "workload.arrivals='immediate'",
+                    "workload.footprint_bytes=none",
+                    "workload.requests=12000",
+                    "host.issue={ closed_loop = { queue_depth = 32 } }",
+                    way,
+                ],
+            );
+            let geometry = config.geometry();
+            let pages = f64::from(geometry.planes()) / (program_us + 2.0 * transfer_us);
+            let expected = pages * config.config().geometry.page_bytes() as f64;
+            let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();
+            while simulated.advance(1_000_000).unwrap() {}
+            let found = simulated.summary(false).throughput.write_mb_per_s.unwrap();
+            assert!((found / expected - 1.0).abs() < 0.03, "{channels} channels, {way}: {found} of {expected} MB/s");
+        }
     }
 }
