@@ -151,7 +151,7 @@ impl Writer {
 /// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
 /// them, which hold interleaved codewords, or a single one. Without, a page of a superblock, or several of a read whose units cross
 /// pages. [`Geometry::turn`] says where they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Group {
     /// The set of planes.
     pub set: u32,

@@ -344,6 +344,7 @@ impl Simulation {
         device.kernel.now = now;
         let back = power.fails(now, &device.ftl, write_path.to_save());
         let lost = write_path.lose_power(device, &host.numbers());
+        device.lose_read_buffer();
         let again = device.back_end.lose_power(&mut device.kernel, back);
         write_path.put_off(back - now);
         host.put_off(now, back - now);
@@ -421,9 +422,7 @@ impl Simulation {
                 }
                 Completion::ReadEnded { owner, group, sensings, keeps, is_poor, needs_refresh } => {
                     device.ftl.read_ends(group, sensings, owner.is_of_host());
-                    if keeps {
-                        device.keep(owner, group);
-                    }
+                    device.came(owner, group, keeps);
                     if owner.is_of_host() {
                         device.host_ended(group.set);
                     }

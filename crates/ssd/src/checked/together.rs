@@ -97,7 +97,7 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 75] {
+    fn clashes(&self) -> [Clash; 74] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -547,11 +547,6 @@ impl CheckedConfig {
                 config.power_loss.is_some() && !matches!(config.ftl.mapping, Mapping::Page),
                 "power_loss",
                 "found with `ftl.mapping.demand`, expected `page`: a mapping cache that starts empty again is not modelled".into(),
-            ),
-            clash(
-                config.power_loss.is_some() && config.host.read_buffer.is_some(),
-                "power_loss",
-                "found with `host.read_buffer`, expected none: a read buffer that starts empty again is not modelled".into(),
             ),
             // What is started anew again and again would never end.
             clash(

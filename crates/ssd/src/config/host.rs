@@ -120,13 +120,32 @@ impl ReadReplacement {
     }
 }
 
-/// The read buffer. A read, or a read-modify-write, that misses the buffer reads whole pages: it ends when all of their
-/// current data is decoded, which then enters the buffer.
+/// What of a page a miss of the read buffer reads, and keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadBufferTakes {
+    /// The codewords that were asked for. Codewords that cross pages take whole pages.
+    #[default]
+    Codewords,
+    /// All that is current in the page: the read ends when all of it is decoded.
+    WholePages,
+}
+
+impl ReadBufferTakes {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The read buffer. What a read, or a read-modify-write, misses in it enters it when it is decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBufferSpec {
-    /// Size, bytes: at least a page, at most 16 GiB. Pages take as much room as their data.
+    /// Size, bytes: at least a page, at most 16 GiB. A page takes the room of a whole one, however much of it is there.
     pub bytes: u64,
+    /// What of a page a miss reads.
+    #[serde(default, skip_serializing_if = "ReadBufferTakes::is_default")]
+    pub takes: ReadBufferTakes,
     /// Which page of a full buffer goes.
     #[serde(default, skip_serializing_if = "ReadReplacement::is_default")]
     pub replacement: ReadReplacement,
@@ -153,7 +172,8 @@ impl ReadBufferSpec {
     fn describe(&self) -> String {
         let most = self.largest_request_bytes.map(|bytes| format!(", requests to {}", format_bytes(bytes)));
         let order = if self.replacement == ReadReplacement::Fifo { ", first in, first out" } else { "" };
-        format!("{}{order}{}{}", format_bytes(self.bytes), self.admission.describe(), most.unwrap_or_default())
+        let takes = if self.takes == ReadBufferTakes::WholePages { ", whole pages" } else { "" };
+        format!("{}{takes}{order}{}{}", format_bytes(self.bytes), self.admission.describe(), most.unwrap_or_default())
     }
 
     fn check(&self, page_bytes: u64) -> Result<()> {

@@ -59,6 +59,12 @@ impl<T: ?Sized> Admission<T> {
         }
     }
 
+    /// Everything is forgotten that was missed.
+    pub(super) fn forget_all(&mut self) {
+        let Missed { lines, things, order, vacant, .. } = &mut self.missed;
+        (*lines, *things, *order, *vacant) = Default::default();
+    }
+
     /// A thing is gone: its number is that of another from now on.
     pub(super) fn forget(&mut self, thing: u64) {
         self.missed.forget(thing);

@@ -175,6 +175,9 @@ impl Device {
             keeps,
         };
         let read = back_end.new_read(kernel, order);
+        if keeps && let Some(buffer) = &mut self.read_buffer {
+            buffer.expect(owner, group, units);
+        }
         if keeps && let Some(ahead) = &mut self.read_ahead {
             let place = |&unit| geometry.place(group.superblock, group.page, unit);
             ahead.began(owner, group, read, units.iter().map(place));
@@ -235,8 +238,8 @@ impl Device {
         found
     }
 
-    /// Begins to read units of a group for a request of so many bytes: pages that the read buffer takes in are read whole, with all units
-    /// that their sensing brings along.
+    /// Begins to read units of a group for a request of so many bytes; the read buffer may take them in, and may want all that their pages
+    /// hold.
     ///
     /// # Arguments
     /// - `units`: of the group, as [`Self::read`] takes them.
@@ -256,7 +259,10 @@ impl Device {
             return 0;
         }
         let asked = units.len();
-        self.take_whole_pages(group, units);
+        let whole = self.ftl.with_all_of(group, units);
+        if self.read_buffer.as_ref().is_some_and(|buffer| buffer.takes_all_of(owner, whole)) {
+            self.take_whole_pages(group, units);
+        }
         let along = (units.len() - asked) as u32;
         if matches!(owner, ReadOwner::Request(_)) {
             self.kernel.statistics.read_along_codewords += u64::from(along);
@@ -299,11 +305,18 @@ impl Device {
         admitted
     }
 
-    /// A read has ended, and all of it was decoded: it is kept.
+    /// A read has ended. It is kept where all of it was decoded, and the read buffer had said so when it began.
     #[inline]
-    pub(super) fn keep(&mut self, owner: ReadOwner, group: Group) {
+    pub(super) fn came(&mut self, owner: ReadOwner, group: Group, keeps: bool) {
         if let Some(buffer) = &mut self.read_buffer {
-            buffer.keep_pages(&self.geometry, &self.ftl, group, owner == ReadOwner::Ahead);
+            buffer.came(&self.geometry, &self.ftl, owner, group, keeps);
+        }
+    }
+
+    /// Power fails: the read buffer is empty again.
+    pub(super) fn lose_read_buffer(&mut self) {
+        if let Some(buffer) = &mut self.read_buffer {
+            buffer.lose_power();
         }
     }
 

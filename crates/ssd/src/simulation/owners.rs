@@ -92,7 +92,7 @@ impl Cause {
 }
 
 /// Whom a read is for. The back end gives it back with what has been read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReadOwner {
     /// A host read.
     Request(u32),

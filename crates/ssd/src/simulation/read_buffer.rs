@@ -11,7 +11,8 @@ use softsense_base::{OwnName, Result};
 use softsense_link::OwnCost;
 
 use super::admission::Admission;
-use crate::config::{ReadBufferSpec, ReadReplacement};
+use super::owners::ReadOwner;
+use crate::config::{ReadBufferSpec, ReadBufferTakes, ReadReplacement};
 use crate::ftl::{Group, PageMap, Place};
 use crate::geometry::Geometry;
 use crate::own::{AdmitPages, MissedPage};
@@ -29,6 +30,9 @@ pub(super) struct ReadBuffer {
     renews: bool,
     vacant: Vec<u32>,
     largest_request_bytes: u64,
+    whole_pages: bool,
+    /// Units of pages that are being read, a bit each, where pages are not taken whole.
+    coming: FxHashMap<(ReadOwner, Group), u128>,
     /// Absent where all is taken in that is small enough.
     admission: Option<Admission<dyn AdmitPages>>,
 }
@@ -65,6 +69,8 @@ impl ReadBuffer {
             used: Recency::default(),
             renews: spec.replacement == ReadReplacement::Lru,
             vacant: Vec::new(),
+            whole_pages: spec.takes == ReadBufferTakes::WholePages,
+            coming: FxHashMap::default(),
             largest_request_bytes: spec.largest_request_bytes.unwrap_or(u64::MAX),
             admission: Admission::new(spec.admission, spec.history_pages.unwrap_or(capacity), own),
         }
@@ -138,25 +144,46 @@ impl ReadBuffer {
         line
     }
 
-    /// All units that lie in pages which were read are here, but for those that nobody needs any more.
-    ///
-    /// # Arguments
-    /// - `ahead`: whether they were read before anybody had asked for them.
-    pub(super) fn keep_pages(&mut self, geometry: &Geometry, ftl: &PageMap, group: Group, ahead: bool) {
-        for at in group.members() {
+    /// Whether of a group that somebody reads all is taken in that its pages hold.
+    pub(super) fn takes_all_of(&self, owner: ReadOwner, group: Group) -> bool {
+        self.whole_pages || owner == ReadOwner::Ahead || group.pages() > 1
+    }
+
+    /// Units of a group are being read, which are to be kept.
+    pub(super) fn expect(&mut self, owner: ReadOwner, group: Group, units: &[u32]) {
+        if !self.takes_all_of(owner, group) {
+            let bits = units.iter().fold(0, |bits, unit| bits | 1u128 << unit);
+            *self.coming.entry((owner, group)).or_default() |= bits;
+        }
+    }
+
+    /// A read of a group has ended. If it is kept, its units are here, or all that its pages hold whole, but for those that nobody needs any
+    /// more.
+    pub(super) fn came(&mut self, geometry: &Geometry, ftl: &PageMap, owner: ReadOwner, group: Group, keeps: bool) {
+        let takes_all = self.takes_all_of(owner, group);
+        let came = if takes_all { u128::MAX } else { self.coming.remove(&(owner, group)).unwrap_or(0) };
+        for at in group.members().filter(|_| keeps) {
             let page = group.page + at;
             let units = ftl.units_within(group.superblock, page, group.has(at + 1));
-            let units = units.fold(0, |units, slot| units | 1u128 << slot);
+            let units = came & units.fold(0, |units, slot| units | 1u128 << slot);
             let (page, _) = Self::page_of(geometry, geometry.place(group.superblock, page, 0));
             let line = match self.lines.get(&page) {
                 Some(&line) => line,
                 None if units == 0 => continue,
-                None => self.line_for(page, ahead),
+                None => self.line_for(page, owner == ReadOwner::Ahead),
             };
             self.pages[line as usize].units |= units;
             if self.renews {
                 self.used.renew(line);
             }
+        }
+    }
+
+    /// Power fails: nothing is here any more. What is being read comes when power is back.
+    pub(super) fn lose_power(&mut self) {
+        (self.lines, self.pages, self.used, self.vacant) = Default::default();
+        if let Some(admission) = &mut self.admission {
+            admission.forget_all();
         }
     }
 

@@ -32,7 +32,7 @@ fn squeezed(more: &[&str]) -> CheckedConfig {
     device(&[&[codes], more].concat())
 }
 
-const BUFFER: &str = "host.read_buffer={ bytes = 32768 }";
+const BUFFER: &str = "host.read_buffer={ bytes = 32768, takes = 'whole_pages' }";
 
 fn reads(lcns: &[u64]) -> Vec<Request> {
     lcns.iter().zip(0..).map(|(&lcn, i)| request(RequestKind::Read, Ns(i * 10_000_000), lcn, 1)).collect()
@@ -61,6 +61,42 @@ fn hits_take_the_controllers_memory_and_misses_a_whole_page() {
     let mut without = run(&device(&[]), reads(&[0, 1, 0]));
     assert_eq!(responses(&mut without), [75.0 + 20.0 + 8.0; 3]);
     assert_eq!(without.statistics().read_buffer_misses, 0);
+}
+
+/// Where codewords are taken one by one, a miss costs what it costs without a buffer, and the other unit of its page misses as well; both hit
+/// afterwards, from one line. A loss of power leaves nothing behind.
+#[test]
+fn codewords_are_taken_one_by_one() {
+    let config = device(&["host.read_buffer={ bytes = 32768 }"]);
+    let mut done = run(&config, reads(&[0, 0, 1, 1, 0, 2, 4, 6, 1, 8, 0, 2]));
+    let miss = 75.0 + 20.0 + 8.0;
+    assert_eq!(responses(&mut done), [miss, 1.5, miss, 1.5, 1.5, miss, miss, miss, 1.5, miss, 1.5, miss]);
+    assert_eq!((done.statistics().read_buffer_hits, done.statistics().read_along_codewords), (5, 0));
+    let config = device(&[
+        "host.read_buffer={ bytes = 32768 }",
+        "power_loss={ at_s = [0.025], off_us = 0.0, power_up_us = 10.0 }",
+    ]);
+    let hits = |lcns: &[u64]| run(&config, reads(lcns)).statistics().read_buffer_hits;
+    assert_eq!([hits(&[0; 3]), hits(&[0; 5])], [2, 3], "the fourth read comes after it");
+}
+
+/// Do reads at random, of which none comes twice, respond as without a buffer, alone and together, with reading ahead or without? So a
+/// buffer that sequential reads need costs the others nothing.
+#[test]
+fn reads_that_never_come_again_are_not_affected() {
+    let user = device(&[]).user_codewords();
+    for gap_ns in [10_000_000, 30_000] {
+        let at_random = |config: &CheckedConfig| {
+            let step = |i: u64| i * 7919 % user;
+            let requests = (0..2_000u64).map(|i| request(RequestKind::Read, Ns(i * gap_ns), step(i), 1));
+            responses(&mut run(config, requests.collect()))
+        };
+        let without = at_random(&device(&[]));
+        for ahead in [&[][..], &["host.read_ahead={ most_pages = 4 }"]] {
+            let config = device(&[&["host.read_buffer={ bytes = 65536 }"], ahead].concat());
+            assert!(at_random(&config) == without, "{ahead:?}, a read each {gap_ns} ns");
+        }
+    }
 }
 
 /// What is overwritten is read where it is now; the rest of its page still hits. A write that covers a unit in part needs no
@@ -499,7 +535,9 @@ impl<F: FnMut(&MissedPage) -> bool + Send + Sync> AdmitPages for Admitting<F> {
 fn admitting(admit: impl FnMut(&MissedPage) -> bool + Clone + Send + Sync + 'static) -> CheckedConfig {
     let make = move |_: &OwnDevice| Ok(Box::new(Admitting(admit.clone())) as Box<dyn AdmitPages>);
     let own = Own { pages: Some(OwnThing::new("admission", make)), ..Own::default() };
-    device(&["host.read_buffer={ bytes = 32768, admission = 'own.py:Admitting' }"]).with_own(own).unwrap()
+    device(&["host.read_buffer={ bytes = 32768, takes = 'whole_pages', admission = 'own.py:Admitting' }"])
+        .with_own(own)
+        .unwrap()
 }
 
 /// A page that is missed for the first time is read for what was asked for, and not kept; the second time whole. Pages that were missed
@@ -507,7 +545,9 @@ fn admitting(admit: impl FnMut(&MissedPage) -> bool + Clone + Send + Sync + 'sta
 #[test]
 fn a_second_miss_is_admitted() {
     let with = |history: &str| {
-        let config = device(&[&format!("host.read_buffer={{ bytes = 32768, admission = 'second_miss'{history} }}")]);
+        let config = device(&[&format!(
+            "host.read_buffer={{ bytes = 32768, takes = 'whole_pages', admission = 'second_miss'{history} }}"
+        )]);
         let mut done = run(&config, reads(&[0, 1, 0, 2, 4, 3, 2]));
         (responses(&mut done), done.statistics().read_buffer_refused)
     };
@@ -520,7 +560,7 @@ fn a_second_miss_is_admitted() {
 #[test]
 fn scans_enter_nothing() {
     let hits = |more: &str| {
-        let config = device(&[&format!("host.read_buffer={{ bytes = 32768{more} }}")]);
+        let config = device(&[&format!("host.read_buffer={{ bytes = 32768, takes = 'whole_pages'{more} }}")]);
         let requests = (0..100u64).map(|i| match i % 2 {
             0 => request(RequestKind::Read, Ns(i * 10_000_000), i / 2 % 4 * 2, 1),
             _ => request(RequestKind::Read, Ns(i * 10_000_000), 100 + 8 * i, 8),
@@ -545,7 +585,7 @@ fn own_admissions_are_shipped_ones() {
         (responses(&mut done), done.statistics().read_buffer_hits, done.statistics().operations.senses)
     };
     assert_eq!(outcome(&admitting(|_| true)), outcome(&device(&[BUFFER])));
-    let second = device(&["host.read_buffer={ bytes = 32768, admission = 'second_miss' }"]);
+    let second = device(&["host.read_buffer={ bytes = 32768, takes = 'whole_pages', admission = 'second_miss' }"]);
     assert_eq!(outcome(&admitting(|page| page.misses > 1)), outcome(&second));
     assert_ne!(outcome(&second).0, outcome(&device(&[BUFFER])).0);
     let sees = admitting(|page| {

@@ -404,6 +404,9 @@ fn device(
         if memory.once_in(4) {
             toml += "read_buffer.replacement = \"fifo\"\n";
         }
+        if memory.once_in(2) {
+            toml += "read_buffer.takes = \"whole_pages\"\n";
+        }
         if draw.once_in(2) {
             let admission = draw.one(&["always", "second_miss", "law.py:Anyhow"]);
             toml += &format!(
@@ -487,7 +490,7 @@ fn device(
         let copyback = format!("[flash]\ncopyback = {{ ecc = \"{ecc}\", most_in_a_row = {most} }}\n");
         toml = toml.replacen("[flash]\n", &copyback, 1);
     }
-    if !in_flash && !squeezed && !toml.contains("read_buffer") && dies.once_in(4) {
+    if !in_flash && !squeezed && dies.once_in(4) {
         toml += &format!(
             "[power_loss]\nat_s = {}\noff_us = {:?}\npower_up_us = 30.0\nscan = \"{}\"\nmap_entry_bytes = {}\n{}",
             dies.one(&["[0.0]", "[0.0002, 0.001, 0.0011, 0.02]", "[0.005, 0.03]"]),

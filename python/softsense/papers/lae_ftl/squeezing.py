@@ -70,7 +70,7 @@ _OFF_CLOSED_FORM = 0.05
 # Assumed; the paper has both buffers, and no sizes.
 _BUFFER_BYTES = 4 * MIB
 _AS_IN_FIG_4 = (
-    f"host.read_buffer={{ bytes = {_BUFFER_BYTES} }}",
+    f"host.read_buffer={{ bytes = {_BUFFER_BYTES}, takes = 'whole_pages' }}",
     f"host.write_buffer_bytes={_BUFFER_BYTES}",
     "host.write_buffer_replacement=lru",
 )
