@@ -278,8 +278,8 @@ impl Medium {
         })
     }
 
-    /// What reads of the device as it is now have to expect, in the mean of codewords that are spread evenly over it, if codewords fail
-    /// independently of one another; `None` where nothing tells with which probability they do.
+    /// What reads of the device as it is now have to expect, in the mean of so many codewords of stripes that are spread evenly over it, if codewords
+    /// fail independently of one another; `None` where nothing tells with which probability they do.
     pub(super) fn expected_uber(&self, now: Ns, ftl: &PageMap, count: u32) -> Option<ExpectedUber> {
         let p_fails = |group: Group, place: Place| {
             if ftl.is_lost(group) {
@@ -291,23 +291,26 @@ impl Medium {
             self.reliability.read_through(&fate, &self.read_spec).map(|(p_uncorrectable, _)| p_uncorrectable)
         };
         let (mut sum, mut places) = (ExpectedUber::default(), 0);
-        for place in Self::spread_places(ftl, count) {
+        // Each stripe is looked at whole, so that it takes as many looks as there are codewords.
+        let stripes = count / self.geometry.pages_per_stripe().max(1);
+        for place in Self::spread_places(ftl, stripes) {
             let (group, unit) = ftl.group_of(place);
-            let by_itself = p_fails(group, place)?;
-            let mut left = by_itself;
-            if let Some(mates) = ftl.stripe_mates(group) {
-                let mut all_others = 1.0;
-                for mate in mates {
-                    let place = self.geometry.place(mate.superblock, mate.page, unit);
-                    all_others *= 1.0 - p_fails(mate, place)?;
-                }
-                left *= 1.0 - all_others;
-            }
             let units = f64::from(ftl.units_of_codeword(group.superblock));
             let of_unit = f64::from(self.codewords_per_unit(ftl.pe_cycles(group.superblock)));
             let bits = 8.0 * f64::from(self.unit_bytes) * units / of_unit;
-            (sum.by_code, sum.with_parity, places) =
-                (sum.by_code + by_itself / bits, sum.with_parity + left / bits, places + 1);
+            let mut p_of_stripe = vec![p_fails(group, place)?];
+            let mates = ftl.stripe_mates(group);
+            for &mate in mates.iter().flatten() {
+                p_of_stripe.push(p_fails(mate, self.geometry.place(mate.superblock, mate.page, unit))?);
+            }
+            for (at, by_itself) in p_of_stripe.iter().enumerate() {
+                let others = p_of_stripe.iter().enumerate().filter(|&(other, _)| other != at);
+                let all_others: f64 = others.map(|(_, p)| 1.0 - p).product();
+                let left = if mates.is_some() { by_itself * (1.0 - all_others) } else { *by_itself };
+                sum.by_code += by_itself / bits;
+                sum.with_parity += left / bits;
+                places += 1;
+            }
         }
         let mean = |sum: f64| sum / f64::from(places);
         (places > 0).then(|| ExpectedUber { by_code: mean(sum.by_code), with_parity: mean(sum.with_parity) })

@@ -3,11 +3,12 @@
 
 use std::collections::HashSet;
 
-use crate::support::{assert_map, config, random_requests, request, run, served};
+use crate::support::{assert_map, config, random_requests, request, run, served, shipped};
 use softsense_base::Ns;
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::ftl::Location;
 use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 
 /// Eight dies, on two channels of two chips of two dies each.
@@ -174,4 +175,42 @@ fn two_dies_of_a_stripe_are_too_many() {
     assert_eq!(statistics.uncorrectable, on_either.count() as u64);
     assert_eq!(statistics.recovered, 0);
     simulation.ftl().assert_consistent();
+}
+
+/// Do the dies of a superblock collect together? Under random writes that never end, a drive with stripes of any length keeps its planes busy, so that
+/// it serves what the programs of its write amplification leave; one page at a time, 31 + 1 had a fifth of the planes at work.
+#[test]
+fn stripes_of_any_length_keep_planes_busy() {
+    for data_pages in [0, 1, 7, 31] {
+        let parity = if data_pages == 0 { "seed=1".to_owned() } else { format!("ftl.parity.data_pages={data_pages}") };
+        let config = shipped(
+            "tlc-3d.toml",
+            &[
+                &parity,
+                "flash.busy_unit='plane'",
+                "geometry.blocks_per_plane=64",
+                "geometry.pages_per_block=33",
+                "ftl.over_provisioning=0.3",
+                "reliability='perfect'",
+                "workload.read_fraction=0.0",
+                "workload.sizes=[{ bytes = 4096, share = 1.0 }]",
+                "workload.addresses='uniform'",
+                "workload.arrivals='immediate'",
+                "workload.footprint_bytes=none",
+                "workload.requests=60000",
+                "host.issue={ closed_loop = { queue_depth = 128 } }",
+                "measurement.warmup={ requests = 200000 }",
+            ],
+        );
+        let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();
+        while simulated.advance(1_000_000).unwrap() {}
+        let summary = simulated.summary(false);
+        let busy = summary.utilisation.plane;
+        assert!(busy > 0.85, "{data_pages} + 1: planes are {busy} busy");
+        let program_us = (820.0 + 2_200.0 + 5_700.0) / 3.0;
+        let programs_per_s = 1e6 * f64::from(config.geometry().planes()) / program_us;
+        let most = programs_per_s * 4.0 / summary.writes_detail.write_amplification.unwrap();
+        let found = summary.throughput.write_iops.unwrap();
+        assert!((0.75 * most..most).contains(&found), "{data_pages} + 1: {found} of {most} a second");
+    }
 }

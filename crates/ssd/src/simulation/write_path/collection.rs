@@ -34,9 +34,12 @@ pub(super) struct Collection {
     pages: Range<u32>,
     /// What was last written in the first of those, with its units: looked up one read ahead, while the CPU fetches its map entries.
     ahead: Vec<(u32, Held)>,
-    /// What is being read, and as which units of its group.
-    reading: Vec<Held>,
+    /// What is being read of each group, the one that was begun first before the others.
+    reading: Vec<(Group, Vec<Held>)>,
+    /// As which units of its group.
     units: Vec<u32>,
+    /// Room for what is read next.
+    spare: Vec<Held>,
     /// What has been read and waits to be programmed.
     collected: Vec<Held>,
     programs: u32,
@@ -158,6 +161,7 @@ impl WritePath {
             ahead: Vec::new(),
             reading: Vec::new(),
             units: Vec::new(),
+            spare: Vec::new(),
             collected: Vec::new(),
             programs: 0,
             to_copy: None,
@@ -185,28 +189,30 @@ impl WritePath {
 
     /// Does whatever the collection of a set can do now.
     pub(super) fn continue_collection(&mut self, device: &mut Device, set: u32) {
-        let is_paced = self.is_paced();
+        let (is_paced, at_once) = (self.is_paced(), Self::pages_at_once(device));
         loop {
             let job = self.collection(set);
-            if !job.reading.is_empty() || job.erasing > 0 || job.copying.is_some() {
+            if job.reading.len() == at_once || job.erasing > 0 || job.copying.is_some() {
                 return;
             }
             if job.may_pause(is_paced) && !self.goes_on(device, set, Stage::Move) {
                 return;
             }
             if let Some(group) = self.collection(set).next_page(device, set) {
-                if self.copies == Some(CopybackEcc::None) && self.can_copy(device, set, group) {
-                    self.copy_page(device, set, group);
-                } else {
-                    let job = self.collection(set);
-                    device.read(ReadOwner::Move { set, cause: job.cause }, group, &job.units);
-                }
                 if let Some(pacing) = &mut self.pacing {
                     pacing.moves(set, 1);
                 }
-                return;
+                if self.copies == Some(CopybackEcc::None) && self.can_copy(device, set, group) {
+                    return self.copy_page(device, set, group);
+                }
+                let job = self.collection(set);
+                device.read(ReadOwner::Move { set, cause: job.cause }, group, &job.units);
+                continue;
             }
             let job = self.collection(set);
+            if !job.reading.is_empty() {
+                return;
+            }
             if job.collected.is_empty() && !job.cut {
                 break;
             }
@@ -239,6 +245,11 @@ impl WritePath {
         }
     }
 
+    /// Pages of a victim that are read at once: one of each of its blocks, where these take turns.
+    fn pages_at_once(device: &Device) -> usize {
+        if device.geometry.has_parity() { device.geometry.blocks_per_superblock() as usize } else { 1 }
+    }
+
     /// Whether what is to be moved next is a page that can be copied within its plane: all of its codewords are valid, and they have not
     /// been copied too often in a row. Refresh never copies: it is there to correct errors.
     fn can_copy(&mut self, device: &Device, set: u32, from: Group) -> bool {
@@ -246,6 +257,7 @@ impl WritePath {
         if matches!(*cause, Cause::Refresh | Cause::BadBlock) {
             return false;
         }
+        let [(_, reading)] = &reading[..] else { return false };
         let is_whole = reading.len() == device.geometry.codewords_per_page() as usize;
         is_whole && reading.iter().all(|&held| device.ftl.is_current(held)) && device.ftl.may_copy(from)
     }
@@ -257,7 +269,7 @@ impl WritePath {
             job.to_copy = Some(from);
             return;
         }
-        let held = std::mem::take(&mut job.reading);
+        let Some((_, held)) = job.reading.pop() else { return };
         let Some(to) = job.open(device, set, held[0].lcn) else { return self.continue_collection(device, set) };
         job.programs += 1;
         job.copying = Some(Copying { from, to, held });
@@ -286,7 +298,7 @@ impl WritePath {
         }
         let job = self.collection(to.set);
         let Some(Copying { from, held, .. }) = job.copying.take_if(|copying| copying.to == to) else { return false };
-        job.reading = held;
+        job.reading.push((from, held));
         job.programs -= 1;
         job.to_copy = Some(from);
         device.ftl.read_ends(from, 1, false);
@@ -319,7 +331,15 @@ impl WritePath {
         let job = self.collection(set);
         // What is asked next, when this has been programmed.
         job.ahead.iter().for_each(|(_, held)| device.ftl.prefetch(held.lcn));
-        job.collected.append(&mut job.reading);
+        let Some(at) = job.reading.iter().position(|(of, _)| of.page == group.page) else {
+            unreachable!("it is being read")
+        };
+        let (_, mut held) = job.reading.remove(at);
+        job.collected.append(&mut held);
+        job.spare = held;
+        if job.gave_up {
+            job.collected.clear();
+        }
         // Codewords that it programs at once.
         let geometry = &device.geometry;
         let interleaves = device.ftl.interleaves(set);
@@ -490,15 +510,19 @@ impl Collection {
             let group = device.ftl.group_at(set, self.victim, self.pages.start);
             self.pages.start += group.pages() * self.together(device);
             self.units.clear();
+            let mut reading = std::mem::take(&mut self.spare);
             for (unit, held) in self.ahead.drain(..) {
                 if device.ftl.is_current(held) {
                     device.ftl.note_start(held.lcn);
-                    self.reading.push(held);
+                    reading.push(held);
                     self.units.push(unit);
                 }
             }
             self.look_ahead(device, set);
-            if !self.units.is_empty() {
+            if self.units.is_empty() {
+                self.spare = reading;
+            } else {
+                self.reading.push((group, reading));
                 return Some(group);
             }
         }
