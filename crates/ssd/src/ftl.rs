@@ -278,6 +278,8 @@ pub struct PageMap {
     geometry: Geometry,
     gc_low_watermark_blocks: usize,
     gc_high_watermark_blocks: usize,
+    /// Free superblocks of a set that the steady state begins with.
+    free_at_start: usize,
     /// Free superblocks of a set that are left to collection.
     kept_for_collection: usize,
     /// Where all was before the run. What follows is 0 where that still holds.
@@ -435,6 +437,7 @@ impl PageMap {
         let mut map = Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
+            free_at_start: config.config().precondition.free_blocks.unwrap_or(spec.gc_high_watermark_blocks) as usize,
             kept_for_collection: config.kept_for_collection() as usize,
             start: Start::Empty,
             map: LargeArray::new(codewords, first_place + places)?.accessed_all_over(),

@@ -50,8 +50,14 @@ impl CheckedConfig {
         faults.end()
     }
 
-    /// Raw bit error rates have to be known at the age at which the run starts.
+    /// There are free blocks enough, and raw bit error rates are known at the age at which the run starts.
     fn check_start(&self) -> Result<()> {
+        if let Some(free) = self.config.precondition.free_blocks {
+            // The host opens one, and collection.
+            let least = self.reserve_blocks() + 2;
+            let most = self.config.ftl.gc_high_watermark_blocks.max(least);
+            expect_whole("precondition.free_blocks", free, least, most)?;
+        }
         for ssd in 0..self.geometry.ssds() {
             let pe_cycles = self.start_ages.of_ssd(ssd);
             for pe_cycles in [*pe_cycles.start(), *pe_cycles.end()] {

@@ -10,6 +10,11 @@ pub struct PreconditionSpec {
     pub mapped_fraction: f64,
     /// How the data lies.
     pub layout: Layout,
+    /// Free blocks of each plane (of blocks that are erased together, of each set of planes) with `layout = "steady_state"`. Default: as many as
+    /// collection leaves when it has ended, `ftl.gc_high_watermark_blocks`, so that a large drive takes many writes before it collects anything.
+    /// A drive that is written to without pause has fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_blocks: Option<u32>,
     /// Program/erase cycles of every block at the start, used by `reliability.table`, `adaptive`, `bch` and `exact`.
     pub pe_cycles: u32,
     /// Age of the data at the start, days, used by `reliability.table`, `adaptive`, `bch` and `exact`.
@@ -55,6 +60,7 @@ impl Default for PreconditionSpec {
         Self {
             mapped_fraction: 1.0,
             layout: Layout::Sequential,
+            free_blocks: None,
             pe_cycles: 10_000,
             retention_days: 30.0,
             block_reads: 0.0,
@@ -107,6 +113,11 @@ impl PreconditionSpec {
                 "found `steady_state` with mapped_fraction = 0, expected more: it is what has been overwritten";
             faults.add(Error::config("precondition.layout", message));
         }
+        if self.layout == Layout::Sequential && self.free_blocks.is_some() {
+            let message =
+                "found with `precondition.layout = \"sequential\"`, expected `steady_state`: what data leaves is free";
+            faults.add(Error::config("precondition.free_blocks", message));
+        }
         faults.end()
     }
 
@@ -133,8 +144,12 @@ impl PreconditionSpec {
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
         let layout = match self.layout {
-            Layout::Sequential => "sequential",
-            Layout::SteadyState => "steady state",
+            Layout::Sequential => "sequential".to_owned(),
+            Layout::SteadyState => {
+                let free =
+                    self.free_blocks.map_or_else(String::new, |free| format!(" with {free} free blocks a plane"));
+                format!("steady state{free}")
+            }
         };
         let ages = match self.ssds.as_slice() {
             [] => self.age().describe(self.pe_cycles_spread),

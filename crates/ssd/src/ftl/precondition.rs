@@ -148,8 +148,7 @@ impl Sequential {
     }
 }
 
-/// An SSD as endless uniform overwriting under greedy garbage collection leaves it: free blocks at the high watermark, all
-/// others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
+/// An SSD as endless uniform overwriting under greedy garbage collection leaves it: some free blocks, all others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
 /// [`steady_state_victim_fraction`]. Which codewords lie where is drawn by the seed, as overwriting at random leaves nothing of
 /// where the first writes went. Units of data that are one codeword were written together, and are valid together.
 #[derive(Debug)]
@@ -421,7 +420,7 @@ impl PageMap {
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let free = self.sets[0].free.len() as u32;
-        let closed = free - self.gc_high_watermark_blocks as u32 - for_translation;
+        let closed = free - self.free_at_start as u32 - for_translation;
         let state = |ssd| {
             let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
             SteadyState::new(&self.device(), ssd, format, closed, (mapped_fraction, seed))

@@ -9,6 +9,7 @@ use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::own::{AdmitPages, MissedPage, Own, OwnDevice, OwnThing};
 use softsense_ssd::request::{Request, RequestKind};
+use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 
 /// The small device of LAE-FTL with few blocks, pages of two units that need no retry, and data that lies in the order of its addresses.
@@ -594,4 +595,44 @@ fn own_admissions_are_shipped_ones() {
         page.codeword != 5
     });
     assert_eq!(run(&sees, reads(&[5, 5, 7, 7])).statistics().read_buffer_hits, 1);
+}
+
+/// Are small random writes that are merged in the write buffer as fast as those whose codewords are read at once, at any depth? Their reads begin
+/// before a write has to wait for a slot, so that a lone writer is faster by as much as the buffer hides. A buffer of as many slots as the
+/// drive has planes may be a fifth slower: a codeword keeps its slot while the rest of it is read.
+#[test]
+fn merging_is_not_slower_than_reading_at_once() {
+    for (buffer_bytes, least) in [(262_144, 0.8), (1_048_576, 0.93), (16_777_216, 0.97)] {
+        for queue_depth in [1, 8, 64, 256] {
+            let writes_per_s = |partial_write: &str| {
+                let config = shipped(
+                    "tlc-client.toml",
+                    &[
+                        &format!("host.partial_write='{partial_write}'"),
+                        &format!("host.write_buffer_bytes={buffer_bytes}"),
+                        &format!("host.issue={{ closed_loop = {{ queue_depth = {queue_depth} }} }}"),
+                        "geometry.blocks_per_plane=64",
+                        "geometry.pages_per_block=264",
+                        "ftl.over_provisioning=0.3",
+                        "ftl.slc_cache=none",
+                        "workload.read_fraction=0.0",
+                        "workload.sizes=[{ bytes = 512, share = 1.0 }]",
+                        "workload.align_bytes=512",
+                        "workload.addresses='uniform'",
+                        "workload.arrivals='immediate'",
+                        "workload.footprint_bytes=none",
+                        "workload.requests=20000",
+                    ],
+                );
+                let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();
+                while simulated.advance(1_000_000).unwrap() {}
+                simulated.summary(false).throughput.write_iops.unwrap()
+            };
+            let (merged, at_once) = (writes_per_s("merge"), writes_per_s("read_modify_write"));
+            assert!(
+                merged > least * at_once,
+                "{buffer_bytes} bytes, depth {queue_depth}: {merged} for {at_once} a second"
+            );
+        }
+    }
 }

@@ -181,3 +181,30 @@ fn intervals_are_a_function_of_the_config() {
     let config = small(LOADS[1], &[&format!("workload.requests={requests}"), "measurement.warmup={ seconds = 0.05 }"]);
     assert_eq!(ended(&config).0.series(), ended(&config).0.series());
 }
+
+/// Does a drive that starts with as few free blocks as one that is written to without pause amplify from its first writes on as it does after a
+/// warm-up many times as long as its room? One that starts with all that collection leaves begins with no collection at all.
+#[test]
+fn few_free_blocks_are_the_steady_state() {
+    for over_provisioning in [0.15, 0.2, 0.28] {
+        let amplification = |more: &[&str]| {
+            let writes = [
+                "geometry={ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 128, \
+                 pages_per_block = 48, codewords_per_page = 4, codeword_bytes = 4096 }",
+                "workload.read_fraction=0.0",
+                "host.issue={ closed_loop = { queue_depth = 8 } }",
+                "workload.arrivals='immediate'",
+                "workload.addresses='uniform'",
+                "workload.requests=6000",
+                "ftl.gc_high_watermark_blocks=12",
+            ];
+            let config =
+                small(&writes, &[&[format!("ftl.over_provisioning={over_provisioning}").as_str()], more].concat());
+            ended(&config).2.writes_detail.write_amplification.unwrap()
+        };
+        let settled = amplification(&["measurement.warmup={ requests = 150000 }", "workload.requests=50000"]);
+        let (few, all) = (amplification(&["precondition.free_blocks=3"]), amplification(&[]));
+        assert!((few / settled - 1.0).abs() < 0.08, "{over_provisioning}: {few} for {settled}");
+        assert!(all < 0.6 * settled, "{over_provisioning}: {all} for {settled}");
+    }
+}

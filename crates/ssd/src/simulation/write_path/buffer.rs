@@ -207,7 +207,7 @@ impl WritePath {
                 // What is being programmed makes room for all that waits.
                 break;
             } else if self.flush_buffer(device, ssd, if self.keeps { Flush::OnePage } else { Flush::FullPages }) > 0
-                || self.fill_parts(device, ssd, device.geometry.codewords_per_group() as usize) > 0
+                || self.fill_parts(device, ssd, self.wanted_whole(device, ssd)) > 0
             {
                 continue;
             } else {
@@ -232,6 +232,7 @@ impl WritePath {
             device.kernel.report(Completion::CodewordsInMemory { request, codewords });
         }
         if !self.keeps {
+            self.fill_parts_in_time(device, ssd);
             self.flush_buffer(device, ssd, Flush::FullPages);
         } else if let Some((high, low)) = self.watermarks
             && self.buffers[ssd as usize].pending.len() > high
@@ -242,6 +243,19 @@ impl WritePath {
         if !self.flushes.is_empty() {
             self.go_on_flushing(device, ssd);
         }
+    }
+
+    /// Codewords that have to be whole for what waits to find room: those of a page or group at least.
+    fn wanted_whole(&self, device: &Device, ssd: u32) -> usize {
+        self.buffers[ssd as usize].waiting.len().max(device.geometry.codewords_per_group() as usize)
+    }
+
+    /// Where less than half of a write buffer is free, or on its way to be, what is missing of codewords is read: so reads and programs
+    /// keep all planes at work before a write has to wait.
+    fn fill_parts_in_time(&mut self, device: &mut Device, ssd: u32) {
+        let buffer = &self.buffers[ssd as usize];
+        let wanted = (buffer.held.len() / 2).saturating_sub(buffer.free.len() + buffer.in_flight);
+        self.fill_parts(device, ssd, wanted);
     }
 
     // ---- Flushes ----
