@@ -7,7 +7,7 @@ use softsense_nand::Wear;
 use super::CheckedConfig;
 use crate::config::{
     AllocationPool, BusFirst, BusyUnit, DecodeTime, DecoderEnergy, GcPacing, InterleavedGroups, Layout, Mapping,
-    PartialWrite, PlaneChoice, ReadReclaimSpec, RoundsAmong, RoundsTake, ScrubLimit, TranslationPages,
+    PartialWrite, PlaneChoice, ReadReclaimSpec, RoundsAmong, RoundsReads, RoundsTake, ScrubLimit, TranslationPages,
 };
 use crate::events::MAX_INDEX;
 
@@ -484,7 +484,7 @@ impl CheckedConfig {
             ),
             // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
             clash(
-                flash.busy_unit == BusyUnit::Channel && several,
+                flash.busy_unit == BusyUnit::Channel && config.ftl.interleaving.ways > 1,
                 "flash.busy_unit",
                 "found `channel` with `ftl.interleaving.ways` above 1, expected chips that work at the same time".into(),
             ),
@@ -504,32 +504,44 @@ impl CheckedConfig {
             ),
             // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
             clash(
-                flash.rounds.is_some() && several,
+                flash.rounds.is_some() && config.ftl.interleaving.ways > 1,
                 "flash.rounds",
-                "found with `ftl.interleaving.ways` above 1, expected `ftl.interleaving.ways = 1`".into(),
+                "found with `ftl.interleaving.ways` above 1, expected `ftl.interleaving.ways = 1`: a page that is sensed ahead would wait \
+                 for pages of its codeword whose units wait for it"
+                    .into(),
             ),
-            // What makes way lets its unit begin something while others are at work, which is what rounds do not.
             clash(
-                flash.rounds.is_some() && flash.suspend.is_some(),
+                flash.rounds.is_some_and(|rounds| {
+                    rounds.reads == RoundsReads::Independent && !rounds.take.is_multi_plane()
+                }),
+                "flash.rounds.reads",
+                "found \"independent\" without multi-plane commands, expected `take` \"multi_plane\" or \"multi_plane_any_page\": units \
+                 that share control read together"
+                    .into(),
+            ),
+            // Dies are told to stop, and each unit of a gang or of a batch would begin something while others are at work.
+            clash(
+                flash.suspend.is_some() && flash.rounds.is_some_and(|rounds| !rounds.take.is_multi_plane()),
                 "flash.rounds",
-                "found with `flash.suspend`, expected units that begin together, or programs and erases that make way".into(),
-            ),
-            // The register that reads would need while a program rests has the next page.
-            clash(
-                flash.cache_program && flash.suspend.is_some(),
-                "flash.cache_program",
-                "found with `flash.suspend`, expected one register that holds the next page, or programs that make way".into(),
+                "found with `flash.suspend`, expected `take` \"multi_plane\" or \"multi_plane_any_page\", or no suspension: a command to \
+                 planes of a die stops as a whole, other rounds do not"
+                    .into(),
             ),
             clash(
-                flash.cache_program && flash.rounds.is_some(),
+                flash.cache_program && flash.rounds.is_some_and(|rounds| !rounds.take.is_multi_plane()),
                 "flash.cache_program",
-                "found with `flash.rounds`, expected units that do not wait for one another".into(),
+                "found with `flash.rounds`, expected `take` \"multi_plane\" or \"multi_plane_any_page\", or no cache program: only these \
+                 know what comes next while units program"
+                    .into(),
             ),
             // Planes of several chips are written at once, or take turns.
             clash(
                 config.ftl.plane_choice == PlaneChoice::MostFree && several,
                 "ftl.plane_choice",
-                "found `most_free` with `ftl.interleaving.ways` above 1, expected `in_turn`".into(),
+                format!(
+                    "found `most_free` with {}, expected `in_turn`",
+                    if config.ftl.parity.is_some() { "`ftl.parity`" } else { "`ftl.interleaving.ways` above 1" }
+                ),
             ),
             // A read that finds its unit free before the program of its data gets there would sense a page that is not programmed.
             clash(

@@ -76,7 +76,7 @@ pub use power_loss::{PowerLossScan, PowerLossSpec};
 pub use precondition::{Layout, PreconditionSpec, SsdAge, TranslationPages};
 pub use read_ahead::ReadAheadSpec;
 pub use read_reclaim::{ReadReclaimSpec, WordlineReclaimSpec};
-pub use rounds::{RoundsAmong, RoundsSpec, RoundsTake};
+pub use rounds::{RoundsAmong, RoundsReads, RoundsSpec, RoundsTake};
 pub use scheduling::{
     DeadlinesSpec, IntensitySpec, KindsRule, OperationKind, PrioritiesRule, ScheduleBy, SchedulingSpec,
 };

@@ -10,6 +10,28 @@ pub struct RoundsSpec {
     /// Which operations a round takes.
     #[serde(default)]
     pub take: RoundsTake,
+    /// Whether reads are part of rounds, or each plane reads by itself while multi-plane commands program and erase.
+    #[serde(default, skip_serializing_if = "RoundsReads::are_together")]
+    pub reads: RoundsReads,
+}
+
+/// Whether reads are part of rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundsReads {
+    /// Reads begin together as other operations do.
+    #[default]
+    Together,
+    /// Independent plane reads: a plane reads whenever it is free and no plane of its round programs or erases. Programs
+    /// and erases remain multi-plane commands, which begin when all planes are free.
+    Independent,
+}
+
+impl RoundsReads {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn are_together(&self) -> bool {
+        *self == Self::Together
+    }
 }
 
 /// Which busy units begin together.
@@ -66,6 +88,7 @@ impl RoundsSpec {
             RoundsTake::MultiPlane => ", by multi-plane commands of equal pages",
             RoundsTake::MultiPlaneAnyPage => ", by multi-plane commands",
         };
-        format!("; units of {among} begin together{take}")
+        let reads = if self.reads.are_together() { "" } else { ", reads by themselves" };
+        format!("; units of {among} begin together{take}{reads}")
     }
 }

@@ -97,6 +97,106 @@ fn planes_of_a_die_take_one_command_together() {
     assert_eq!(found, [read, 2 * read - 1, 3 * read + TRANSFER - 1, 2 * read + TRANSFER - 1]);
 }
 
+const SUSPEND: &str = "flash.suspend={ program_us = 20.0, erase_us = 30.0, resume_us = 5.0 }";
+
+/// Dies of two planes that program together; how their planes read.
+fn two_planes(reads: &str, more: &[&str]) -> CheckedConfig {
+    let rounds = format!("flash.rounds={{ among = \"die\", take = \"multi_plane\", reads = \"{reads}\" }}");
+    device(1, 2, &[&[&*rounds], more].concat())
+}
+
+/// Do planes that read by themselves read as if they were free, and program and erase as if they did all together?
+#[test]
+fn planes_read_alone_and_program_together() {
+    let (free, together, alone) = (device(1, 2, &[]), two_planes("together", &[]), two_planes("independent", &[]));
+    let reads: Vec<_> = (0..60u64).map(|at| (Read, at * at % 37, at * 9_001)).collect();
+    assert_eq!(responses(&alone, &reads), responses(&free, &reads));
+    assert_ne!(responses(&together, &reads), responses(&free, &reads));
+    let writes: Vec<_> = (0..200u64).map(|at| (Write, at % 30, at * 500_000)).collect();
+    assert_eq!(responses(&alone, &writes), responses(&together, &writes));
+    assert_ne!(responses(&free, &writes), responses(&together, &writes));
+    // A program begins when the read of the other plane has left, and a read that comes while it waits comes behind it.
+    let (read, write) = (COMMAND + SENSE + TRANSFER, COMMAND + TRANSFER + PROGRAM);
+    let found = responses(&alone, &[(Read, 1, 0), (Write, 0, 1), (Read, 3, 2), (Read, 5, 3)]);
+    assert_eq!(found, [read, read + write - 1, read + write + read - 2, read + write + 2 * read - 3]);
+    // One that waited before it came goes first.
+    let found = responses(&alone, &[(Read, 1, 0), (Read, 3, 0), (Write, 0, 1)]);
+    assert_eq!(found, [read, 2 * read, 2 * read + write - 1]);
+}
+
+/// Do all planes of a die stop for a read in one of them, and go on together? Planes that have stopped read side by side.
+#[test]
+fn a_die_stops_as_a_whole() {
+    let load = COMMAND + TRANSFER;
+    let (stop, resume, read) = (20_000, 5_000, COMMAND + SENSE + TRANSFER);
+    for reads in ["together", "independent"] {
+        let device = two_planes(reads, &[SUSPEND]);
+        let ends = |rest: u64| [load + PROGRAM + rest, 2 * load + PROGRAM + rest];
+        let one = responses(&device, &[(Write, 0, 0), (Write, 1, 0), (Read, 2, 200_000)]);
+        assert_eq!(one[..2], ends(stop + read + resume), "{reads}");
+        assert_eq!(one[2], stop + read, "{reads}");
+        let both = responses(&device, &[(Write, 0, 0), (Write, 1, 0), (Read, 2, 200_000), (Read, 3, 200_000)]);
+        assert_eq!(both[..2], ends(stop + read + TRANSFER + resume), "{reads}");
+        assert_eq!(both[2..], [stop + read, stop + read + TRANSFER], "{reads}");
+        // Pages of unlike number: one after the other, unless planes read by themselves. The second command waits for the bus.
+        let unlike = responses(&device, &[(Write, 0, 0), (Write, 1, 0), (Read, 2, 200_000), (Read, 5, 200_000)]);
+        let second = if reads == "together" { 2 * read } else { read + TRANSFER };
+        assert_eq!(unlike[2..], [stop + read, stop + second], "{reads}");
+        // It does not stop while a plane takes its page from the bus, and a plane that has no part in it makes way for none.
+        let early = responses(&device, &[(Write, 0, 0), (Write, 1, 0), (Read, 2, load + 1_000)]);
+        assert_eq!(early[2], 2 * load - (load + 1_000) + stop + read, "{reads}");
+        let idle = responses(&device, &[(Write, 0, 0), (Read, 3, 200_000)]);
+        assert_eq!(idle, [load + PROGRAM + stop + read + resume, stop + read], "{reads}");
+    }
+}
+
+/// Are the pages of the next command loaded while a die programs in all planes? It then takes what its programs take.
+#[test]
+fn pages_of_the_next_command_are_loaded_while_a_die_programs() {
+    let load = COMMAND + TRANSFER;
+    let writes: Vec<_> = (0..20).map(|lcn| (Write, lcn, 0)).collect();
+    for reads in ["together", "independent"] {
+        for (cached, expected) in [(false, 10 * (2 * load + PROGRAM)), (true, 2 * load + 10 * PROGRAM)] {
+            let device = two_planes(reads, &[&format!("flash.cache_program={cached}")]);
+            assert_eq!(*responses(&device, &writes).last().unwrap(), expected, "{reads}, {cached}");
+        }
+        // What is loaded goes before a read that has come since.
+        let device = two_planes(reads, &["flash.cache_program=true"]);
+        let four = [(Write, 0, 0), (Write, 1, 0), (Write, 2, 0), (Write, 3, 0), (Read, 4, 200_000)];
+        let read = COMMAND + SENSE + TRANSFER;
+        assert_eq!(*responses(&device, &four).last().unwrap(), 2 * load + 2 * PROGRAM + read - 200_000, "{reads}");
+    }
+}
+
+/// Does a program stop for a read while the next page is loaded, and does that stay where it is?
+#[test]
+fn a_program_stops_with_the_next_page_loaded() {
+    let (load, rest) = (COMMAND + TRANSFER, 20_000 + COMMAND + SENSE + TRANSFER);
+    let one = device(1, 1, &["flash.cache_program=true", SUSPEND]);
+    let found = responses(&one, &[(Write, 0, 0), (Write, 1, 0), (Read, 9, 200_000)]);
+    assert_eq!(found, [load + PROGRAM + rest + 5_000, load + 2 * PROGRAM + rest + 5_000, rest]);
+    let two = two_planes("independent", &["flash.cache_program=true", SUSPEND]);
+    let found = responses(&two, &[(Write, 0, 0), (Write, 1, 0), (Write, 2, 0), (Write, 3, 0), (Read, 5, 200_000)]);
+    let first = 2 * load + PROGRAM + rest + 5_000;
+    assert_eq!(found, [first - load, first, first + PROGRAM, first + PROGRAM, rest]);
+}
+
+/// Does what rounds of other kinds cannot do have a refusal that names them?
+#[test]
+fn only_commands_to_a_die_stop_and_look_ahead() {
+    for (more, path) in [
+        (SUSPEND, "flash.rounds: found with `flash.suspend`"),
+        ("flash.cache_program=true", "flash.cache_program: found with `flash.rounds`"),
+        ("flash.rounds.reads=independent", "flash.rounds.reads: found \"independent\" without multi-plane commands"),
+    ] {
+        for take in ["first_of_each", "batch"] {
+            let rounds = format!("flash.rounds={{ among = \"die\", take = \"{take}\" }}");
+            let error = CheckedConfig::open("mlc-25nm", &[rounds, more.to_string()]).unwrap_err().to_string();
+            assert!(error.contains(path) && error.contains("multi_plane"), "{error}, expected {path}");
+        }
+    }
+}
+
 /// Is the next page loaded while one is programmed? A plane then takes what programs take, or what the bus takes if that is more; a page
 /// that is loaded goes before a read that has come since, and a read that waits already goes before what is not.
 #[test]

@@ -113,20 +113,24 @@ fn device(
         toml += "shared_sensing = false\n";
     }
     let suspends = draw.once_in(3);
-    let programs_ahead = !suspends && draw.once_in(4);
+    let programs_ahead = draw.once_in(4);
     if programs_ahead {
         toml += "cache_program = true\n";
     }
-    if ways == 1 && !suspends && !programs_ahead && draw.once_in(3) {
+    // Only commands to planes of a die stop for reads, or know what comes next.
+    let as_commands = suspends || programs_ahead;
+    if ways == 1 && (!as_commands || busy_unit == "plane") && draw.once_in(if as_commands { 2 } else { 3 }) {
         let chip = busy_unit != "channel" && draw.once_in(2);
         let among = if chip { "\"chip\"".to_owned() } else { format!("{{ channels = {} }}", 1 + draw.below(channels)) };
         let among = if busy_unit == "plane" && draw.once_in(2) { "\"die\"".to_owned() } else { among };
-        let takes: &[&str] = if busy_unit == "plane" {
-            &["first_of_each", "batch", "multi_plane", "multi_plane_any_page"]
-        } else {
-            &["first_of_each", "batch"]
+        let takes: &[&str] = match busy_unit {
+            "plane" if as_commands => &["multi_plane", "multi_plane_any_page"],
+            "plane" => &["first_of_each", "batch", "multi_plane", "multi_plane_any_page"],
+            _ => &["first_of_each", "batch"],
         };
-        toml += &format!("rounds = {{ among = {among}, take = \"{}\" }}\n", draw.one(takes));
+        let take = draw.one(takes);
+        let reads = if take.starts_with("multi_plane") { draw.one(&["together", "independent"]) } else { "together" };
+        toml += &format!("rounds = {{ among = {among}, take = \"{take}\", reads = \"{reads}\" }}\n");
     }
     if draw.once_in(3) {
         toml += &format!("unit_queue = {}\n", 1 + draw.below(3));
@@ -478,11 +482,7 @@ fn device(
         toml += &scheduling(schedule, suspends);
     }
     let of_ssd = channels * chips * if toml.contains("dies_per_chip = 2") { 2 } else { 1 };
-    let in_one_page = ways == 1
-        && !squeezed
-        && busy_unit != "channel"
-        && !toml.contains("rounds = ")
-        && !toml.contains("read_reclaim.wordline");
+    let in_one_page = ways == 1 && !squeezed && !toml.contains("read_reclaim.wordline");
     toml += &parity(dies, of_ssd, ssds, (in_one_page && !placed, squeezed));
     let carries_errors = toml.contains("[reliability.table]") || toml.contains("reliability = \"perfect\"");
     if ways == 1 && carries_errors && !toml.contains("[ftl.parity]") && dies.once_in(2) {

@@ -183,3 +183,42 @@ fn pages_that_come_apart_meet_in_one_command() {
         }
     }
 }
+
+/// What do multi-plane programs, cache program and parity give together? Dies of four planes are programmed at once; the pages cross the bus
+/// before each program, or during the one before it; and of each stripe a page is parity.
+#[test]
+fn parity_and_cache_program_go_with_multi_plane_programs() {
+    let (program_us, transfer_us) = (356.0, 4.0 * 2.304);
+    for (parity, share) in
+        [("seed=1", 1.0), ("ftl.parity={ data_pages = 1 }", 0.5), ("ftl.parity={ data_pages = 7 }", 7.0 / 8.0)]
+    {
+        for (cached, period_us) in [(false, program_us + 4.0 * transfer_us), (true, program_us)] {
+            let config = support::shipped(
+                "tlc-client.toml",
+                &[
+                    "ftl.slc_cache=none",
+                    "flash.rounds={ among = 'die', take = 'multi_plane', reads = 'independent' }",
+                    &format!("flash.cache_program={cached}"),
+                    "precondition.layout='sequential'",
+                    "workload.read_fraction=0.0",
+                    "workload.sizes=[{ bytes = 131072, share = 1.0 }]",
+                    "workload.addresses='sequential'",
+                    "workload.arrivals='immediate'",
+                    "workload.footprint_bytes=none",
+                    "workload.requests=12000",
+                    "host.issue={ closed_loop = { queue_depth = 32 } }",
+                    parity,
+                ],
+            );
+            let pages = f64::from(config.geometry().planes()) / period_us;
+            let expected = share * pages * config.config().geometry.page_bytes() as f64;
+            let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();
+            while simulated.advance(1_000_000).unwrap() {}
+            let found = simulated.summary(false).throughput.write_mb_per_s.unwrap();
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "{parity}, cache program {cached}: {found} of {expected} MB/s"
+            );
+        }
+    }
+}

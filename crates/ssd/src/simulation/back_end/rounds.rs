@@ -5,17 +5,19 @@
 //! decoders as ever, and for no unit. So that goes on to have one direction.
 //!
 //! A multi-plane command is a round of planes of one die. The planes of a round lead in turn: what the leader does says what fits
-//! beside it.
+//! beside it. Where planes read by themselves, programs and erases alone are rounds; one begins when no plane is at a read, and planes
+//! begin no read while one waits for that. Such a command stops as a whole for reads, and goes on as a whole.
 
 use std::ops::Range;
 
 use softsense_base::Ns;
 
 use super::super::kernel::Kernel;
-use super::array::{Taken, Turn, Work};
+use super::array::{Taken, TakenBy, Taker, Turn, Work};
 use super::phase::Phase;
+use super::timing::SuspendTiming;
 use super::{BackEnd, Program};
-use crate::config::{RoundsSpec, RoundsTake};
+use crate::config::{RoundsReads, RoundsSpec, RoundsTake};
 use crate::ftl::Group;
 use crate::geometry::Geometry;
 
@@ -36,6 +38,12 @@ pub(super) struct Rounds {
 #[derive(Debug)]
 struct Commands {
     any_page: bool,
+    /// Where planes read by themselves, of each group: whether a command waits for the reads under way, so that no other begins.
+    wanted: Option<Vec<bool>>,
+    /// Of each group: the command whose pages are loaded while another one programs.
+    ahead: Vec<Option<MultiPlane>>,
+    /// Whether units of a command are being told one after the other, so that it cannot stop yet.
+    beginning: bool,
     /// Of each group of units that begin together: the command under way, and which unit leads next.
     under_way: Vec<Option<MultiPlane>>,
     leads_next: Vec<u32>,
@@ -77,6 +85,9 @@ impl Rounds {
             left: (spec.take == RoundsTake::Batch).then(|| vec![Left::default(); all as usize]),
             commands: spec.take.is_multi_plane().then(|| Commands {
                 any_page: spec.take == RoundsTake::MultiPlaneAnyPage,
+                wanted: (spec.reads == RoundsReads::Independent).then(|| vec![false; (all / units) as usize]),
+                ahead: vec![None; (all / units) as usize],
+                beginning: false,
                 under_way: vec![None; (all / units) as usize],
                 leads_next: vec![0; (all / units) as usize],
             }),
@@ -88,20 +99,83 @@ impl Rounds {
         let first = unit / self.units * self.units;
         first..first + self.units
     }
+
+    /// The number of the group of a unit.
+    fn group_of(&self, unit: u32) -> usize {
+        (unit / self.units) as usize
+    }
+
+    /// Whether a command waits for the reads of a group; nothing where reads are part of rounds.
+    fn wanted(&self, unit: u32) -> Option<bool> {
+        Some(self.commands.as_ref()?.wanted.as_ref()?[self.group_of(unit)])
+    }
+
+    fn want(&mut self, unit: u32, wanted: bool) {
+        let group = self.group_of(unit);
+        if let Some(of) = self.commands.as_mut().and_then(|commands| commands.wanted.as_mut()) {
+            of[group] = wanted;
+        }
+    }
 }
 
 impl BackEnd {
     /// Whether work for a unit that is free may begin now: no other one of its round is busy, or has begun before this instant. Who comes
     /// while a batch is served waits for the next one.
     #[inline]
-    pub(super) fn may_begin(&mut self, now: Ns, unit: u32, work: Work) -> bool {
-        if self.rounds.is_none() { true } else { self.joins_round(now, unit, work) }
+    pub(super) fn may_begin(&mut self, now: Ns, unit: u32, work: Work, turn: Turn) -> bool {
+        let Some(rounds) = &self.rounds else { return true };
+        match (rounds.wanted(unit), work) {
+            (Some(_), Work::Read(_)) => {
+                let begins = self.reads_by_itself(now, unit, turn);
+                if begins && self.array.waiting(unit) > 0 {
+                    // What it overtakes has waited for another plane up to now.
+                    self.taken(now, unit);
+                }
+                begins
+            }
+            _ => self.joins_round(now, unit, work),
+        }
+    }
+
+    /// Whether a plane that reads by itself may begin a read that comes now.
+    fn reads_by_itself(&self, now: Ns, unit: u32, turn: Turn) -> bool {
+        let is_next = turn != Turn::Other || self.array.waiting(unit) == 0;
+        self.array.phase(unit) == Phase::Free && is_next && self.may_read(now, unit, turn)
+    }
+
+    /// Whether planes of a die that read by themselves may begin reads: it is at no program or erase, or that has stopped, and none waits
+    /// for its turn. Retries do not wait for that.
+    fn may_read(&self, now: Ns, unit: u32, turn: Turn) -> bool {
+        let rounds = self.rounds.as_ref().expect("units wait for one another");
+        if rounds.with(unit).any(|unit| self.is_at_command(unit)) {
+            return false;
+        }
+        match (self.round_rests_since(unit), self.timing.suspend) {
+            (Some(since), Some(suspend)) => turn != Turn::Other && now - since < suspend.longest,
+            _ => turn == Turn::Retry || rounds.wanted(unit) == Some(false),
+        }
+    }
+
+    /// Whether a unit is at a program or an erase.
+    fn is_at_command(&self, unit: u32) -> bool {
+        let at = self.array.taken_by(unit).0;
+        self.array.phase(unit) != Phase::Free
+            && matches!(at, TakenBy::HostPrograms | TakenBy::BackgroundPrograms | TakenBy::Erases)
+    }
+
+    /// Since when the command of a round has been suspended, if it is.
+    fn round_rests_since(&self, unit: u32) -> Option<Ns> {
+        let rounds = self.rounds.as_ref().expect("units wait for one another");
+        rounds.with(unit).filter_map(|unit| self.array.suspended_since(unit)).min()
     }
 
     fn joins_round(&mut self, now: Ns, unit: u32, work: Work) -> bool {
+        if self.round_rests_since(unit).is_some() {
+            return false;
+        }
         let command = self.multi_plane(unit, work);
         let rounds = self.rounds.as_mut().expect("units wait for one another");
-        let group = (unit / rounds.units) as usize;
+        let group = rounds.group_of(unit);
         let fits = rounds.commands.as_ref().is_none_or(|commands| commands.under_way[group] == command);
         let joins = rounds.left.is_none() && rounds.began[group] == now && self.array.waiting(unit) == 0 && fits;
         let all_free = rounds.with(unit).all(|unit| self.array.phase(unit) == Phase::Free);
@@ -117,12 +191,16 @@ impl BackEnd {
     /// What of a multi-plane command work is; nothing where there are none.
     fn multi_plane(&self, unit: u32, work: Work) -> Option<MultiPlane> {
         let commands = self.rounds.as_ref()?.commands.as_ref()?;
-        let of_group = |group: Group| (group.slc(), Some(group.page));
+        let of_member = |group: Group, member| (group.slc(), Some(self.geometry.turn(group.page, member).1));
         let (operation, (slc, page)) = match work {
-            Work::Read(part) => (Operation::Read, of_group(self.reads.reads[self.reads.of_part(part).0].order.group)),
+            Work::Read(part) => {
+                let (read, member) = self.reads.of_part(part);
+                (Operation::Read, of_member(self.reads.reads[read].order.group, member))
+            }
             Work::Program(part) => {
-                let Program { group, copies, .. } = self.programs[self.reads.of_part(part).0];
-                (if copies.is_some() { Operation::Copy } else { Operation::Program }, of_group(group))
+                let (program, member) = self.reads.of_part(part);
+                let Program { group, copies, .. } = self.programs[program];
+                (if copies.is_some() { Operation::Copy } else { Operation::Program }, of_member(group, member))
             }
             Work::Erase { slc, .. } => (Operation::Erase, (slc, None)),
         };
@@ -131,15 +209,23 @@ impl BackEnd {
     }
 
     /// The next command of units that are free, and whose turn it is of each: what waits first by its kind, of the unit that leads.
+    /// While another one rests, only reads and retries that go first have a turn; where planes read by themselves, no read has.
     fn next_command(&mut self, units: Range<u32>) -> Option<(MultiPlane, Turn)> {
         let rounds = self.rounds.as_ref()?;
-        let (count, group) = (rounds.units, (units.start / rounds.units) as usize);
+        let (count, group) = (rounds.units, rounds.group_of(units.start));
         let leads_next = rounds.commands.as_ref()?.leads_next[group];
-        let turns = [Turn::Retry, Turn::Read, Turn::Other];
+        let reads_alone = rounds.wanted(units.start).is_some();
+        let turns: &[Turn] = match (reads_alone, self.round_rests_since(units.start).is_some()) {
+            (true, true) => &[],
+            (true, false) => &[Turn::Other],
+            (false, true) => &[Turn::Retry, Turn::Read],
+            (false, false) => &[Turn::Retry, Turn::Read, Turn::Other],
+        };
         let first_of = |turn| {
             let heads = (0..count).map(|offset| (leads_next + offset) % count);
             let heads =
                 heads.filter_map(|at| Some((at, turn, self.array.waiting_works(units.start + at, turn).next()?)));
+            let heads = heads.filter(|&(_, _, work)| !reads_alone || !matches!(work, Work::Read(_)));
             // Where the plane whose turn it is programs, the oldest program leads: so planes whose pages came at different instants are
             // soon at the same page.
             heads.min_by_key(|&(at, _, work)| match work {
@@ -148,7 +234,7 @@ impl BackEnd {
                 Work::Read(_) | Work::Erase { .. } => u64::MAX,
             })
         };
-        let (leader, turn, work) = turns.into_iter().find_map(first_of)?;
+        let (leader, turn, work) = turns.iter().copied().find_map(first_of)?;
         let command = self.multi_plane(units.start + leader, work)?;
         let commands = self.rounds.as_mut()?.commands.as_mut()?;
         commands.under_way[group] = Some(command);
@@ -164,7 +250,14 @@ impl BackEnd {
             && self.array.phase(unit) == Phase::Free
             && let Some(busy) = rounds.with(unit).find(|&unit| self.array.phase(unit) != Phase::Free)
         {
-            self.array.waited(now, unit, self.array.taken_by(busy));
+            let reads_alone = rounds.wanted(unit).is_some();
+            let at_command = rounds.with(unit).find(|&unit| reads_alone && self.is_at_command(unit));
+            let by = self.array.taken_by(at_command.unwrap_or(busy));
+            if reads_alone && self.array.waiting(unit) == 0 {
+                self.array.take(now, unit, by);
+            } else {
+                self.array.waited(now, unit, by);
+            }
         }
         self.array.taken(now, unit)
     }
@@ -172,24 +265,193 @@ impl BackEnd {
     /// A unit is free. If all of its round are, the next round begins.
     pub(super) fn next_round(&mut self, kernel: &mut Kernel, unit: u32) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
-        let (units, group) = (rounds.with(unit), (unit / rounds.units) as usize);
+        let (units, group, reads_alone) = (rounds.with(unit), rounds.group_of(unit), rounds.wanted(unit).is_some());
+        let ended = self.array.taken_by(unit);
+        if reads_alone {
+            self.begin_reads(kernel, units.clone(), ended);
+            self.wants_command(unit);
+        }
         if units.clone().any(|unit| self.array.phase(unit) != Phase::Free) {
             return;
         }
-        let ended = self.array.taken_by(unit);
+        let rests_since = self.round_rests_since(unit);
+        if rests_since.is_none() && self.program_what_is_loaded(kernel, units.clone(), ended) {
+            return;
+        }
+        let has_rested =
+            |suspend: SuspendTiming| rests_since.is_some_and(|since| kernel.now - since >= suspend.longest);
         let reads = self.begin_round_of_batch(units.clone());
-        let command = self.next_command(units.clone());
-        for unit in units {
-            self.array.waited(kernel.now, unit, ended);
+        let command = if self.timing.suspend.is_some_and(has_rested) { None } else { self.next_command(units.clone()) };
+        if command.is_none() && rests_since.is_some() {
+            return self.resume_round(kernel, units, ended);
+        }
+        self.begin_together(kernel, units, |back_end, kernel, unit| {
+            back_end.has_waited_for_round(kernel.now, unit, ended);
             let next = match command {
-                Some((command, turn)) => self.next_of_command(unit, command, turn),
-                None => self.next_of_round(kernel.now, unit, reads),
+                Some((command, turn)) => back_end.next_of_command(unit, command, turn),
+                None => back_end.next_of_round(kernel.now, unit, reads),
             };
             if let Some(work) = next {
-                self.rounds.as_mut().expect("as before").began[group] = kernel.now;
+                back_end.rounds.as_mut().expect("as before").began[group] = kernel.now;
+                back_end.begin(kernel, unit, work);
+            }
+        });
+    }
+
+    /// A unit that was free has been waited for, up to now, as the one that has just ended was.
+    fn has_waited_for_round(&mut self, now: Ns, unit: u32, ended: Taker) {
+        let reads_alone = self.rounds.as_ref().is_some_and(|rounds| rounds.wanted(unit).is_some());
+        if !reads_alone || self.array.waiting(unit) > 0 {
+            self.array.waited(now, unit, ended);
+        }
+    }
+
+    /// Units that are free are told one after the other what to do together, and only then whether that stops for reads.
+    fn begin_together(
+        &mut self,
+        kernel: &mut Kernel,
+        units: Range<u32>,
+        mut begin: impl FnMut(&mut Self, &mut Kernel, u32),
+    ) {
+        self.rounds.as_mut().expect("units wait for one another").want(units.start, false);
+        self.are_beginning(true);
+        units.clone().for_each(|unit| begin(self, kernel, unit));
+        self.are_beginning(false);
+        self.make_way(kernel, units.start);
+        units.for_each(|unit| self.load_ahead(kernel, unit));
+    }
+
+    fn are_beginning(&mut self, beginning: bool) {
+        if let Some(commands) = self.rounds.as_mut().and_then(|rounds| rounds.commands.as_mut()) {
+            commands.beginning = beginning;
+        }
+    }
+
+    /// Planes that read by themselves begin what reads they may.
+    fn begin_reads(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) {
+        for unit in units {
+            if self.array.phase(unit) != Phase::Free {
+                continue;
+            }
+            let first = |turn| Some((turn, self.array.waiting_works(unit, turn).next()?));
+            let next = [Turn::Retry, Turn::Read, Turn::Other].into_iter().find_map(first);
+            if let Some((turn, work @ Work::Read(_))) = next
+                && self.may_read(kernel.now, unit, turn)
+            {
+                self.array.waited(kernel.now, unit, ended);
+                self.array.remove(unit, turn, 0);
                 self.begin(kernel, unit, work);
             }
         }
+    }
+
+    /// Where planes read by themselves, a program or an erase whose turn it is lets no plane of its die begin another read, unless one
+    /// that goes first waits already.
+    pub(super) fn wants_command(&mut self, unit: u32) {
+        let Some(rounds) = self.rounds.as_ref().filter(|rounds| rounds.wanted(unit) == Some(false)) else { return };
+        let mut units = rounds.with(unit);
+        let go_first = |unit| self.array.waiting_for(unit, Turn::Retry) + self.array.waiting_for(unit, Turn::Read) > 0;
+        let has_turn = |unit| {
+            let head = self.array.waiting_works(unit, Turn::Other).next();
+            self.array.phase(unit) == Phase::Free && head.is_some_and(|work| !matches!(work, Work::Read(_)))
+        };
+        let is_open = |unit| !go_first(unit) && !self.is_at_command(unit) && self.array.suspended_since(unit).is_none();
+        if units.clone().all(is_open) && units.any(has_turn) {
+            self.rounds.as_mut().expect("as before").want(unit, true);
+        }
+    }
+
+    /// The next page is loaded while a unit programs, if it is of the command that comes next: that of the oldest program.
+    pub(super) fn load_ahead_in_round(&mut self, kernel: &mut Kernel, unit: u32) {
+        let rounds = self.rounds.as_ref().expect("units wait for one another");
+        let (units, group) = (rounds.with(unit), rounds.group_of(unit));
+        let Some(commands) = rounds.commands.as_ref().filter(|commands| !commands.beginning) else { return };
+        if self.array.phase(unit) != Phase::Programming {
+            return;
+        }
+        let to_load = |unit| match self.array.waiting_works(unit, Turn::Other).next() {
+            Some(Work::Program(part)) => {
+                let Program { number, copies, .. } = self.programs[self.reads.of_part(part).0];
+                copies.is_none().then_some((number, unit, Work::Program(part)))
+            }
+            _ => None,
+        };
+        let oldest = || units.filter_map(to_load).min_by_key(|&(number, ..)| number);
+        let ahead = commands.ahead[group].or_else(|| oldest().and_then(|(_, unit, work)| self.multi_plane(unit, work)));
+        let fits = to_load(unit).is_some_and(|(_, unit, work)| self.multi_plane(unit, work) == ahead);
+        if !fits {
+            return;
+        }
+        if let Some(part) = self.array.load_next(kernel.now, unit, |_| true) {
+            let rounds = self.rounds.as_mut().expect("as before");
+            rounds.want(unit, true);
+            rounds.commands.as_mut().expect("as before").ahead[group] = ahead;
+            self.request_page(kernel, part);
+        }
+    }
+
+    /// Begins the command whose pages are loaded, or being loaded, with the pages that fit beside them. Whether there is one.
+    fn program_what_is_loaded(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) -> bool {
+        let Some(rounds) = self.rounds.as_mut().filter(|_| self.cache_program) else { return false };
+        let group = rounds.group_of(units.start);
+        let Some(commands) = &mut rounds.commands else { return false };
+        let Some(command) = commands.ahead[group].take() else { return false };
+        commands.under_way[group] = Some(command);
+        rounds.began[group] = kernel.now;
+        self.begin_together(kernel, units, |back_end, kernel, unit| {
+            back_end.has_waited_for_round(kernel.now, unit, ended);
+            if !back_end.program_loaded(kernel, unit)
+                && let Some(work) = back_end.next_of_command(unit, command, Turn::Other)
+            {
+                back_end.begin(kernel, unit, work);
+            }
+        });
+        true
+    }
+
+    /// A command stops as a whole for reads that wait for any of its planes, as a program of one plane does.
+    pub(super) fn suspend_round(&mut self, kernel: &mut Kernel, unit: u32, suspend: SuspendTiming) {
+        let rounds = self.rounds.as_ref().expect("units wait for one another");
+        let units = rounds.with(unit);
+        let is_beginning = rounds.commands.as_ref().is_some_and(|commands| commands.beginning);
+        let runs = |unit: &u32| matches!(self.array.phase(*unit), Phase::Programming | Phase::Erasing);
+        let is_told = units.clone().any(|unit| self.is_at_command(unit) && !runs(&unit));
+        let Some(last) = units.clone().filter(runs).max_by_key(|&unit| self.array.ends_at(unit)) else { return };
+        let waits = |unit| self.array.waiting_reads(unit).any(|work| self.is_hurried(kernel.now, work));
+        if is_beginning || is_told || !units.clone().any(waits) {
+            return;
+        }
+        let duration = if self.array.phase(last) == Phase::Erasing { suspend.erase } else { suspend.program };
+        let runs_of = || units.clone().filter(runs).map(|unit| self.array.run_of(unit));
+        let suspensions = runs_of().map(|(_, suspensions)| suspensions).max().unwrap_or(0);
+        let runs_since = runs_of().map(|(since, _)| since).max().unwrap_or(kernel.now);
+        let earliest = kernel.now.max(runs_since + suspend.least_run);
+        if suspensions >= suspend.most || earliest + duration >= self.array.ends_at(last) {
+            return;
+        }
+        if earliest > kernel.now {
+            return self.array.consider_suspending(kernel, last, earliest - kernel.now);
+        }
+        for unit in units {
+            let runs = matches!(self.array.phase(unit), Phase::Programming | Phase::Erasing);
+            // A plane that ends its part in the meantime has none to stop.
+            if runs && kernel.now + duration < self.array.ends_at(unit) {
+                kernel.statistics.operations.suspensions += 1;
+                self.array.suspend(kernel, unit, duration);
+            }
+        }
+    }
+
+    /// The command of a round goes on in all planes that have not ended their part.
+    fn resume_round(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) {
+        let suspend = self.timing.suspend.expect("something has been suspended");
+        for unit in units.clone() {
+            self.has_waited_for_round(kernel.now, unit, ended);
+            if self.array.suspended_since(unit).is_some() {
+                self.array.resume(kernel, unit, suspend.resume);
+            }
+        }
+        self.make_way(kernel, units.start);
     }
 
     /// Whether the next round of a batch is one of reads that go first; nothing where there are no batches. All that waits is the

@@ -37,7 +37,7 @@ impl BackEnd {
     /// Hands work to a unit: done at once if it is free and waits for no other, else queued.
     #[inline(always)]
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
-        let may_begin = self.may_begin(kernel.now, unit, work);
+        let may_begin = self.may_begin(kernel.now, unit, work, turn);
         if let Work::Read(part) = work {
             let waits = !may_begin || self.array.phase(unit) != Phase::Free;
             self.reads.part_mut(part).has_waited = waits;
@@ -50,12 +50,24 @@ impl BackEnd {
         }
         if !may_begin {
             self.array.wait(unit, work, turn);
+            self.waits_for_round(kernel, unit, turn);
         } else if let Some(work) = self.array.submit(unit, work, turn) {
             self.begin(kernel, unit, work);
         } else if turn != Turn::Other {
             self.make_way(kernel, unit);
         } else {
             self.load_ahead(kernel, unit);
+        }
+    }
+
+    /// What came to a unit waits for others of its round: it may have the command of a die stop, or be loaded while that programs.
+    #[inline(never)]
+    fn waits_for_round(&mut self, kernel: &mut Kernel, unit: u32, turn: Turn) {
+        if turn == Turn::Other {
+            self.wants_command(unit);
+            self.load_ahead(kernel, unit);
+        } else {
+            self.make_way(kernel, unit);
         }
     }
 
@@ -73,17 +85,35 @@ impl BackEnd {
 
     /// The next page is loaded while a unit programs, if it can be.
     #[inline]
-    fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
-        if self.cache_program
-            && let Some(part) = self.array.load_next(kernel.now, unit, |part| {
-                // A copy has nothing to load.
-                self.programs[self.reads.of_part(part).0].copies.is_none()
-            })
-        {
-            let (program, member) = self.reads.of_part(part);
-            let channel = self.channel_of(self.programs[program].group, member);
-            self.request_bus(kernel, channel, Transfer::Program(part));
+    pub(super) fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
+        if !self.cache_program {
+            return;
         }
+        if self.rounds.is_some() {
+            return self.load_ahead_in_round(kernel, unit);
+        }
+        // A copy has nothing to load.
+        let loads = |part| self.programs[self.reads.of_part(part).0].copies.is_none();
+        if let Some(part) = self.array.load_next(kernel.now, unit, loads) {
+            self.request_page(kernel, part);
+        }
+    }
+
+    /// The page of a program wants to cross the bus.
+    pub(super) fn request_page(&mut self, kernel: &mut Kernel, part: u32) {
+        let (program, member) = self.reads.of_part(part);
+        let channel = self.channel_of(self.programs[program].group, member);
+        self.request_bus(kernel, channel, Transfer::Program(part));
+    }
+
+    /// A free unit programs the page that is loaded, or as soon as it is. Whether there is one.
+    pub(super) fn program_loaded(&mut self, kernel: &mut Kernel, unit: u32) -> bool {
+        let Some(next) = self.array.take_next_program(unit) else { return false };
+        self.take_for_program(kernel, unit, next.part);
+        if next.loaded {
+            self.begin_program(kernel, unit, next.part);
+        }
+        true
     }
 
     /// Takes a free unit for a program, whose page comes over the bus.
@@ -144,9 +174,20 @@ impl BackEnd {
     /// them begin sooner.
     #[inline]
     pub(super) fn make_way(&mut self, kernel: &mut Kernel, unit: u32) {
-        if let Some(suspend) = self.timing.suspend {
+        let Some(suspend) = self.timing.suspend else { return };
+        if self.rounds.is_some() {
+            self.suspend_round(kernel, unit, suspend);
+        } else {
             self.suspend_if(kernel, unit, suspend);
         }
+    }
+
+    /// Whether work is a read that programs and erases make way for.
+    pub(super) fn is_hurried(&self, now: Ns, work: Work) -> bool {
+        let Work::Read(part) = work else { return false };
+        let order = &self.reads.reads[self.reads.of_part(part).0].order;
+        let schedule = self.array.schedule.as_ref();
+        order.hurried && schedule.is_none_or(|schedule| schedule.may_interrupt(now, self.asks_for(order.owner)))
     }
 
     #[inline(never)]
@@ -156,18 +197,9 @@ impl BackEnd {
             Phase::Erasing => suspend.erase,
             _ => return,
         };
-        let is_hurried = |work| match work {
-            Work::Read(part) => {
-                let order = &self.reads.reads[self.reads.of_part(part).0].order;
-                let schedule = self.array.schedule.as_ref();
-                order.hurried
-                    && schedule.is_none_or(|schedule| schedule.may_interrupt(kernel.now, self.asks_for(order.owner)))
-            }
-            Work::Program(_) | Work::Erase { .. } => false,
-        };
         let (runs_since, suspensions) = self.array.run_of(unit);
         let mut earliest = kernel.now.max(runs_since + suspend.least_run);
-        let mut has_reason = self.array.waiting_reads(unit).any(is_hurried);
+        let mut has_reason = self.array.waiting_reads(unit).any(|work| self.is_hurried(kernel.now, work));
         if let Some(schedule) = &self.array.schedule
             && !has_reason
         {
@@ -255,6 +287,9 @@ impl BackEnd {
             Work::Erase { superblock, slc, fails, .. } => {
                 let duration = self.timing.erase_of(slc, fails);
                 self.array.run(kernel, unit, Command::Erase, superblock, duration);
+                if self.rounds.is_some() {
+                    self.make_way(kernel, unit);
+                }
             }
             // A copy; the command of others comes with their data.
             Work::Program(part) => self.begin_program(kernel, unit, part),
@@ -359,13 +394,8 @@ impl BackEnd {
         if self.rounds.is_some() {
             return self.next_round(kernel, unit);
         }
-        if self.cache_program
-            && let Some(next) = self.array.take_next_program(unit)
-        {
-            self.take_for_program(kernel, unit, next.part);
-            if next.loaded {
-                self.begin_program(kernel, unit, next.part);
-            }
+        // The page that is loaded has a register of its own, where it stays while the program before it rests.
+        if self.cache_program && self.array.suspended_since(unit).is_none() && self.program_loaded(kernel, unit) {
             return;
         }
         let suspended = self.timing.suspend.and_then(|suspend| Some((suspend, self.array.suspended_since(unit)?)));
