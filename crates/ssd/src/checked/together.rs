@@ -103,12 +103,11 @@ impl CheckedConfig {
     }
 
     /// All that cannot go together: a new feature that goes without another is a row here.
-    fn clashes(&self) -> [Clash; 74] {
+    fn clashes(&self) -> [Clash; 73] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
         let crosses_pages = self.crosses_pages();
-        let keeps_on = matches!(config.ftl.gc_pacing, GcPacing::AtOnce | GcPacing::ThrottleWrites);
         let differ = (0..self.geometry.ssds()).map(|ssd| self.start_ages.of_ssd(ssd)).find(|pe_cycles| {
             let mut of_blocks = layouts.within(pe_cycles.clone());
             let first = of_blocks.next();
@@ -683,14 +682,6 @@ impl CheckedConfig {
                 slc.is_some() && self.placement_handles() > 1,
                 "ftl.slc_cache",
                 "found with `placement` of tenants, expected one handle for all".into(),
-            ),
-            // Folding has an idle time of its own, and goes first.
-            clash(
-                slc.is_some() && (!keeps_on || config.ftl.gc_idle.is_some()),
-                "ftl.slc_cache",
-                "found with garbage collection that pauses, or works in idle time, expected `ftl.gc_pacing` \"at_once\" or \
-                 \"throttle_writes\""
-                    .into(),
             ),
             clash(
                 slc.is_none() && config.energy.slc_program_uj.is_some(),

@@ -468,7 +468,11 @@ fn device(
     }
     let by_age = toml.contains("[reliability.adaptive]") || by_bch;
     let is_paced = toml.contains("gc_pacing") && !toml.contains("throttle_writes") || toml.contains("gc_idle");
-    if !by_age && !is_paced && !toml.contains("read_reclaim.wordline") && cache.once_in(2) {
+    if !by_age && !toml.contains("read_reclaim.wordline") && cache.once_in(if is_paced { 4 } else { 2 }) {
+        if is_paced {
+            // Collection that pauses leaves a cache little room.
+            toml = toml.replacen("over_provisioning = 0.65", "over_provisioning = 0.75", 1);
+        }
         toml += &slc_cache(cache, page_types);
     }
     if draw.once_in(4) {

@@ -70,11 +70,24 @@ fn the_cliff_is_where_the_cache_ends() {
     }
 }
 
+/// When garbage collection goes on, which is nothing to folding.
+const PACINGS: [&str; 4] = [
+    "ftl.gc_pacing=at_once",
+    "ftl.gc_pacing=preemptible",
+    "ftl.gc_pacing={ paced = { moves_per_write = 2.0 } }",
+    "ftl.gc_idle={ after_us = 5000.0, least_stale = 0.3 }",
+];
+
+fn paced(config: &CheckedConfig, pacing: &str) -> CheckedConfig {
+    config.with_overrides(&[pacing.into()]).unwrap()
+}
+
 /// Does a pause bring the whole cache back, static or dynamic?
 #[test]
 fn a_pause_brings_the_cache_back() {
-    for size in ["size.static.blocks = 10", "size.dynamic = { least_blocks = 0, most_blocks = 10 }"] {
-        let config = open_loop(size);
+    let sizes = ["size.static.blocks = 10", "size.dynamic = { least_blocks = 0, most_blocks = 10 }"];
+    for (size, pacing) in sizes.into_iter().flat_map(|size| PACINGS.map(|pacing| (size, pacing))) {
+        let config = paced(&open_loop(size), pacing);
         let of_cache = PLANES * 10 * SLC_PAGES;
         let again = Ns::from_us(30e6);
         let requests = pages(Ns::ZERO, 0, of_cache + 40).chain(pages(again, 2 * of_cache, of_cache + 40));
@@ -90,13 +103,15 @@ fn a_pause_brings_the_cache_back() {
 /// Where writes wait for folding, are they as fast as what a page then costs its plane: two programs, a read and its share of an erase?
 #[test]
 fn writes_that_wait_are_as_fast_as_folding() {
-    let config = device("size.static.blocks = 6\nwhen_full = \"fold\"", "");
-    let (of_cache, count) = (PLANES * 6 * SLC_PAGES, 3000);
-    let mut simulation = run(&config, pages(Ns::ZERO, 0, count).collect());
-    assert_eq!(simulation.statistics().slc_codewords_programmed, count * PER_PAGE, "all go through the cache");
-    let of_page = TRANSFER + SLC_PROGRAM + 25.0 + TRANSFER + PROGRAM + 2000.0 / SLC_PAGES as f64;
-    let found = pages_per_s(&ends(&mut simulation), of_cache + 200, count);
-    assert_near(found, PLANES as f64 * 1e6 / of_page, 3.0, "pages a second that wait for folding");
+    for pacing in PACINGS {
+        let config = paced(&device("size.static.blocks = 6\nwhen_full = \"fold\"", ""), pacing);
+        let (of_cache, count) = (PLANES * 6 * SLC_PAGES, 3000);
+        let mut simulation = run(&config, pages(Ns::ZERO, 0, count).collect());
+        assert_eq!(simulation.statistics().slc_codewords_programmed, count * PER_PAGE, "all go through the cache");
+        let of_page = TRANSFER + SLC_PROGRAM + 25.0 + TRANSFER + PROGRAM + 2000.0 / SLC_PAGES as f64;
+        let found = pages_per_s(&ends(&mut simulation), of_cache + 200, count);
+        assert_near(found, PLANES as f64 * 1e6 / of_page, 3.0, "pages a second that wait for folding");
+    }
 }
 
 /// Is what folding writes the share of the cache that was not overwritten in it?

@@ -79,15 +79,16 @@ impl WritePath {
     /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and there is anything to be gained.
     #[inline]
     pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: u32, stage: Stage) {
+        let wants_room = device.ftl.wants_room(set, stage == Stage::Next);
+        // Folding comes first, and no rule lets it wait.
+        if wants_room && self.begin_folding(device, set) {
+            return;
+        }
         if let Some(pacing) = &mut self.pacing {
             if let Some(most_valid) = pacing.lets(device, set, stage, None) {
                 self.begin_collection(device, set, most_valid);
             }
-        } else if device.ftl.wants_room(set, stage == Stage::Next)
-            // Folding comes first.
-            && !self.begin_folding(device, set)
-            && device.ftl.wants_gc(set, true)
-        {
+        } else if wants_room && device.ftl.wants_gc(set, true) {
             self.begin_collection(device, set, ANY_VICTIM);
         }
     }
