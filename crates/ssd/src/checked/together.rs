@@ -681,7 +681,8 @@ impl CheckedConfig {
             clash(
                 slc.is_some() && self.placement_handles() > 1,
                 "ftl.slc_cache",
-                "found with `placement` of tenants, expected one handle for all".into(),
+                "found with `placement` of tenants, expected one handle for all, or no cache: blocks of the cache hold what several have written"
+                    .into(),
             ),
             clash(
                 slc.is_none() && config.energy.slc_program_uj.is_some(),

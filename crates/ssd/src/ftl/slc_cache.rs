@@ -206,6 +206,12 @@ impl PageMap {
             })
     }
 
+    /// Whether folding of a set is due, and waits until garbage collection has made room: writes may wait for both.
+    pub fn folding_waits_for_collection(&self, set: u32) -> bool {
+        let is_short = self.sets[set as usize].free.len() < self.gc_low_watermark_blocks;
+        is_short && !self.gives_back(set) && self.wants_folding(set)
+    }
+
     /// Takes the superblock of the cache of a set that was filled first, to be folded, if folding is due and there is room for what
     /// it holds.
     ///

@@ -2,7 +2,8 @@
 //!
 //! A set is asked for when the host, or the map, programs in it. A set whose collection pauses is asked for again when an operation of the
 //! host ends on one of its busy units, and when the time is over that its rule, or idle time, has set. From the reserve of free
-//! superblocks down collection goes on without being asked: the host leaves the last one to it, so that no rule can stop writes.
+//! superblocks down collection goes on without being asked, and where folding waits for it: the host leaves the last one to it, so that no rule
+//! can stop writes.
 
 use std::ops::Range;
 
@@ -141,7 +142,7 @@ impl Pacing {
         if device.ftl.collects_in_vain() {
             return at_work.then_some(ANY_VICTIM);
         }
-        if free <= self.reserve {
+        if free <= self.reserve || device.ftl.folding_waits_for_collection(set) {
             device.kernel.statistics.gc_pacing.at_reserve += 1;
             return Some(ANY_VICTIM);
         }
