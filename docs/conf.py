@@ -69,6 +69,7 @@ NAVIGATION = {
         "failure-probability",
     ],
     "Model reference": [
+        "model/measurement",
         "model/host",
         "model/ssd-timing",
         "model/disksim",

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 75] = [
+const ORDER: [&str; 76] = [
     "events",
     "recency",
     "request",
@@ -78,6 +78,7 @@ const ORDER: [&str; 75] = [
     "simulation",
     "tenants",
     "summary",
+    "series",
     "run",
     "timeline",
     "trace_events",
