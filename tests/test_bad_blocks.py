@@ -13,7 +13,7 @@ SMALL = [
     "workload.requests=4000",
     "workload.read_fraction=0.0",
     "workload.footprint_bytes=60391424",
-    "workload.arrivals.poisson.requests_per_s=1000.0",
+    "workload.arrivals.poisson.requests_per_s=100.0",
 ]
 
 

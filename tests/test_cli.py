@@ -182,7 +182,8 @@ def test_compare_prints_tables_and_writes_results(
     assert "mqsim" in done.stdout.lower()
     assert " us on average" in done.stdout
     written = sorted(p.name for p in (tmp_path / "results").iterdir())
-    assert written == ["comparison.png", "config.toml", "report.html", "results.json", "summary.json", "table.txt"]
+    pages = ["comparison.png", "report.html"]
+    assert written == sorted([*pages, "config.toml", "results.json", "series.csv", "summary.json", "table.txt"])
     for name in written:
         assert f"results/{name}" in done.stdout
     assert (tmp_path / "results" / "comparison.png").read_bytes().startswith(b"\x89PNG")
@@ -262,6 +263,7 @@ def test_ctrl_c_writes_what_was_measured(tmp_path: Path, config: Path, set_small
         "report.html",
         "requests.parquet",
         "results.json",
+        "series.csv",
         "summary.json",
         "table.txt",
     ]
@@ -271,8 +273,8 @@ def test_json_draws_nothing_and_leaves_no_picture_of_an_earlier_run(
     softsense_command: Softsense, tmp_path: Path, config: Path, set_small: list[str]
 ) -> None:
     run = ["run", config, set_small, "--set", "workload.requests=300", "--out", "results"]
-    names = {"config.toml", "results.json", "summary.json", "table.txt"}
-    for more, pages in [([], {"run.png", "report.html"}), (["--json"], set())]:
+    names = {"config.toml", "results.json", "series.csv", "summary.json", "table.txt"}
+    for more, pages in [([], {"over-time.png", "run.png", "report.html"}), (["--json"], set())]:
         done = softsense_command(*run, *more)
         assert done.returncode == 0, done.stderr
         assert {path.name for path in (tmp_path / "results").iterdir()} == names | pages

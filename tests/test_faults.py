@@ -131,9 +131,11 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     )
     assert sorted(path.name for path in out.iterdir()) == [
         "config.toml",
+        "over-time.png",
         "report.html",
         "results.json",
         "run.png",
+        "series.csv",
         "summary.json",
         "table.txt",
     ]

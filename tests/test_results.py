@@ -33,7 +33,7 @@ def test_a_folder_says_what_it_is_of(softsense_command: Softsense, tmp_path: Pat
     (trace,) = manifest["traces"]
     assert trace["file"] == str(trace_file)
     assert len(trace["sha256"]) == 64
-    assert manifest["files"] == ["config.toml", "summary.json", "table.txt"]
+    assert manifest["files"] == ["config.toml", "series.csv", "summary.json", "table.txt"]
     assert manifest["date_utc"].endswith("Z")
 
 
@@ -143,7 +143,7 @@ def test_results_are_listed_newest_first_shown_and_exported(softsense_command: S
     assert told.index("kept/two") < told.index("kept/deep/one")
     shown = softsense_command("results", "show", "kept/deep/one").stdout
     assert "Response time of requests" in shown
-    assert "config.toml, summary.json, table.txt" in shown
+    assert "config.toml, series.csv, summary.json, table.txt" in shown
     for suffix in ("csv", "parquet", "json"):
         done = softsense_command("results", "export", "kept/two", "--out", f"fer.{suffix}")
         assert done.returncode == 0, done.stderr
