@@ -39,6 +39,7 @@ NAVIGATION = {
     "How-to": [
         "how-to",
         "traces",
+        "fio",
         "report",
         "results",
         "measuring-codes",

@@ -257,6 +257,17 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
         (["mlc-25nm", "--set", "geometry.wings=2"], ["geometry.wings"]),
     ],
+    "fio": [
+        (["mlc-25nm", "--rw", "randread"], ["runtime", "size", "a job has to end"]),
+        (["mlc-25nm", "--rw", "sideways", "--runtime", "1"], ["rw", "sideways", "randread"]),
+        (["mlc-25nm", "--runtime", "0"], ["runtime", "0", "a time above 0"]),
+        (["mlc-25nm", "--bs", "4x", "--runtime", "1"], ["bs", "4x", "4k"]),
+        (["mlc-25nm", "--size", "900t", "--runtime", "1"], ["size", "bytes of the drive"]),
+        (["mlc-25nm", "jobs.fio", "--rw", "read"], ["--rw", "job file"]),
+        (["mlc-25nm", "nowhere.fio"], ["nowhere.fio"]),
+        (["nowhere.toml", "--runtime", "1"], ["nowhere.toml"]),
+        (["mlc-25nm", "--runtime", "1", "--set", "geometry.wings=2"], ["geometry.wings"]),
+    ],
     "policies": [(["more"], ["more"]), (["--wings"], ["--wings"])],
     "completion": [([], ["SHELL"]), (["cmd.exe"], ["SHELL", "cmd.exe", "bash", "zsh", "fish"])],
     "trace stats": [

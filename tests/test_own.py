@@ -660,6 +660,7 @@ OPENS: dict[str, list[str]] = {
     "run": ["x.toml", "--out", "out"],
     "compare": ["x.toml", "--policies", "two_step", "--out", "out"],
     "fairness": ["x.toml"],
+    "fio": ["x.toml", "--rw", "randread", "--runtime", "20ms"],
     "trace generate": ["x.toml", "out.csv"],
     "config check": ["x.toml"],
     "config show": ["x.toml"],

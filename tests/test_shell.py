@@ -33,6 +33,7 @@ RESULTS: dict[str, list[str]] = {
     "run": ["mlc-25nm", *QUICK],
     "compare": ["mlc-25nm", *QUICK, "--policies", "two_step"],
     "fairness": [str(ROOT / "examples" / "configs" / "tenants.toml")],
+    "fio": ["mlc-25nm", *QUICK[:4], "--rw", "randread", "--runtime", "20ms"],
     "policies": [],
     "trace stats": ["small.csv"],
     "trace fit-arrivals": ["small.csv"],

@@ -134,6 +134,7 @@ def test_unknown_commands_do_not_steer(ran: Ran) -> None:
         ["run", "CONFIG"],
         ["compare", "CONFIG"],
         ["fairness", "CONFIG"],
+        ["fio", "CONFIG", "--runtime", "1"],
         ["config", "check", "CONFIG"],
         ["config", "show", "CONFIG"],
         ["config", "ages", "CONFIG"],

@@ -476,8 +476,10 @@ class Run:
         """What has been measured so far."""
     def series_json(self) -> str:
         """The run over time, a list of intervals."""
-    def distribution(self, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Response times in us and the fraction of `read`, `write` or `all` requests at or below each."""
+    def distribution(self, kind: str, tenant: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Response times in us and the fraction of `read`, `write` or `all` requests, or of a tenant's, at or below
+        each.
+        """
     def take_log(self) -> dict[str, NDArray[np.generic]]:
         """The columns of the requests that have completed since the last call; `tenant` where there are tenants."""
     def take_recording(self) -> Recording | None:

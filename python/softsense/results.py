@@ -36,6 +36,8 @@ class RunResult:
         interrupted: whether the run was stopped before its last request.
         timeline: the timeline of the window that was asked for; None without one.
         intervals: the run over time, as `series` has it, ready for JSON.
+        tenant_distributions: of each tenant, in the order of the config, the response times of `read` and `write`, us,
+            ascending, and the fraction of its requests at or below each.
 
     >>> from softsense import run
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -54,6 +56,7 @@ class RunResult:
     _log: RequestLog | None = field(default=None, repr=False)
     timeline: RunTimeline | None = field(default=None, repr=False)
     intervals: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    tenant_distributions: list[dict[str, tuple[Any, Any]]] = field(default_factory=list, repr=False)
 
     @property
     def interrupted(self) -> bool:

@@ -63,9 +63,10 @@ class Task:
         summary = json.loads(run.summary_json(more))
         recording = run.take_recording()
         timeline = RunTimeline(recording) if recording else None
-        self.result = RunResult(
-            self.name, self.config, summary, kinds, self.log, timeline, json.loads(run.series_json())
-        )
+        tenants = range(len(summary.get("tenants", ())))
+        of_tenants = [{kind: run.distribution(kind, number) for kind in RESPONSE_KINDS[:2]} for number in tenants]
+        series = json.loads(run.series_json())
+        self.result = RunResult(self.name, self.config, summary, kinds, self.log, timeline, series, of_tenants)
         self.fraction = self.fraction if more else 1.0
 
 

@@ -560,20 +560,33 @@ impl Run {
     }
 
     /// Response times, us (float64), and the fraction of `read`, `write` or `all` requests at or below
-    /// each (float64).
+    /// each (float64); with `tenant`, by its number in the config, those of its reads or writes.
     #[allow(clippy::type_complexity, reason = "it is a pair of arrays")]
+    #[pyo3(signature = (kind, tenant = None))]
     fn distribution<'py>(
         &self,
         py: Python<'py>,
         kind: &str,
+        tenant: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let kind = match kind {
-            "read" => Some(RequestKind::Read),
-            "write" => Some(RequestKind::Write),
-            "all" => None,
-            other => return Err(PyValueError::new_err(format!("found `{other}`, expected read, write or all"))),
+        let found = |expected: &str| PyValueError::new_err(format!("found `{kind}`, expected {expected}"));
+        let responses = if let Some(tenant) = tenant {
+            let of_tenant = self.run.responses_of_tenant(tenant);
+            let [reads, writes] = of_tenant.ok_or_else(|| PyValueError::new_err(format!("found no tenant {tenant}")))?;
+            match kind {
+                "read" => reads,
+                "write" => writes,
+                _ => return Err(found("read or write")),
+            }
+        } else {
+            self.run.responses(match kind {
+                "read" => Some(RequestKind::Read),
+                "write" => Some(RequestKind::Write),
+                "all" => None,
+                _ => return Err(found("read, write or all")),
+            })
         };
-        let (values, fractions): (Vec<_>, Vec<_>) = self.run.responses(kind).cumulative().into_iter().unzip();
+        let (values, fractions): (Vec<_>, Vec<_>) = responses.cumulative().into_iter().unzip();
         Ok((values.into_pyarray(py), fractions.into_pyarray(py)))
     }
 

@@ -183,6 +183,12 @@ impl Run {
         }
     }
 
+    /// Those of reads and of writes of a tenant, by its number in the config; none where there is no such tenant.
+    pub fn responses_of_tenant(&self, tenant: usize) -> Option<[Histogram; 2]> {
+        let tenant = self.simulation.statistics().tenants.get(tenant)?;
+        Some([tenant.reads.clone(), tenant.writes.clone()])
+    }
+
     /// The names of tenants, as rows of the log number them; none where there are none.
     pub fn tenants(&self) -> Vec<&str> {
         self.config.config().host.tenants.iter().map(|tenant| tenant.name.as_str()).collect()

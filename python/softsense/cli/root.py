@@ -21,6 +21,7 @@ _MODULES = {
     "fairness": "fairness:fairness_command",
     "fault": "served:fault_command",
     "fer": "fer:fer",
+    "fio": "fio:fio_command",
     "fit": "fit:fit_command",
     "flash": "flash:flash_group",
     "lifetime": "life:lifetime_command",

@@ -1,0 +1,146 @@
+"""Do jobs of fio mean here what they mean to fio, and are results what the simulation counts?"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import softsense
+from conftest import Softsense
+from softsense import ConfigError
+from softsense.fio import Job, fio, job_of, jobs_of
+
+SMALL = [
+    "geometry.channels=2",
+    "geometry.blocks_per_plane=64",
+    "ftl.over_provisioning=0.2",
+    "precondition.layout='sequential'",
+]
+SETS = [word for field in SMALL for word in ("--set", field)]
+
+JOBS = """; a database and its log
+[global]
+ioengine=libaio
+direct=1
+runtime=50ms
+ramp_time=10ms
+time_based
+
+[database]
+rw=randrw
+rwmixread=70
+bssplit=4k/60:16k/40
+random_distribution=zipf:0.9
+iodepth=8
+numjobs=2
+
+# sequential
+[log]
+rw=write
+bs=64k
+rate_iops=200
+size=25%
+"""
+
+
+def test_options_are_those_of_fio() -> None:
+    words = {"rw": "randrw", "rwmixread": "70", "bs": "16k", "iodepth": "32", "runtime": "2m", "size": "1g"}
+    job, ignored = job_of({"name": "a", **words, "ramp-time": "500ms", "ioengine": "libaio"})
+    assert job == Job("a", "randrw", ((16384, 1.0),), 32, 1, 70.0, 2.0**30, 120.0, 0.5)
+    assert ignored == ["ioengine"]
+    assert job_of({"rw": "readwrite", "runtime": "1"})[0].read_share == 0.5
+    assert job_of({"rw": "write", "rwmixread": "70", "runtime": "1"})[0].read_share == 0.0
+
+
+def test_a_job_file_is_read_as_fio_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.fio"
+    file.write_text(JOBS)
+    (database, log), ignored = jobs_of(file)
+    assert ignored == ["direct", "ioengine"]
+    assert (database.name, database.numjobs, database.sizes) == ("database", 2, ((4096, 0.6), (16384, 0.4)))
+    assert (database.zipf, database.runtime_s, database.ramp_s, database.read_share) == (0.9, 0.05, 0.01, 0.7)
+    assert (log.rw, log.rate_iops, log.size, log.iodepth) == ("write", 200.0, 0.25, 1)
+    if shutil.which("fio"):
+        # What fio takes for a job file, with the same sections.
+        shown = subprocess.run(["fio", "--parse-only", str(file)], capture_output=True, text=True, check=False)
+        assert shown.returncode == 0, shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rw=read", "jobs.fio:1: found `rw=read`, expected options below"),
+        ("[global]\nrw=read", "jobs.fio: found no job"),
+        ("[a]\nrw=trim\nruntime=1", "jobs.fio:1: [a]: rw: found trim, expected one of read"),
+        ("[a]\nverify=crc32c\nruntime=1", "`softsense serve` does"),
+        ("[a]\nruntime=1\n\n[b]\nstonewall\nruntime=1", "jobs.fio:4: [b]: stonewall: found `stonewall`, expected jobs"),
+        ("[a]\nzonemode=zbd\nruntime=1", "zonemode: found `zonemode`, expected one of name, rw, bs"),
+        ("[a]\nbs=4k,8k\nruntime=1", "bs: found 4k,8k, expected bytes, such as 4k, for reads and writes alike"),
+        ("[a]\nbssplit=4k/60:8k/30\nruntime=1", "bssplit: found 4k/60:8k/30, expected sizes and their shares"),
+        ("[a]\nrandom_distribution=pareto:0.9\nruntime=1", "random_distribution: found pareto:0.9"),
+    ],
+)
+def test_what_is_not_simulated_is_refused_by_its_name(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "jobs.fio").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        jobs_of(tmp_path / "jobs.fio")
+    assert message in str(error.value)
+
+
+def test_jobs_are_measured_together() -> None:
+    jobs = [Job("a", runtime_s=0.1), Job("b", runtime_s=0.2)]
+    with pytest.raises(ConfigError, match=r"runtime: found 0.1 s and 0.2 s, expected the same"):
+        fio("mlc-25nm", jobs, overrides=SMALL)
+
+
+@pytest.mark.parametrize("depth", [1, 16])
+def test_a_job_is_the_load_that_its_words_say(depth: int) -> None:
+    """The same load as a config of its own: other draws of addresses, and so nearly the same rates and latencies."""
+    found = fio("tlc-3d", [Job("a", "randread", iodepth=depth, runtime_s=1.0)], overrides=SMALL)
+    read = found.to_dict(bins=True)["jobs"][0]["read"]
+    load = "workload={ read_fraction = 1.0, arrivals = 'immediate' }"
+    issue = f"host.issue={{ closed_loop = {{ queue_depth = {depth} }} }}"
+    plain = softsense.run("tlc-3d", overrides=[*SMALL, load, issue, "measurement.seconds=1.0"])
+    assert read["iops"] == pytest.approx(plain.summary["throughput"]["read_iops"], rel=0.02)
+    assert read["clat_ns"]["mean"] == pytest.approx(1000 * plain.summary["response"]["read"]["mean_us"], rel=0.02)
+    # Little's law, and what makes the rest of the numbers.
+    assert read["iops"] * read["clat_ns"]["mean"] * 1e-9 == pytest.approx(depth, rel=0.02)
+    assert read["bw_bytes"] == pytest.approx(4096 * read["iops"], rel=1e-6)
+    bins = {int(ns): n for ns, n in read["clat_ns"]["bins"].items()}
+    assert sum(bins.values()) == read["total_ios"] == read["clat_ns"]["N"]
+    mean = sum(ns * n for ns, n in bins.items()) / read["total_ios"]
+    assert mean == pytest.approx(read["clat_ns"]["mean"], rel=0.004)
+    p99 = plain.summary["response"]["read"]["p99_us"]
+    assert read["clat_ns"]["percentile"]["99.000000"] == pytest.approx(1000 * p99, rel=0.05)
+
+
+def test_clones_and_jobs_are_tenants_and_may_be_told_as_one(softsense_command: Softsense, tmp_path: Path) -> None:
+    (tmp_path / "jobs.fio").write_text(JOBS)
+    done = softsense_command("fio", "tlc-3d", "jobs.fio", *SETS, "--no-progress")
+    assert done.returncode == 0, done.stderr
+    assert "direct, ioengine: of the computer" in done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid" in line] == [
+        "database 1",
+        "database 2",
+        "log",
+    ]
+    told = softsense_command("fio", "tlc-3d", "jobs.fio", *SETS, "--output-format", "json+", "--no-progress")
+    jobs = json.loads(told.stdout)["jobs"]
+    assert jobs[2]["write"]["iops"] == pytest.approx(200, rel=0.1)
+    (tmp_path / "jobs.fio").write_text(JOBS.replace("time_based", "time_based\ngroup_reporting"))
+    told = softsense_command("fio", "tlc-3d", "jobs.fio", *SETS, "--json", "--no-progress")
+    (one,) = json.loads(told.stdout)["jobs"]
+    for kind in ("read", "write"):
+        assert one[kind]["total_ios"] == sum(job[kind]["total_ios"] for job in jobs)
+    assert math.isclose(one["write"]["io_bytes"], sum(job["write"]["io_bytes"] for job in jobs), rel_tol=1e-6)
+
+
+def test_without_a_runtime_a_job_ends_by_its_size() -> None:
+    found = fio("tlc-3d", [Job("a", "write", ((65536, 1.0),), iodepth=4, size=2.0**24)], overrides=SMALL)
+    write = found.to_dict()["jobs"][0]["write"]
+    assert (write["total_ios"], write["io_bytes"]) == (256, 2**24)
