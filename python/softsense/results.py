@@ -76,7 +76,7 @@ class RunResult:
     @property
     def series(self) -> pl.DataFrame:
         """The run over time: one row per interval, 60 to 120 of them of equal length (fewer of a run of less than 60
-        ms), those of a warm-up first. The last interval of each part may be shorter.
+        ms), those of a warm-up first. The last interval of each part has half to one and a half of their length.
 
         Columns: from_s, to_s (f64), measured (bool, False in the warm-up), iops, read_iops, write_iops (f64),
         read_mb_per_s, write_mb_per_s (f64, 10^6 bytes), read_mean_us, read_p99_us, write_mean_us, write_p99_us (f64, of

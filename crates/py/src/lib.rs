@@ -572,7 +572,8 @@ impl Run {
         let found = |expected: &str| PyValueError::new_err(format!("found `{kind}`, expected {expected}"));
         let responses = if let Some(tenant) = tenant {
             let of_tenant = self.run.responses_of_tenant(tenant);
-            let [reads, writes] = of_tenant.ok_or_else(|| PyValueError::new_err(format!("found no tenant {tenant}")))?;
+            let [reads, writes] =
+                of_tenant.ok_or_else(|| PyValueError::new_err(format!("found no tenant {tenant}")))?;
             match kind {
                 "read" => reads,
                 "write" => writes,

@@ -194,8 +194,8 @@ impl Run {
         self.config.config().host.tenants.iter().map(|tenant| tenant.name.as_str()).collect()
     }
 
-    /// How the run went over time, so far: 60 to 120 intervals of equal length (fewer of a run below 60 ms, or below 120 requests), those of
-    /// a warm-up before the others. The last one of each part may be shorter.
+    /// How the run went over time, so far: 60 to 120 intervals of equal length (fewer of a run below 60 ms), those of a warm-up before the
+    /// others. The last one of each part has half to one and a half of the length of the others.
     pub fn series(&self) -> Vec<SeriesRow> {
         series::series(&self.simulation)
     }

@@ -206,11 +206,11 @@ impl Measuring {
         interval
     }
 
-    /// Ends the last interval; what has no length is a part of the one before.
+    /// Ends the last interval; one of less than half the length is a part of the one before, as it would tell of chance.
     fn end_series(&mut self, simulation: &Simulation, to: Ns) {
         let last = self.interval(simulation, to);
         match self.intervals.last_mut() {
-            Some(before) if last.from == last.to => before.merge(&last),
+            Some(before) if 2 * (last.to - last.from).0 < self.length.0 => before.merge(&last),
             _ => self.intervals.push(last),
         }
     }
