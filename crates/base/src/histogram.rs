@@ -64,7 +64,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// What has been recorded since `earlier`, a copy of this histogram as it was, which becomes as this is now.
+    /// The durations recorded since `earlier` was a copy of this histogram; `earlier` becomes a copy again.
     pub fn since(&self, earlier: &mut Histogram) -> Recorded {
         const AT_ONCE: usize = 64;
         let mut recorded = Recorded { buckets: Vec::new(), sum: self.sum - earlier.sum };
@@ -142,7 +142,7 @@ impl Histogram {
     }
 }
 
-/// What a [`Histogram`] has recorded between two instants: its buckets that are not empty.
+/// The durations that a [`Histogram`] has recorded between two instants: its buckets that are not empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Numbers of buckets, ascending, and what each has counted.

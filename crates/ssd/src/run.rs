@@ -183,7 +183,7 @@ impl Run {
         }
     }
 
-    /// Those of reads and of writes of a tenant, by its number in the config; none where there is no such tenant.
+    /// The distributions of reads and of writes of a tenant, by its number in the config; none where there is no such tenant.
     pub fn responses_of_tenant(&self, tenant: usize) -> Option<[Histogram; 2]> {
         let tenant = self.simulation.statistics().tenants.get(tenant)?;
         Some([tenant.reads.clone(), tenant.writes.clone()])

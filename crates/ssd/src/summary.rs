@@ -54,7 +54,7 @@ pub struct Summary {
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
-    /// What came before the part of the run that is measured; not there where all of it is.
+    /// The warm-up of the run; not there without `[measurement]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measurement: Option<MeasurementSummary>,
     /// How much was served in that time.
@@ -139,7 +139,7 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// What came before the part of a run that is measured.
+/// The warm-up of a run.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct MeasurementSummary {
     /// Whether the warm-up was over before the run was; if not, all numbers are of the warm-up.

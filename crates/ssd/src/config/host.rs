@@ -120,7 +120,7 @@ impl ReadReplacement {
     }
 }
 
-/// What of a page a miss of the read buffer reads, and keeps.
+/// How much of a page a miss of the read buffer reads and keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadBufferTakes {
@@ -137,13 +137,13 @@ impl ReadBufferTakes {
     }
 }
 
-/// The read buffer. What a read, or a read-modify-write, misses in it enters it when it is decoded.
+/// The read buffer. Codewords that a read, or a read-modify-write, does not find there enter it when they are decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBufferSpec {
     /// Size, bytes: at least a page, at most 16 GiB. A page takes the room of a whole one, however much of it is there.
     pub bytes: u64,
-    /// What of a page a miss reads.
+    /// How much of a page a miss reads.
     #[serde(default, skip_serializing_if = "ReadBufferTakes::is_default")]
     pub takes: ReadBufferTakes,
     /// Which page of a full buffer goes.

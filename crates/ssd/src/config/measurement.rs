@@ -2,19 +2,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_number, format_count};
 
-/// Which part of a run is measured. All that is counted, and every response time, is of this part; what blocks have been through (P/E
-/// cycles, bad blocks, code rates, losses of power) is of the whole run.
+/// The part of a run that is measured. All counts and response times are of this part. The history of blocks (P/E cycles, bad blocks, code
+/// rates, losses of power) is of the whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MeasurementSpec {
-    /// What goes before it. A synthetic workload has as many more requests as that takes; a trace has those that it has.
+    /// The part of the run before it. A synthetic workload has as many more requests as the warm-up takes; a trace gets no longer.
     pub warmup: Warmup,
     /// Simulated time after the warm-up from which on no more requests come in, s. A synthetic workload goes on until then, however many
     /// `requests` it has; a trace may end before. Without this field requests end as workload or trace say.
     pub seconds: Option<f64>,
 }
 
-/// What is simulated before anything is measured.
+/// The part of a run before the part that is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {

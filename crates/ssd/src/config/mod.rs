@@ -134,7 +134,7 @@ pub struct Config {
     pub precondition: PreconditionSpec,
     /// The synthetic workload that is run when no trace is given.
     pub workload: Option<WorkloadSpec>,
-    /// Which part of the run is measured; without it all of it is.
+    /// The part of the run that is measured; by default the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measurement: Option<MeasurementSpec>,
 }

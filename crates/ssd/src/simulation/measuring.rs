@@ -1,4 +1,4 @@
-//! Which part of a run is measured, and how a run goes over time.
+//! The part of a run that is measured, and how a run goes over time.
 //!
 //! A run is divided into intervals of equal length, at most 120 of them: where there would be more, each two become one. So any run has 60 to
 //! 120, whatever its length, and whether it is steady is asked of the last ones.
@@ -15,7 +15,7 @@ const MOST_INTERVALS: usize = 120;
 /// The length of intervals at first.
 const FIRST_LENGTH: Ns = Ns(1_000_000);
 
-/// Rounds that a steady state is judged by, what each of them has at least, and when the drive is given up.
+/// Rounds that a steady state is judged by, the least requests of a round, and the requests after which nobody waits any longer.
 const ROUNDS: usize = 5;
 const LEAST_REQUESTS: u64 = 1_000;
 const MOST_WARMUP_REQUESTS: u64 = 100_000_000;
@@ -44,13 +44,13 @@ pub struct Amounts {
     pub erased_blocks: u64,
     /// Host codewords read from flash.
     pub codewords_read: u64,
-    /// Attempts at them beyond the first.
+    /// Attempts at host codewords beyond the first.
     pub retries: u64,
-    /// Those that no level decoded.
+    /// Host codewords that no level decoded.
     pub uncorrectable: u64,
-    /// The sum of the raw bit error rates with which codewords were read first, and how many these are.
+    /// The sum of the raw bit error rates of host codewords as they are read first.
     pub rber_sum: f64,
-    /// Their number.
+    /// The number of codewords in that sum.
     pub rber_codewords: u64,
 }
 
@@ -102,7 +102,7 @@ pub struct Interval {
     pub reads: Recorded,
     /// Responses of writes that did.
     pub writes: Recorded,
-    /// What was done in it.
+    /// Requests, codewords and blocks of the interval.
     pub amounts: Amounts,
     /// Free blocks at its end.
     pub free_blocks: u64,
@@ -120,7 +120,7 @@ impl Interval {
     }
 }
 
-/// What was counted of a run before it was measured.
+/// The warm-up of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WarmedUp {
     /// Completed requests.
@@ -378,7 +378,7 @@ impl Simulation {
         }
     }
 
-    /// What came before the part that is measured; none while that has not begun.
+    /// The warm-up; none while it is not over.
     pub fn warmed_up(&self) -> Option<WarmedUp> {
         self.measuring.as_ref().and_then(|measuring| measuring.warmed_up)
     }

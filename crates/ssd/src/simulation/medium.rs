@@ -278,8 +278,8 @@ impl Medium {
         })
     }
 
-    /// What reads of the device as it is now have to expect, in the mean of so many codewords of stripes that are spread evenly over it, if codewords
-    /// fail independently of one another; `None` where nothing tells with which probability they do.
+    /// The uncorrectable bit error rates that reads of the device as it is now have to expect, in the mean of so many codewords of stripes
+    /// that are spread evenly over it, if codewords fail independently of one another; `None` where nothing tells with which probability they do.
     pub(super) fn expected_uber(&self, now: Ns, ftl: &PageMap, count: u32) -> Option<ExpectedUber> {
         let p_fails = |group: Group, place: Place| {
             if ftl.is_lost(group) {

@@ -142,6 +142,25 @@ fn nothing_is_lost_in_rounds() {
     }
 }
 
+/// A drive with these fields, and the MB/s at which it takes long sequential writes.
+fn written_in_sequence(drive: &str, fields: &[&str]) -> (CheckedConfig, f64) {
+    let writes = [
+        "precondition.layout='sequential'",
+        "workload.read_fraction=0.0",
+        "workload.sizes=[{ bytes = 131072, share = 1.0 }]",
+        "workload.addresses='sequential'",
+        "workload.arrivals='immediate'",
+        "workload.footprint_bytes=none",
+        "workload.requests=12000",
+        "host.issue={ closed_loop = { queue_depth = 32 } }",
+    ];
+    let config = support::shipped(drive, &[&writes[..], fields].concat());
+    let mut run = Run::new(&config, Requests::Workload, false).unwrap();
+    while run.advance(1_000_000).unwrap() {}
+    let found = run.summary(false).throughput.write_mb_per_s.unwrap();
+    (config, found)
+}
+
 /// Do multi-plane programs have as many planes where their pages come one after the other, through DRAM or encoders, as where they come at one
 /// instant? The bandwidth of long sequential writes is that of dies that program all their planes at once, each page after the transfers of
 /// its die: 32 dies, or 64, of two planes.
@@ -156,29 +175,18 @@ fn pages_that_come_apart_meet_in_one_command() {
             "encoder={ placement = { per_channel = 1 }, time_us = 2.0 }",
             "encoder={ placement = { per_channel = 2 }, time_us = 5.0 }",
         ] {
-            let config = support::shipped(
+            let (config, found) = written_in_sequence(
                 "tlc-3d.toml",
                 &[
                     &format!("geometry.channels={channels}"),
                     "flash.busy_unit='plane'",
                     "flash.rounds={ among = 'die', take = 'multi_plane' }",
-                    "precondition.layout='sequential'",
-                    "workload.read_fraction=0.0",
-                    "workload.sizes=[{ bytes = 131072, share = 1.0 }]",
-                    "workload.addresses='sequential'",
-                    "workload.arrivals='immediate'",
-                    "workload.footprint_bytes=none",
-                    "workload.requests=12000",
-                    "host.issue={ closed_loop = { queue_depth = 32 } }",
                     way,
                 ],
             );
             let geometry = config.geometry();
             let pages = f64::from(geometry.planes()) / (program_us + 2.0 * transfer_us);
             let expected = pages * config.config().geometry.page_bytes() as f64;
-            let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();
-            while simulated.advance(1_000_000).unwrap() {}
-            let found = simulated.summary(false).throughput.write_mb_per_s.unwrap();
             assert!((found / expected - 1.0).abs() < 0.03, "{channels} channels, {way}: {found} of {expected} MB/s");
         }
     }
@@ -193,28 +201,17 @@ fn parity_and_cache_program_go_with_multi_plane_programs() {
         [("seed=1", 1.0), ("ftl.parity={ data_pages = 1 }", 0.5), ("ftl.parity={ data_pages = 7 }", 7.0 / 8.0)]
     {
         for (cached, period_us) in [(false, program_us + 4.0 * transfer_us), (true, program_us)] {
-            let config = support::shipped(
+            let (config, found) = written_in_sequence(
                 "tlc-client.toml",
                 &[
                     "ftl.slc_cache=none",
                     "flash.rounds={ among = 'die', take = 'multi_plane', reads = 'independent' }",
                     &format!("flash.cache_program={cached}"),
-                    "precondition.layout='sequential'",
-                    "workload.read_fraction=0.0",
-                    "workload.sizes=[{ bytes = 131072, share = 1.0 }]",
-                    "workload.addresses='sequential'",
-                    "workload.arrivals='immediate'",
-                    "workload.footprint_bytes=none",
-                    "workload.requests=12000",
-                    "host.issue={ closed_loop = { queue_depth = 32 } }",
                     parity,
                 ],
             );
             let pages = f64::from(config.geometry().planes()) / period_us;
             let expected = share * pages * config.config().geometry.page_bytes() as f64;
-            let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();
-            while simulated.advance(1_000_000).unwrap() {}
-            let found = simulated.summary(false).throughput.write_mb_per_s.unwrap();
             assert!(
                 (found / expected - 1.0).abs() < 0.03,
                 "{parity}, cache program {cached}: {found} of {expected} MB/s"

@@ -174,7 +174,7 @@ impl Unit {
 pub(super) struct Array {
     units: Vec<Unit>,
     pub(super) schedule: Option<Box<Schedule>>,
-    /// What all of them together had been taken by before they counted anew.
+    /// How long all units together had been taken, and by what, before they counted anew.
     taken_before: Taken,
 }
 

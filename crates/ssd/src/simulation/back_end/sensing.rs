@@ -60,7 +60,7 @@ impl BackEnd {
         }
     }
 
-    /// What came to a unit waits for others of its round: it may have the command of a die stop, or be loaded while that programs.
+    /// Work that came to a unit waits for other units of its round. It may stop the command of the die, or be loaded while the die programs.
     #[inline(never)]
     fn waits_for_round(&mut self, kernel: &mut Kernel, unit: u32, turn: Turn) {
         if turn == Turn::Other {

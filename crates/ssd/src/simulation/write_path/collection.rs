@@ -34,7 +34,7 @@ pub(super) struct Collection {
     pages: Range<u32>,
     /// What was last written in the first of those, with its units: looked up one read ahead, while the CPU fetches its map entries.
     ahead: Vec<(u32, Held)>,
-    /// What is being read of each group, the one that was begun first before the others.
+    /// Groups that are being read, the oldest first, with what was last written there.
     reading: Vec<(Group, Vec<Held>)>,
     /// As which units of its group.
     units: Vec<u32>,
