@@ -238,8 +238,8 @@ def _measure(
             if command == "run":
                 with folder.replacing("over-time.png") as path:
                     comparison.runs[0].plot_over_time(title).savefig(path)
-        with folder.replacing("series.csv") as path, path.open("w", encoding="utf-8", newline="") as file_of_series:
-            writer = csv.DictWriter(file_of_series, comparison.intervals[0], lineterminator="\n")
+        with folder.replacing("series.csv") as path, path.open("w", encoding="utf-8", newline="") as series:
+            writer = csv.DictWriter(series, comparison.intervals[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(comparison.intervals)
         timeline = result.timeline if isinstance(result, RunResult) else None

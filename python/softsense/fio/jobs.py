@@ -13,7 +13,7 @@ from typing import Any
 from softsense._core import ConfigError, read_text
 
 _READ_SHARE = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "rw": None, "randrw": None}
-_SAME = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixwrite"}
+_SAME = {"readwrite": "rw", "blocksize": "bs"}
 OPTIONS = (
     *("name", "rw", "bs", "bssplit", "iodepth", "numjobs", "rwmixread", "rwmixwrite", "size", "runtime", "ramp_time"),
     *("time_based", "rate_iops", "rate_process", "random_distribution", "number_ios", "group_reporting"),
@@ -77,6 +77,11 @@ class Job:
         share = _READ_SHARE[self.rw]
         return self.rwmixread / 100 if share is None else share
 
+    @property
+    def clones(self) -> list[str]:
+        """The names of its clones: that of the job, where there is one."""
+        return [self.name] if self.numjobs == 1 else [f"{self.name} {number + 1}" for number in range(self.numjobs)]
+
 
 def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, list[str]]:
     """A job of options, by their names in fio, and the names of options that say nothing of a simulated drive.
@@ -124,7 +129,8 @@ def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, 
             raise fault(name, "a time above 0, such as 10, 500ms or 2m")
         return seconds
 
-    rw = {"readwrite": "rw"}.get(given.get("rw") or "read", given.get("rw") or "read")
+    rw = given.get("rw") or "read"
+    rw = _SAME.get(rw, rw)
     if rw not in _READ_SHARE:
         raise fault("rw", f"one of {', '.join(_READ_SHARE)}")
     size = None
@@ -261,9 +267,9 @@ def overrides_of(jobs: Sequence[Job], user_bytes: int, held: float = 1.0) -> lis
             f"arrivals = {rate or arrivals}, footprint_bytes = {size}, align_bytes = {align}"
         )
         issue = "open_loop = { time_scale = 1.0 }" if rate else f"closed_loop = {{ queue_depth = {job.iodepth} }}"
-        for clone in range(job.numjobs):
+        for name in job.clones:
             tenants.append(
-                f"{{ name = {json.dumps(f'{job.name} {clone + 1}' if job.numjobs > 1 else job.name)}, "
+                f"{{ name = {json.dumps(name)}, "
                 f"namespace = 'whole', issue = {{ {issue} }}, fetched_commands = {job.iodepth}, "
                 f"workload = {{ {workload} }} }}"
             )

@@ -31,17 +31,9 @@ class FioResult:
     jobs: tuple[Job, ...]
     run: RunResult
 
-    @property
-    def _clones(self) -> list[Job]:
-        return [
-            replace(job, name=f"{job.name} {clone + 1}" if job.numjobs > 1 else job.name)
-            for job in self.jobs
-            for clone in range(job.numjobs)
-        ]
-
     def _groups(self) -> Iterator[tuple[Job, list[int]]]:
         """The jobs that are told of, each with the numbers of its tenants."""
-        clones = self._clones
+        clones = [replace(job, name=name) for job in self.jobs for name in job.clones]
         if any(job.group_reporting for job in self.jobs):
             yield self.jobs[0], list(range(len(clones)))
         else:
@@ -132,7 +124,7 @@ class FioResult:
             if directions:
                 io_bytes, rate = (sum(each[key] for each in directions) for key in ("io_bytes", "bw_bytes"))
                 lasts = max(each["runtime"] for each in directions)
-                lines.append(f"{kind.upper():>8}: bw={_rates(rate)}, io={_amounts(io_bytes)}, run={lasts}msec")
+                lines.append(f"{kind.upper():>8}: bw={_amounts(rate, '/s')}, io={_amounts(io_bytes)}, run={lasts}msec")
         return "\n".join(lines)
 
 
@@ -201,7 +193,7 @@ def _lines(kind: str, direction: Mapping[str, Any]) -> list[str]:
         (u, p) for u, p, most in (("nsec", 1, 1e4), ("usec", 1e3, 1e7), ("msec", 1e6, math.inf)) if clat["max"] < most
     )
     told = ", ".join(f"{name}={clat[key] / per:.2f}" for name, key in (("avg", "mean"), ("stdev", "stddev")))
-    rate, io_bytes = _rates(direction["bw_bytes"]), _amounts(direction["io_bytes"])
+    rate, io_bytes = _amounts(direction["bw_bytes"], "/s"), _amounts(direction["io_bytes"])
     lines = [
         f"  {kind}: IOPS={_decimal(direction['iops'])}, BW={rate}({io_bytes}/{direction['runtime']}msec)",
         f"    clat ({unit}): min={clat['min'] / per:.0f}, max={clat['max'] / per:.0f}, {told}",
@@ -224,11 +216,7 @@ def _binary(value: float) -> str:
     return f"{value / 1024**power:.4g}{('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-def _amounts(value: float) -> str:
+def _amounts(value: float, per: str = "") -> str:
     power = min(4, int(math.log(max(value, 1), 1000)))
-    return f"{_binary(value)} ({value / 1000**power:.3g}{('B', 'kB', 'MB', 'GB', 'TB')[power]})"
-
-
-def _rates(bytes_per_s: float) -> str:
-    power = min(4, int(math.log(max(bytes_per_s, 1), 1000)))
-    return f"{_binary(bytes_per_s)}/s ({bytes_per_s / 1000**power:.3g}{('B', 'kB', 'MB', 'GB', 'TB')[power]}/s)"
+    decimal = f"{value / 1000**power:.3g}{('B', 'kB', 'MB', 'GB', 'TB')[power]}"
+    return f"{_binary(value)}{per} ({decimal}{per})"
