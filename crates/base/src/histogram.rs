@@ -41,6 +41,17 @@ fn bucket_middle(index: usize) -> u64 {
     low + (1u64 << magnitude) / 2
 }
 
+/// The bucket of the nearest-rank percentile, `q` in [0, 1], of buckets that have counted `count` together; `None` where that is nothing.
+fn nearest_rank(mut buckets: impl Iterator<Item = (usize, u64)>, count: u64, q: f64) -> Option<usize> {
+    let rank = ((q * count as f64).ceil() as u64).clamp(1, count.max(1));
+    let mut seen = 0;
+    let reached = buckets.find(|&(_, count)| {
+        seen += count;
+        seen >= rank
+    });
+    reached.map(|(bucket, _)| bucket)
+}
+
 impl Histogram {
     /// Adds one duration.
     #[inline]
@@ -102,15 +113,8 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count);
-        let mut seen = 0;
-        for (index, &n) in self.counts.iter().enumerate() {
-            seen += n;
-            if seen >= rank {
-                return Some(Ns(bucket_middle(index).clamp(self.min, self.max)));
-            }
-        }
-        unreachable!("the counts add up to the count")
+        let bucket = nearest_rank(self.counts.iter().copied().enumerate(), self.count, q);
+        bucket.map(|bucket| Ns(bucket_middle(bucket).clamp(self.min, self.max)))
     }
 
     /// Mean, percentiles and maximum in microseconds.
@@ -175,14 +179,8 @@ impl Recorded {
 
     /// The nearest-rank percentile, `q` in [0, 1]: the middle of its bucket, off by at most 0.4 %; `None` when nothing was recorded.
     pub fn percentile(&self, q: f64) -> Option<Ns> {
-        let count = self.count();
-        let rank = ((q * count as f64).ceil() as u64).clamp(1, count.max(1));
-        let mut seen = 0;
-        let bucket = self.buckets.iter().find(|&&(_, count)| {
-            seen += count;
-            seen >= rank
-        });
-        bucket.map(|&(bucket, _)| Ns(bucket_middle(bucket.into())))
+        let buckets = self.buckets.iter().map(|&(bucket, count)| (usize::from(bucket), count));
+        nearest_rank(buckets, self.count(), q).map(|bucket| Ns(bucket_middle(bucket)))
     }
 }
 

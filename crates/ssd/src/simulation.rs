@@ -386,21 +386,19 @@ impl Simulation {
     }
 
     fn served_now(&self) -> Served {
-        let statistics = self.statistics();
-        let into_flash = self.codewords_into_flash();
-        let programmed = statistics.codewords_programmed(self.parity_in_data);
+        let amounts = self.amounts();
         let (before, after) = (self.free_blocks_before, self.ftl().free_blocks());
         Served {
             free_blocks: [before, after],
-            used_up_room: used_up_room(before, after, statistics.operations.erases),
+            used_up_room: used_up_room(before, after, amounts.erased_blocks),
             utilisation: self.utilisation(),
             encoder_share: self.encoder_share(),
             link_shares: self.link_shares(),
             host_link_shares: self.host_link_shares(),
             dram_share: self.dram().map(|(share, _)| share),
-            write_amplification: (into_flash > 0).then(|| programmed as f64 / into_flash as f64),
-            into_flash,
-            by_cause: statistics.by_cause,
+            write_amplification: amounts.write_amplification(),
+            into_flash: amounts.into_flash,
+            by_cause: self.statistics().by_cause,
             times_taken: self.times_taken(),
         }
     }

@@ -42,7 +42,7 @@ pub struct Grown {
 }
 
 impl Growth {
-    /// Of requests that complete from an instant on.
+    /// The growth of requests that complete from an instant on.
     pub(super) fn from(from: Ns) -> Self {
         Self { from, ..Self::default() }
     }

@@ -19,12 +19,12 @@ const FIRST_LENGTH: Ns = Ns(1_000_000);
 const ROUNDS: usize = 5;
 const LEAST_REQUESTS: u64 = 1_000;
 const MOST_WARMUP_REQUESTS: u64 = 100_000_000;
-/// Of the mean: between the largest round and the smallest, and between the ends of the line of best fit.
+/// Rounds of a steady state may differ by so much of their mean: the largest from the smallest, and the ends of the line of best fit.
 const MOST_EXCURSION: f64 = 0.20;
 const MOST_SLOPE: f64 = 0.10;
-/// Of the blocks that programs take, how many erases do not give back.
+/// The largest share of the blocks taken by programs that erases may keep back in a steady state.
 const MOST_TAKEN: f64 = 0.10;
-/// Of the free blocks at the start, from how many on it is said that a run took them.
+/// A run is said to have used up room from this share of the free blocks at its start on.
 const LEAST_USED_UP: f64 = 0.05;
 
 /// Amounts that only grow.
@@ -384,7 +384,7 @@ impl Simulation {
     }
 
     /// All that counts until now.
-    fn amounts(&self) -> Amounts {
+    pub(super) fn amounts(&self) -> Amounts {
         let statistics = self.statistics();
         Amounts {
             requests: statistics.completed(),

@@ -40,7 +40,7 @@ struct Commands {
     any_page: bool,
     /// Where planes read by themselves, of each group: whether a command waits for the reads under way, so that no other begins.
     wanted: Option<Vec<bool>>,
-    /// Of each group: the command whose pages are loaded while another one programs.
+    /// The command of each group whose pages are loaded while another one programs.
     ahead: Vec<Option<MultiPlane>>,
     /// Whether units of a command are being told one after the other, so that it cannot stop yet.
     beginning: bool,
@@ -163,7 +163,7 @@ impl BackEnd {
             && matches!(at, TakenBy::HostPrograms | TakenBy::BackgroundPrograms | TakenBy::Erases)
     }
 
-    /// Since when the command of a round has been suspended, if it is.
+    /// The instant at which the command of a round was suspended; none where it is not.
     fn round_rests_since(&self, unit: u32) -> Option<Ns> {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         rounds.with(unit).filter_map(|unit| self.array.suspended_since(unit)).min()
