@@ -3,7 +3,7 @@
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
-use softsense_ssd::simulation::LogRow;
+use softsense_ssd::simulation::{LogRow, Simulation};
 use softsense_ssd::summary::Summary;
 
 use crate::support::shipped;
@@ -129,6 +129,30 @@ fn intervals_add_up_to_the_run() {
             let by_interval = sum(|row| row.read_iops * row.read_mean_us.unwrap_or(0.0))
                 + sum(|row| row.write_iops * row.write_mean_us.unwrap_or(0.0));
             assert!(close(by_interval, responses), "{by_interval} of {responses}");
+        }
+    }
+}
+
+/// Does write amplification count a write when a program takes it, at any instant: not while it waits for room, or for a slot of the write
+/// buffer? A drive that is asked for more than it can do has most of its writes there when a warm-up ends.
+#[test]
+fn writes_that_wait_are_not_in_flash() {
+    let overload = ["workload.read_fraction=0.1", "workload.arrivals={ fixed = { requests_per_s = 50000.0 } }"];
+    for buffer in ["0", "262144"] {
+        for warmup in ["'none'", "{ requests = 1000 }", "'until_steady'"] {
+            let buffer = format!("host.write_buffer_bytes={buffer}");
+            let config = small(&overload, &[&buffer, &format!("measurement.warmup={warmup}")]);
+            let source = config.workload().unwrap().source(1, config.user_bytes()).unwrap();
+            let mut simulation = Simulation::new(&config, Box::new(source), false).unwrap();
+            while simulation.advance(100).unwrap() {
+                let statistics = simulation.statistics();
+                let of_host = statistics.host_codewords_programmed();
+                let programmed = of_host + statistics.gc_codewords_programmed() + statistics.padding_codewords;
+                // What coalesced in the write buffer is as good as written.
+                let taken = of_host + statistics.coalesced_codewords;
+                let expected = (taken > 0).then(|| programmed as f64 / taken as f64);
+                assert_eq!(simulation.served().write_amplification, expected, "{buffer} {warmup}");
+            }
         }
     }
 }

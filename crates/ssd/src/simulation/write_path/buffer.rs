@@ -96,9 +96,9 @@ impl WriteBuffer {
         (self.held.len() - self.free.len()) as u64
     }
 
-    /// Codewords in the buffer that are not being programmed.
+    /// Codewords in the buffer that are not being programmed, and those that wait for a slot.
     pub(super) fn not_programmed(&self) -> u64 {
-        self.held() - self.in_flight as u64
+        self.held() - self.in_flight as u64 + self.waiting.len() as u64
     }
 
     /// What a flight held has been programmed.

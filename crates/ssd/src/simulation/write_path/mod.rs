@@ -143,9 +143,11 @@ impl WritePath {
         self.buffers.iter().map(WriteBuffer::held).sum()
     }
 
-    /// Codewords in write buffers that are not being programmed.
+    /// Codewords that the host wrote and that no program has begun to put into flash: in write buffers or on their way there, or waiting
+    /// for room.
     pub(super) fn not_programmed_codewords(&self) -> u64 {
-        self.buffers.iter().map(WriteBuffer::not_programmed).sum()
+        let in_buffers: u64 = self.buffers.iter().map(WriteBuffer::not_programmed).sum();
+        in_buffers + self.rooms.iter().map(|room| room.stalled.len() as u64).sum::<u64>()
     }
 
     /// Whether no write and no collection is stuck.
