@@ -6,8 +6,8 @@ docs/model/lifetime.md has the model.
 import softsense
 from softsense import lifetime
 
-# The flash of tlc-3d, in blocks small enough that its garbage collection is measured in a second.
-config = softsense.load_config("tlc-3d", ["geometry.blocks_per_plane=160", "geometry.pages_per_block=32"])
+# The flash of tlc-femu, in blocks small enough that its garbage collection is measured in a second.
+config = softsense.load_config("tlc-femu", ["geometry.blocks_per_plane=160", "geometry.pages_per_block=32"])
 found = lifetime.lifetime(config, ["adaptive-5-6", "adaptive-2-3", "adaptive-1-2"], utilisations=[0.7, 0.9])
 
 for code in found.codes:

@@ -21,13 +21,13 @@ STRIPES = [None, 15, 7, 3, 1]
 def drive(pages: int | None) -> list[str]:
     """The drive with a page of parity for so many of data. Room that its data leaves is spare."""
     parity = [] if pages is None else [f"ftl.parity={{ data_pages = {pages} }}"]
-    room = softsense.load_config("tlc-3d", [*DRIVE, *parity]).user_bytes
+    room = softsense.load_config("tlc-femu", [*DRIVE, *parity]).user_bytes
     return [*DRIVE, *parity, f"workload.footprint_bytes={DATA:.0f}", f"precondition.mapped_fraction={DATA / room:.4f}"]
 
 
 names, lost, p999_ms, amplification = [], [], [], []
 for pages in STRIPES:
-    summary = softsense.run("tlc-3d", overrides=drive(pages)).summary
+    summary = softsense.run("tlc-femu", overrides=drive(pages)).summary
     reads, parity = summary["codeword_reads"], summary.get("parity", {})
     names.append("none" if pages is None else f"{pages} + 1")
     lost.append(reads["uncorrectable"] / reads["count"])

@@ -153,8 +153,8 @@ SMALL = [
 ]
 untracked = retry_tables.with_references(CELLS, tracked=False)
 Path("untracked.toml").write_text(untracked.toml(8))
-config = softsense.Config.open("tlc-3d", SMALL)
-unaware = softsense.Config.open("tlc-3d", [*SMALL, "reliability.table.rber.threshold_voltage=untracked.toml"])
+config = softsense.Config.open("tlc-femu", SMALL)
+unaware = softsense.Config.open("tlc-femu", [*SMALL, "reliability.table.rber.threshold_voltage=untracked.toml"])
 
 
 def remembered(cycles: int, days: float) -> float:
@@ -178,7 +178,9 @@ for (cycles, days), found in ASPLOS21.items():
     label = "PR2/AR2: 0 (more than), 2,000" if cycles == 0 else None
     steps.plot(days, found, "k*", markersize=8, label=label)
 steps.set(
-    title="Retries of a codeword of tlc-3d", xlabel="days since the write", ylabel="table in order (solid), remembered"
+    title="Retries of a codeword of tlc-femu",
+    xlabel="days since the write",
+    ylabel="table in order (solid), remembered",
 )
 fails.set(
     title="Hard decision fails",

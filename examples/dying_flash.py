@@ -60,7 +60,7 @@ def drive() -> Iterator[Flash]:
     """A new drive of 16 MiB for each test, in a folder whose name is short: paths of sockets may have 107 bytes."""
     if missing := [program for program in NEEDED if not shutil.which(program)]:
         pytest.skip(f"no {', '.join(missing)} (Debian: {' '.join(NEEDED[program] for program in missing)})")
-    command = [sys.executable, "-m", "softsense", "serve", "tlc-3d", "--size", "16MiB", "--json", "--socket"]
+    command = [sys.executable, "-m", "softsense", "serve", "tlc-femu", "--size", "16MiB", "--json", "--socket"]
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen([*command, f"{folder}/disk.sock"], stdout=subprocess.PIPE, text=True) as server,

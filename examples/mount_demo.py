@@ -37,7 +37,7 @@ TOOLS = {
 """What is needed, and the Debian package that it is in."""
 
 FILES = 200
-CONFIG = "tlc-3d"
+CONFIG = "tlc-femu"
 # All four drives have these cells, which the BCH code corrects while they are new.
 CELLS = 'rber={threshold_voltage="tlc-measured"},variation={chip_sigma=0.1,block_sigma=0.1,page_sigma=0.1}'
 LDPC = (f'reliability={{exact={{code="flash-8/9",{CELLS}}}}}',)

@@ -76,7 +76,17 @@ MADE = [
 """Commands that make the other files."""
 WORDS = [
     *("flash-8/9", "teaching-1/2", "adaptive-5/6", "bch-4KB-t105", "bch:m=9,t=3,k=64", "min-sum", "bit-flipping"),
-    *("sum-product", "min-sum-8bit:12", "mlc", "tlc-2-3-2", "lower", "mlc-25nm", "tlc-3d", "mlc-laldpc", "ldpc-in-ssd"),
+    *(
+        "sum-product",
+        "min-sum-8bit:12",
+        "mlc",
+        "tlc-2-3-2",
+        "lower",
+        "mlc-25nm",
+        "tlc-femu",
+        "mlc-laldpc",
+        "ldpc-in-ssd",
+    ),
     *("laldpc", "two_step", "progressive", "all", "flash-8-9", "laldpc-thresholds", "bsc:0.01", "gaussian:0.01:3"),
     *("awgn:3", "errors:7", "nested", "uniform:0.1", "0.004:0.006:0.001", "1-7", "1,3", "0.005", "3000:30", "1e-15"),
     *("none", "read", "4KiB", "only=1", "merge", "p99", "1e309", "nan", "-1", "", " ", "x" * 300, "../.."),
@@ -89,10 +99,10 @@ RIGHT = {
     "table show": ["table.toml", "laldpc-thresholds", "flash-8-9"],
     "trace": ["disksim.trace", "own.csv", "new.csv", "config.toml"],
     "sweep": ["sweep.toml"],
-    "run": ["config.toml", "mlc-25nm", "tlc-3d"],
+    "run": ["config.toml", "mlc-25nm", "tlc-femu"],
     "compare": ["config.toml", "mlc-25nm"],
     "config": ["config.toml", "mlc-lae"],
-    "lifetime": ["tlc-3d", "mlc-lae", "config.toml"],
+    "lifetime": ["tlc-femu", "mlc-lae", "config.toml"],
 }
 """What arguments of commands should be."""
 RIGHT_OPTIONS = {"store": "store", "traps": "traps.toml"}

@@ -74,7 +74,7 @@ OTHERS = [
     RUN,
     Work("trace generate", ["trace", "generate", "mlc-25nm", "new.csv", "--set", "workload.requests=200000"]),
     Work("code export", ["code", "export", "flash-8/9", "new.alist", "--force"]),
-    Work("config show", ["config", "show", "tlc-3d"]),
+    Work("config show", ["config", "show", "tlc-femu"]),
 ]
 """Without what a killed one could go on from, and with wall-clock times among their results."""
 
@@ -82,7 +82,7 @@ OTHERS = [
 def large(name: str, *settings: str) -> Work:
     """A run of few requests on a device that takes gigabytes."""
     settings = ("workload.requests=100", "workload.footprint_bytes=1048576", *settings)
-    return Work(name, ["run", "tlc-3d", *(word for text in settings for word in ("--set", text)), "--out", "out"])
+    return Work(name, ["run", "tlc-femu", *(word for text in settings for word in ("--set", text)), "--out", "out"])
 
 
 LARGE = [

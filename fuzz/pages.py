@@ -51,7 +51,7 @@ VERSIONS = [
     *("HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/1.1.1", "HTTP/x", "HTTP/²", "http/1.1", "", "x y"),
 ]
 OFFERED = {
-    "config": ["mlc-25nm", "tlc-3d"],
+    "config": ["mlc-25nm", "tlc-femu"],
     "pe": ["0", "3000", "10000", "20000", "1000000"],
     "hours": ["0", "1", "720", "8760", "1000000"],
     "page": ["upper", "lower", "centre"],

@@ -27,7 +27,7 @@ DASK = Path(sys.executable).parent / "dask"
 POINTS = 200
 
 SWEEP = """
-config = "tlc-3d"
+config = "tlc-femu"
 policies = ["progressive", "look_ahead_progressive"]
 seeds = [1, 2]
 set = [

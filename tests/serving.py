@@ -19,7 +19,7 @@ import pytest
 
 from softsense.serve.client import Drive
 
-CONFIG = "tlc-3d"
+CONFIG = "tlc-femu"
 SIZE = "16MiB"
 SIZE_BYTES = 16 << 20
 COMMAND = [sys.executable, "-m", "softsense"]

@@ -18,10 +18,10 @@ SMALL = [
 
 
 def test_a_result_tells_how_many_blocks_are_bad() -> None:
-    without = softsense.run("tlc-3d", overrides=SMALL)
+    without = softsense.run("tlc-femu", overrides=SMALL)
     failure = "erase_failure = { share = 0.9, at_pe_cycles = 20, exponent = 1.0 }"
     bad = f"flash.bad_blocks={{ spare_blocks_per_plane = 30, factory_share = 0.05, {failure} }}"
-    result = softsense.run("tlc-3d", overrides=[*SMALL, bad, "precondition.pe_cycles=0"])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, bad, "precondition.pe_cycles=0"])
     found = result.summary["bad_blocks"]
     assert found["factory"] > 0
     assert found["grown"] > 0
@@ -31,7 +31,7 @@ def test_a_result_tells_how_many_blocks_are_bad() -> None:
     assert found["failed_programs"] == found["grown_by_programs"] == 0
     assert "Bad blocks" in tables.results(softsense.Comparison([result]))
     fails = bad.replace("erase_failure", "program_failure")
-    result = softsense.run("tlc-3d", overrides=[*SMALL, fails, "precondition.pe_cycles=0"])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, fails, "precondition.pe_cycles=0"])
     found = result.summary["bad_blocks"]
     assert found["failed_programs"] >= found["grown_by_programs"] == found["grown"] > 0
     assert found["codewords_programmed_again"] > 0

@@ -640,7 +640,7 @@ def test_bounds_are_carried_below_what_was_measured() -> None:
 def test_a_table_reaches_all_that_a_config_reads(softsense_command: Softsense, tmp_path: Path) -> None:
     """By default a table tells nothing of some reads of a config, which says so; made for the config it tells all."""
     base = Config.open(
-        "tlc-3d",
+        "tlc-femu",
         [
             *("geometry.codeword_bytes=512", "reliability.table.file=bch-512B-t15", "read.policy=two_step"),
             *("read.max_level=1", "read.soft_references=cells", "workload.requests=5000", "host.write_buffer_bytes=0"),
@@ -671,8 +671,8 @@ def test_a_table_reaches_all_that_a_config_reads(softsense_command: Softsense, t
     assert (tmp_path / "again.toml").read_text().replace("again", "table") == (tmp_path / "table.toml").read_text()
     perfect = softsense_command(*code[:2], "flash-8/9", "--out", "other.toml", "--for", "mqsim-ssd")
     assert_bad_input(perfect, "mqsim-ssd: reliability: found `perfect`, expected `table`")
-    fewer = softsense_command(*code[:2], "flash-8/9", "--out", "other.toml", "--levels", "1-2", "--for", "tlc-3d")
-    assert_bad_input(fewer, "levels: found 1-2, expected 1-7", "read.max_level of tlc-3d")
+    fewer = softsense_command(*code[:2], "flash-8/9", "--out", "other.toml", "--levels", "1-2", "--for", "tlc-femu")
+    assert_bad_input(fewer, "levels: found 1-2, expected 1-7", "read.max_level of tlc-femu")
 
 
 def test_shipped_tables_are_shown(softsense_command: Softsense) -> None:

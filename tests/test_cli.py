@@ -388,14 +388,14 @@ def test_what_a_table_does_not_reach_is_said_first_or_an_error(
 @pytest.mark.parametrize(
     ("plain", "other"),
     [
-        (["config", "show", "tlc-3d"], ["config", "show", "TLC_3D"]),
+        (["config", "show", "tlc-femu"], ["config", "show", "TLC_FEMU"]),
         (
-            ["config", "show", "tlc-3d", "--set", "read.policy=look_ahead", "--set", "ftl.victims=cost_benefit"],
-            ["config", "show", "tlc-3d", "--set", "read.policy=look-ahead", "--set", "ftl.victims=Cost-Benefit"],
+            ["config", "show", "tlc-femu", "--set", "read.policy=look_ahead", "--set", "ftl.victims=cost_benefit"],
+            ["config", "show", "tlc-femu", "--set", "read.policy=look-ahead", "--set", "ftl.victims=Cost-Benefit"],
         ),
         (
-            ["config", "show", "tlc-3d", "--set", "reliability.table.file=flash-8-9"],
-            ["config", "show", "tlc-3d", "--set", "Reliability.Table.File=flash_8/9"],
+            ["config", "show", "tlc-femu", "--set", "reliability.table.file=flash-8-9"],
+            ["config", "show", "tlc-femu", "--set", "Reliability.Table.File=flash_8/9"],
         ),
         (["code", "show", "flash-8/9"], ["code", "show", "flash_8_9"]),
         (["flash", "show", "tlc-2-3-2", "--pe-cycles", "10"], ["flash", "show", "TLC_2_3_2", "--pe", "10"]),

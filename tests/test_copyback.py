@@ -21,7 +21,7 @@ SMALL = [
 
 def test_a_result_counts_copies_and_wear() -> None:
     more = ["flash.copyback={ ecc = 'check' }", "ftl.wear_levelling_spread=1"]
-    result = softsense.run("tlc-3d", overrides=[*SMALL, *more])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, *more])
     summary = result.summary
     moved = sum(row["programs"] for row in summary["background"])
     assert summary["copyback"]["share"] == summary["copyback"]["pages"] / moved > 0
@@ -34,7 +34,7 @@ def test_a_result_counts_copies_and_wear() -> None:
 
 
 def test_a_result_without_them_does_not_mention_them() -> None:
-    result = softsense.run("tlc-3d", overrides=[*SMALL, "workload.read_fraction=1.0", "workload.requests=100"])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, "workload.read_fraction=1.0", "workload.requests=100"])
     assert not {"copyback", "wear"} & set(result.summary)
     told = tables.results(softsense.Comparison([result]))
     assert "Copyback" not in told

@@ -44,7 +44,7 @@ def test_overrides_in_a_thread(text: str) -> None:
 
     def read() -> None:
         try:
-            told.append(softsense.load_config("tlc-3d", [text]).to_toml())
+            told.append(softsense.load_config("tlc-femu", [text]).to_toml())
         except softsense.ConfigError as error:
             told.append(str(error))
 

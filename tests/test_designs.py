@@ -107,7 +107,7 @@ def swept(folder: Path, text: str, name: str = "s.toml") -> SweepResult:
 
 
 CONDITIONS = """
-config = "tlc-3d"
+config = "tlc-femu"
 policies = ["two_step", "progressive"]
 seeds = [1, 2, 3]
 set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160", SET
@@ -293,7 +293,7 @@ def test_a_load_that_cannot_be_served_is_told_and_a_closed_loop_is_none(tmp_path
 
 
 LIVES = """
-config = "tlc-3d"
+config = "tlc-femu"
 policies = ["ideal", "progressive"]
 constraints = ["mean > 1 s"]
 set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160",

@@ -142,7 +142,9 @@ def test_states_are_those_of_the_closed_form() -> None:
         assert (row["mean_v"], row["spread_v"]) == pytest.approx(expected, abs=5e-4)
 
 
-@pytest.mark.parametrize(("config", "cells"), [("mlc-25nm", "mlc"), ("tlc-3d", "tlc-2-3-2"), ("tlc-3d", "tlc-1-2-4")])
+@pytest.mark.parametrize(
+    ("config", "cells"), [("mlc-25nm", "mlc"), ("tlc-femu", "tlc-2-3-2"), ("tlc-femu", "tlc-1-2-4")]
+)
 def test_regions_and_error_rates_are_those_of_the_cells(config: str, cells: str) -> None:
     opened = Cells.open(cells, 3000, 720.0)
     for number, page in enumerate(opened.pages):
@@ -221,14 +223,14 @@ def test_a_seed_is_a_codeword_whatever_the_machine(unlucky: Explanation) -> None
 
 # Techniques of read retry.
 
-# An upper page of tlc-3d takes 106 us to sense, 5.125 on the bus, 2.5 to decode. Centre pages have the known cells.
+# An upper page of tlc-femu takes 106 us to sense, 5.125 on the bus, 2.5 to decode. Centre pages have the known cells.
 ATTEMPT_US = 106 + 5.125 + 2.5
 KNOWN_CELLS_US = 77.5 + 0.046
 DIE = "{ place = 'die', predict_us = 2.5, threshold_rber = 0.0085, checks = 1024 }"
 AHEAD = ["read.retries_ahead=true", "read.retry_sensing_percent=75"]
 
 
-def old(*overrides: str, config: str = "tlc-3d", page: str = "upper", **options: Any) -> Explanation:
+def old(*overrides: str, config: str = "tlc-femu", page: str = "upper", **options: Any) -> Explanation:
     """A codeword of planar TLC that hard decision does not decode at default references, and at better ones does."""
     age = {"pe_cycles": 3000, "retention_hours": YEAR_HOURS}
     options = {"cells": "tlc-measured"} | options
@@ -413,7 +415,7 @@ def test_what_a_codeword_raises_is_raised() -> None:
         {"decoder": "bit-flipping", "page": 0},
         {"decoder": "sum-product", "placement": "nested", "policies": "progressive:incremental", "level": 5},
         {"pe_cycles": 0, "retention_hours": 0.0, "page": "lower"},
-        {"config": "tlc-3d", "cells": "tlc-1-2-4", "level": 7, "overrides": ['read.references="cells"']},
+        {"config": "tlc-femu", "cells": "tlc-1-2-4", "level": 7, "overrides": ['read.references="cells"']},
     ],
     ids=["none decodes", "BCH", "BCH fails", "bit flipping", "one policy", "fresh", "many regions"],
 )
@@ -440,7 +442,7 @@ def test_the_guide_shows_what_is_printed() -> None:
     assert "--pe 10000 --retention 365d --page upper --needs 2" in guide
     assert shown == text(explain(pe_cycles=10_000, retention_hours=YEAR_HOURS, page="upper", needs=2))
     shown = guide.split("```text\n")[2].split("\n```")[0]
-    age = "--config tlc-3d --pe 3000 --retention 365d --page centre"
+    age = "--config tlc-femu --pe 3000 --retention 365d --page centre"
     assert f"""{age} --policies progressive --set 'read.references="sentinels"'""" in guide
     told = text(old('read.references="sentinels"', cells=None, page="centre"))
     assert shown == told[told.index("5. Reading") :]
@@ -485,9 +487,9 @@ def test_bad_options_are_one_error(softsense_command: Softsense) -> None:
         ({"needs": 2, "max_level": 1}, "needs: found 2, expected 1 to 1"),
         ({"iterations": 0}, "iterations: found 0, expected at least 1"),
         ({"seed": -1}, "seed: found -1, expected 0 to 18446744073709551615"),
-        ({"config": "tlc-3d", "cells": "mlc"}, "flash.page_types: found lower, centre, upper, expected one"),
+        ({"config": "tlc-femu", "cells": "mlc"}, "flash.page_types: found lower, centre, upper, expected one"),
         (
-            {"config": "tlc-3d", "cells": "tlc-1-2-4"},
+            {"config": "tlc-femu", "cells": "tlc-1-2-4"},
             "read.references: found `retry_table` without one, expected cells",
         ),
         ({"config": "tlc-rif", "code": "bch-4KB-t105"}, "read.predictor: found one, but `reliability` does not know"),

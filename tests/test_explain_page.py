@@ -35,10 +35,10 @@ def got(address: str, path: str, **query: Any) -> tuple[int, dict[str, Any]]:
 
 
 def test_an_answer_is_the_explanation(address: str) -> None:
-    query = {"config": "tlc-3d", "pe": 3000, "hours": 720, "page": "centre", "technique": "sentinels", "seed": 3}
+    query = {"config": "tlc-femu", "pe": 3000, "hours": 720, "page": "centre", "technique": "sentinels", "seed": 3}
     status, answer = got(address, "api/explain", **query, policies="progressive")
     found = explain.explain(
-        "tlc-3d",
+        "tlc-femu",
         pe_cycles=3000,
         retention_hours=720,
         page="centre",
@@ -90,7 +90,7 @@ def test_every_technique_and_device_that_is_offered_is_explained(address: str) -
 @pytest.mark.alone
 def test_an_answer_takes_no_time() -> None:
     # CPU time: of a machine that does something else, too, the clock tells nothing.
-    for device, page in (("mlc-25nm", "upper"), ("tlc-3d", "centre")):
+    for device, page in (("mlc-25nm", "upper"), ("tlc-femu", "centre")):
         query = {"config": device, "page": page, "policies": "progressive"}
         answered = explaining.Explaining(device).answered
         answered("/api/explain", query, str)
@@ -150,7 +150,7 @@ def test_sliders_show_what_the_api_says(view: View) -> None:
 
 
 def test_a_device_brings_its_own_choices(view: View) -> None:
-    shown = moved(view, config="tlc-3d", page="centre", technique="share_of_ones", pe=3000, hours=9, seed=1)
+    shown = moved(view, config="tlc-femu", page="centre", technique="share_of_ones", pe=3000, hours=9, seed=1)
     assert "in the centre page of" in shown
     assert "inferred" in shown
     techniques = "[...document.querySelector('[name=technique]').options].map(o => o.value)"

@@ -300,7 +300,7 @@ def test_a_process_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     planes += ["geometry.blocks_per_plane=16", "geometry.pages_per_block=12", "ftl.over_provisioning=0.7"]
     limit = (1_200_000_000,) * 2
     process = started(
-        *("run", "tlc-3d", "--out", "out"),
+        *("run", "tlc-femu", "--out", "out"),
         *(word for text in planes for word in ("--set", text)),
         cwd=tmp_path,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),

@@ -101,11 +101,11 @@ def test_jobs_are_measured_together() -> None:
 @pytest.mark.parametrize("depth", [1, 16])
 def test_a_job_is_the_load_that_its_words_say(depth: int) -> None:
     """The same load as a config of its own: other draws of addresses, and so nearly the same rates and latencies."""
-    found = fio("tlc-3d", [Job("a", "randread", iodepth=depth, runtime_s=1.0)], overrides=SMALL)
+    found = fio("tlc-femu", [Job("a", "randread", iodepth=depth, runtime_s=1.0)], overrides=SMALL)
     read = found.to_dict(bins=True)["jobs"][0]["read"]
     load = "workload={ read_fraction = 1.0, arrivals = 'immediate' }"
     issue = f"host.issue={{ closed_loop = {{ queue_depth = {depth} }} }}"
-    plain = softsense.run("tlc-3d", overrides=[*SMALL, load, issue, "measurement.seconds=1.0"])
+    plain = softsense.run("tlc-femu", overrides=[*SMALL, load, issue, "measurement.seconds=1.0"])
     assert read["iops"] == pytest.approx(plain.summary["throughput"]["read_iops"], rel=0.02)
     assert read["clat_ns"]["mean"] == pytest.approx(1000 * plain.summary["response"]["read"]["mean_us"], rel=0.02)
     # Little's law, and what makes the rest of the numbers.
@@ -121,7 +121,7 @@ def test_a_job_is_the_load_that_its_words_say(depth: int) -> None:
 
 def test_clones_and_jobs_are_tenants_and_may_be_told_as_one(softsense_command: Softsense, tmp_path: Path) -> None:
     (tmp_path / "jobs.fio").write_text(JOBS)
-    done = softsense_command("fio", "tlc-3d", "jobs.fio", *SETS, "--no-progress")
+    done = softsense_command("fio", "tlc-femu", "jobs.fio", *SETS, "--no-progress")
     assert done.returncode == 0, done.stderr
     assert "direct, ioengine: of the computer" in done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid" in line] == [
@@ -129,11 +129,11 @@ def test_clones_and_jobs_are_tenants_and_may_be_told_as_one(softsense_command: S
         "database 2",
         "log",
     ]
-    told = softsense_command("fio", "tlc-3d", "jobs.fio", *SETS, "--output-format", "json+", "--no-progress")
+    told = softsense_command("fio", "tlc-femu", "jobs.fio", *SETS, "--output-format", "json+", "--no-progress")
     jobs = json.loads(told.stdout)["jobs"]
     assert jobs[2]["write"]["iops"] == pytest.approx(200, rel=0.1)
     (tmp_path / "jobs.fio").write_text(JOBS.replace("time_based", "time_based\ngroup_reporting"))
-    told = softsense_command("fio", "tlc-3d", "jobs.fio", *SETS, "--json", "--no-progress")
+    told = softsense_command("fio", "tlc-femu", "jobs.fio", *SETS, "--json", "--no-progress")
     (one,) = json.loads(told.stdout)["jobs"]
     for kind in ("read", "write"):
         assert one[kind]["total_ios"] == sum(job[kind]["total_ios"] for job in jobs)
@@ -141,6 +141,6 @@ def test_clones_and_jobs_are_tenants_and_may_be_told_as_one(softsense_command: S
 
 
 def test_without_a_runtime_a_job_ends_by_its_size() -> None:
-    found = fio("tlc-3d", [Job("a", "write", ((65536, 1.0),), iodepth=4, size=2.0**24)], overrides=SMALL)
+    found = fio("tlc-femu", [Job("a", "write", ((65536, 1.0),), iodepth=4, size=2.0**24)], overrides=SMALL)
     write = found.to_dict()["jobs"][0]["write"]
     assert (write["total_ios"], write["io_bytes"]) == (256, 2**24)

@@ -282,7 +282,7 @@ def test_cells_named_in_a_config_are_those_of_the_file(tmp_path: Path) -> None:
     """A config finds its cells beside it, its start has their raw bit error rates, and its hash goes with them."""
     small = ["geometry.blocks_per_plane=160", "geometry.pages_per_block=48", "workload.footprint_bytes=67108864"]
     age = ["precondition.pe_cycles=2000", "precondition.retention_days=90"]
-    base = softsense.Config.open("tlc-3d", [*small, *age, "reliability.table.variation={}", "read.references=cells"])
+    base = softsense.Config.open("tlc-femu", [*small, *age, "reliability.table.variation={}", "read.references=cells"])
     (tmp_path / "own.toml").write_text(base.to_toml().replace('"tlc-charge-trap"', '"mine.toml"'))
     (tmp_path / "mine.toml").write_text(Cells.open("tlc-measured").toml(6))
     own = softsense.Config.open(str(tmp_path / "own.toml"))
@@ -322,7 +322,7 @@ def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Sof
     reading = ["workload.requests=20_000", "workload.read_fraction=1.0", "workload.addresses='uniform'"]
     reads = softsense.run(config, overrides=reading).summary["codeword_reads"]
     assert reads["attempts"] / reads["count"] - 1 == pytest.approx(end["retries"], rel=0.04)
-    command = ("config", "ages", "tlc-3d", "--pe-cycles", "1000,3000", "--retention-days", "90")
+    command = ("config", "ages", "tlc-femu", "--pe-cycles", "1000,3000", "--retention-days", "90")
     shown = softsense_command(*command, "--picture", "ages.png")
     assert shown.returncode == 0, shown.stderr
     assert (tmp_path / "ages.png").stat().st_size > 10_000
@@ -502,7 +502,7 @@ def test_one_bit_cells_have_a_page_of_their_own(tmp_path: Path) -> None:
         Cells.open("pslc:nothing.toml")
     cells = 'reliability.table.rber.threshold_voltage="pslc:tlc-measured"'
     types = "flash.page_types=[{ name = 'page', sense_us = 20.0, sense_extra_level_us = 5.0, program_us = 200.0 }]"
-    config = softsense.load_config("tlc-3d", [cells, types, "read.references=cells"])
+    config = softsense.load_config("tlc-femu", [cells, types, "read.references=cells"])
     row = flash.starting_reliability(config)[-1]
     assert row["rber"] < 1e-4
 
@@ -598,7 +598,7 @@ def test_a_config_reads_by_the_retry_table_of_its_cells(tmp_path: Path) -> None:
     age = ["precondition.pe_cycles=3000", "precondition.retention_days=90", "workload.requests=2000"]
     quiet = ["workload.arrivals.poisson.requests_per_s=100", "workload.read_fraction=1.0"]
     cells = 'reliability.table.rber.threshold_voltage="tlc-measured"'
-    base = softsense.Config.open("tlc-3d", [*small, *age, *quiet, cells, "reliability.table.variation={}"])
+    base = softsense.Config.open("tlc-femu", [*small, *age, *quiet, cells, "reliability.table.variation={}"])
     (tmp_path / "own.toml").write_text(base.to_toml().replace('"tlc-measured"', '"mine.toml"'))
     cells = retry_tables.make("tlc-measured").toml
     by_default = cells.replace("tracked = true", "tracked = false")

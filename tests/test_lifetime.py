@@ -49,7 +49,7 @@ def test_write_amplification_is_that_of_uniform_overwriting(worn: Config, utilis
 
 def test_pages_of_several_codewords_are_written_whole() -> None:
     """Four codewords a page, written one by one, amplify like one a page; each alone would fill a quarter."""
-    config = Config.open("tlc-3d")
+    config = Config.open("tlc-femu")
     assert write_amplification(config, 0.7) < 2.4
 
 

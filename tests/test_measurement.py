@@ -25,12 +25,12 @@ SETS = [word for field in SMALL for word in ("--set", field)]
 def test_a_run_that_used_up_room_says_so_first_and_one_in_the_steady_state_does_not(
     softsense_command: Softsense, tmp_path: Path
 ) -> None:
-    short = softsense_command("run", "tlc-3d", *SETS, "--out", str(tmp_path / "short"))
+    short = softsense_command("run", "tlc-femu", *SETS, "--out", str(tmp_path / "short"))
     warning, table = short.stdout.index("was not in its steady state"), short.stdout.index("Response time of requests")
     assert warning < table
     assert "of 24 free blocks" in short.stdout
     steady = ["--set", "measurement.warmup='until_steady'", "--set", "measurement.seconds=0.5"]
-    done = softsense_command("run", "tlc-3d", *SETS, *steady, "--out", str(tmp_path / "steady"))
+    done = softsense_command("run", "tlc-femu", *SETS, *steady, "--out", str(tmp_path / "steady"))
     assert "steady state" not in done.stdout.split("Response time")[0].split("measured")[1].replace(
         "from the steady state on", ""
     )
@@ -41,11 +41,11 @@ def test_a_run_that_used_up_room_says_so_first_and_one_in_the_steady_state_does_
 
 def test_series_are_a_file_a_frame_and_a_picture(softsense_command: Softsense, tmp_path: Path) -> None:
     warmup = "measurement.warmup={ requests = 2000 }"
-    softsense_command("run", "tlc-3d", *SETS, "--set", warmup, "--out", str(tmp_path / "run"))
+    softsense_command("run", "tlc-femu", *SETS, "--set", warmup, "--out", str(tmp_path / "run"))
     assert (tmp_path / "run" / "over-time.png").stat().st_size > 20_000
     with (tmp_path / "run" / "series.csv").open() as file:
         rows = list(csv.DictReader(file))
-    result = softsense.run("tlc-3d", overrides=[*SMALL, warmup])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, warmup])
     assert [float(row["from_s"]) for row in rows] == result.series["from_s"].to_list()
     assert result.series["measured"].to_list() == sorted(result.series["measured"].to_list())
     measured = result.series.filter("measured")
@@ -57,7 +57,7 @@ def test_series_are_a_file_a_frame_and_a_picture(softsense_command: Softsense, t
 
 def test_comparisons_have_the_series_of_all_runs(softsense_command: Softsense, tmp_path: Path) -> None:
     policies = ["--policies", "two_step,progressive"]
-    softsense_command("compare", "tlc-3d", *SETS, *policies, "--out", str(tmp_path / "compared"))
+    softsense_command("compare", "tlc-femu", *SETS, *policies, "--out", str(tmp_path / "compared"))
     with (tmp_path / "compared" / "series.csv").open() as file:
         assert {row["policy"] for row in csv.DictReader(file)} == {"no_soft_sensing", "two_step", "progressive"}
     assert "Over time" in (tmp_path / "compared" / "report.html").read_text()
@@ -74,7 +74,7 @@ def test_comparisons_have_the_series_of_all_runs(softsense_command: Softsense, t
     ],
 )
 def test_bad_measurements_are_one_error(softsense_command: Softsense, field: str, message: str) -> None:
-    failed = softsense_command("run", "tlc-3d", *SETS, "--set", field)
+    failed = softsense_command("run", "tlc-femu", *SETS, "--set", field)
     assert failed.returncode == 2
     assert message in failed.stderr
     assert failed.stdout == ""

@@ -16,7 +16,7 @@ ON = [
 
 
 def test_a_result_counts_what_was_read_ahead_and_crossed_dram() -> None:
-    result = softsense.run("tlc-3d", overrides=[*STREAM, *ON])
+    result = softsense.run("tlc-femu", overrides=[*STREAM, *ON])
     ahead, dram = result.summary["read_ahead"], result.summary["dram"]
     assert ahead["pages"] == ahead["used_pages"] + ahead["wasted_pages"] > ahead["wasted_pages"] > 0
     assert dram["gb_per_s"] == 3.2
@@ -29,7 +29,7 @@ def test_a_result_counts_what_was_read_ahead_and_crossed_dram() -> None:
 
 def test_parts_of_codewords_need_fewer_reads() -> None:
     def reads(*more: str) -> int:
-        found = softsense.run("tlc-3d", overrides=[*SMALL, *more]).summary["writes_detail"]
+        found = softsense.run("tlc-femu", overrides=[*SMALL, *more]).summary["writes_detail"]
         assert ("merged_codewords" in found) == bool(more)
         return int(found["read_modify_writes"])
 
@@ -37,6 +37,6 @@ def test_parts_of_codewords_need_fewer_reads() -> None:
 
 
 def test_a_result_without_any_of_it_does_not_mention_it() -> None:
-    result = softsense.run("tlc-3d", overrides=SMALL)
+    result = softsense.run("tlc-femu", overrides=SMALL)
     assert not {"read_ahead", "dram"} & result.summary.keys()
     assert "controller's memory" not in tables.results(softsense.Comparison([result]))

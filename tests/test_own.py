@@ -286,7 +286,7 @@ def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], s
     fields = ["workload.requests=2000", "precondition.pe_cycles=3000", "precondition.retention_days=365"]
     sets = [word for field in fields for word in ("--set", field)]
     names = ["two_step", "own.py:Knows", "own.py:Mine"]
-    told = softsense_command("compare", "tlc-3d", "--policies", ",".join(names), *sets, "--out", "out")
+    told = softsense_command("compare", "tlc-femu", "--policies", ",".join(names), *sets, "--out", "out")
     summary = json.loads(Path("out/summary.json").read_text())
     shipped, knows, mine = (each["references"] for each in summary["policies"])
     assert (
@@ -297,11 +297,11 @@ def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], s
     before, _, after = told.stdout.partition("Response time of requests")
     assert said in before
     assert "two_step reads in" in after or "own.py:Mine reads in" in after
-    alone = softsense_command("run", "tlc-3d", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
+    alone = softsense_command("run", "tlc-femu", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
     assert said in alone.partition("Response time of requests")[0]
     small = ["geometry.blocks_per_plane=64", "geometry.pages_per_block=96", "ftl.over_provisioning=0.2", *fields]
     Path("s.toml").write_text(
-        f'config = "tlc-3d"\npolicies = {json.dumps(names)}\nset = {json.dumps(small)}\n'
+        f'config = "tlc-femu"\npolicies = {json.dumps(names)}\nset = {json.dumps(small)}\n'
         '[grid]\n"workload.footprint_bytes" = [67108864]\n'
     )
     told = softsense_command("sweep", "s.toml", "--out", "swept")
@@ -326,10 +326,10 @@ def test_references_are_moved(here: Callable[[str], Path]) -> None:
         *("workload.requests=1000", "precondition.pe_cycles=3000", "precondition.retention_days=365"),
         *("read.policy=two_step", "read.soft_references=cells"),
     ]
-    expected = measured(old, "tlc-3d")[0]
+    expected = measured(old, "tlc-femu")[0]
     assert expected["codeword_reads"]["attempts"] > expected["codeword_reads"]["count"]
     # Steps that name their references go by nothing that `[read]` says of those of shipped policies.
-    assert measured([*old, "read.policy=own.py:Own"], "tlc-3d")[0] == expected
+    assert measured([*old, "read.policy=own.py:Own"], "tlc-femu")[0] == expected
 
 
 def test_rules_of_ones_own_are_shipped_ones(here: Callable[[str], Path]) -> None:

@@ -26,7 +26,7 @@ def reads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def mean_us(trace: Path, over_provisioning: float, seed: int) -> float:
     fields = (*DEVICE, f"ftl.over_provisioning={over_provisioning:.4f}", f"seed={seed}")
-    summary = softsense.run("tlc-3d", softsense.Trace(trace, format="mqsim"), overrides=fields).summary
+    summary = softsense.run("tlc-femu", softsense.Trace(trace, format="mqsim"), overrides=fields).summary
     mean: float = summary["response"]["read"]["mean_us"]
     return mean
 

@@ -19,9 +19,9 @@ SMALL = [
 
 
 def test_a_result_tells_what_losses_of_power_cost() -> None:
-    undisturbed = softsense.run("tlc-3d", overrides=SMALL)
+    undisturbed = softsense.run("tlc-femu", overrides=SMALL)
     losses = ["power_loss={ at_s = [0.5, 1.0], off_us = 1000.0, power_up_us = 50000.0, scan = 'none' }"]
-    result = softsense.run("tlc-3d", overrides=[*SMALL, *losses])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, *losses])
     lost = result.summary["power_loss"]
     assert lost["losses"] == 2
     assert lost["lost_codewords"] > 0

@@ -81,7 +81,7 @@ def test_soft_levels_around_misplaced_references_are_doubted_first(
     untracked = ["read.references=cells", "reliability.table.rber.threshold_voltage=untracked.toml"]
     for fields, doubted in ((untracked, True), (untracked[:1], False), ([], False)):
         options = [word for field in (*small, *age, *fields) for word in ("--set", field)]
-        done = softsense_command("run", "tlc-3d", *options, "--out", str(tmp_path / "out"))
+        done = softsense_command("run", "tlc-femu", *options, "--out", str(tmp_path / "out"))
         assert done.returncode == 0, done.stderr
         said = done.stdout.find("left to soft levels around references that stay behind the states")
         assert (said >= 0) == doubted, (fields, done.stdout)
@@ -190,7 +190,7 @@ def test_one_busy_unit_is_told_where_the_mean_hides_it() -> None:
     )
     trace = softsense.Trace.from_frame(frame, "time:us=ts,op=op,bytes=size,lbn=lbn")
     issue = "host.issue={ closed_loop = { queue_depth = 32 } }"
-    result = softsense.compare("tlc-3d", trace=trace, policies=["progressive"], overrides=[issue])
+    result = softsense.compare("tlc-femu", trace=trace, policies=["progressive"], overrides=[issue])
     shares = result.runs[0].summary["utilisation"]
     assert shares["plane"] < 0.3
     assert shares["idlest"]["plane"] == 0
@@ -198,5 +198,5 @@ def test_one_busy_unit_is_told_where_the_mean_hides_it() -> None:
     told = tables.finding(result)
     assert "The busiest plane is 100 % busy, where all are " in told
     assert "response times there are mostly queueing" in told
-    even = softsense.compare("tlc-3d", policies=["progressive"], overrides=["workload.requests=2000"])
+    even = softsense.compare("tlc-femu", policies=["progressive"], overrides=["workload.requests=2000"])
     assert "busiest" not in tables.finding(even)

@@ -28,7 +28,7 @@ RECLAIMS = {
 def test_a_result_counts_what_was_reclaimed(unit: str) -> None:
     """Write amplification includes it; `gc` does not, but for its erases."""
     reclaim, counter_bytes = RECLAIMS[unit]
-    result = softsense.run("tlc-3d", overrides=[*SMALL, f"ftl.read_reclaim={reclaim}"])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, f"ftl.read_reclaim={reclaim}"])
     found, gc, writes = (result.summary[part] for part in ("read_reclaim", "gc", "writes_detail"))
     blocks, wordlines = found["blocks"], found["wordlines"]
     assert (blocks > 0, wordlines > 0) == (unit == "block", unit != "block")
@@ -37,12 +37,12 @@ def test_a_result_counts_what_was_reclaimed(unit: str) -> None:
     assert result.summary["operations"]["erases"] == gc["blocks_reclaimed"] + blocks
     # Counts go on to the end of all work, write amplification to the last completion.
     programmed = sum(writes[f"{part}_codewords"] for part in ("host", "gc", "padding")) + found["codewords"]
-    without = softsense.run("tlc-3d", overrides=SMALL).summary["writes_detail"]["write_amplification"]
+    without = softsense.run("tlc-femu", overrides=SMALL).summary["writes_detail"]["write_amplification"]
     assert without < writes["write_amplification"] <= programmed / writes["host_codewords"]
     assert "Read reclaim" in tables.results(softsense.Comparison([result]))
 
 
 def test_a_result_without_read_reclaim_says_so() -> None:
-    result = softsense.run("tlc-3d", overrides=SMALL)
+    result = softsense.run("tlc-femu", overrides=SMALL)
     assert result.summary["read_reclaim"] is None
     assert "Read reclaim" not in tables.results(softsense.Comparison([result]))

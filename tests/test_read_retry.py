@@ -138,10 +138,10 @@ def test_the_bench_does_not_depend_on_jobs(tmp_path: Path, monkeypatch: pytest.M
         (tmp_path / str(jobs)).mkdir()
         papers.reproduce(paper, figures, plan, Folder(tmp_path / str(jobs)), jobs=jobs)
     one, all_ = tmp_path / "1", tmp_path / "2"
-    for name in ("tlc-3d.csv", "tlc-3d.png", "claims.json"):
+    for name in ("tlc-femu.csv", "tlc-femu.png", "claims.json"):
         assert (one / name).read_bytes() == (all_ / name).read_bytes(), name
     assert {path.stem for path in all_.glob("*.png")} == {figure.stem for figure in paper.figures}
-    rows = pl.read_csv(all_ / "tlc-3d.csv")
+    rows = pl.read_csv(all_ / "tlc-femu.csv")
     assert rows["technique"].to_list() == list(techniques.TECHNIQUES)
     assert json.loads((all_ / "claims.json").read_text()) == []
     assert "Claims" not in (all_ / "report.md").read_text() + (all_ / "report.html").read_text()

@@ -571,16 +571,16 @@ def test_colours_of_the_page_tell_wear() -> None:
 
 def test_the_page_names_the_config_and_says_how_bars_are_long() -> None:
     """Which of several drives is it? Readers of the terminal and of the page know; no share is a power of ten."""
-    status = a_status(config="tlc-3d", codewords={"by_level": [9986, 14, 0, 0, 0, 0, 0]})
+    status = a_status(config="tlc-femu", codewords={"by_level": [9986, 14, 0, 0, 0, 0, 0]})
     document = page(status)
     for element in ("title", "h1"):
-        assert f"<{element}>tlc-3d: ok" in document
-    assert "<dt>config</dt><dd>tlc-3d</dd>" in document
+        assert f"<{element}>tlc-femu: ok" in document
+    assert "<dt>config</dt><dd>tlc-femu</dd>" in document
     assert "<dt>code</dt><dd>LDPC, n = 36864, k = 32768, min-sum</dd>" in document
     assert "<figcaption>Lengths of bars are logarithmic.</figcaption>" in document
     assert "9,986 (99.9 %)" in document
     assert "<dd>- us</dd>" not in document
-    assert text.told(status).splitlines()[2].split() == ["config", "tlc-3d"]
+    assert text.told(status).splitlines()[2].split() == ["config", "tlc-femu"]
     assert "config" not in text.told(a_status())
 
 

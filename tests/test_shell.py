@@ -41,8 +41,8 @@ RESULTS: dict[str, list[str]] = {
     "trace generate": ["mlc-25nm", "generated.trace", *QUICK],
     "config list": [],
     "config check": ["mlc-lae"],
-    "config show": ["tlc-3d"],
-    "config ages": ["tlc-3d", "--pe-cycles", "1000,3000", "--retention-days", "90", "--picture", "ages.png"],
+    "config show": ["tlc-femu"],
+    "config ages": ["tlc-femu", "--pe-cycles", "1000,3000", "--retention-days", "90", "--picture", "ages.png"],
     "code list": [],
     "code hardware": ["flash-8/9", "bch-4KB-t256", "--gbps", "8"],
     "code show": ["teaching-1/2", "--picture", "code.png"],
@@ -80,7 +80,7 @@ RESULTS: dict[str, list[str]] = {
     "flash calibrate": ["mlc-25nm", *QUICK, "--set", "geometry.chips_per_channel=2", "--p-fail", "0.1"],
     "explain": ["--policies", "two_step"],
     "lifetime": [
-        *("tlc-3d", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"),
+        *("tlc-femu", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"),
         *("--utilisation", "0.8", "--picture", "life.png"),
     ],
     "design ecc-by-age": ["mlc-lae", "--squeeze", "128", "--out", "designed.toml"],
@@ -97,7 +97,7 @@ RESULTS: dict[str, list[str]] = {
     "results compare": ["kept/one", "kept/two", "--metric", "p99.9"],
     "results export": ["kept/one", "--out", "rows.csv", "--force"],
     "serve-results": [".", "--once"],
-    "serve": ["tlc-3d", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
+    "serve": ["tlc-femu", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
     "age": ["drive.image", "--pe", "1"],
     "status": ["drive.image"],
     "fault": ["drive.image", "heal"],
@@ -198,26 +198,26 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     ("words", "expected"),
     [
         (["com"], ["compare", "completion"]),
-        (["run", "tlc-3"], ["tlc-3d"]),
+        (["run", "tlc-3"], ["tlc-femu"]),
         (
             ["config", "check", "mlc-la"],
             ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc", "mlc-laldpc-serial"],
         ),
-        (["explain", "--config", "tlc"], ["tlc-3d", "tlc-client", "tlc-enterprise", "tlc-rif"]),
+        (["explain", "--config", "tlc"], ["tlc-femu", "tlc-client", "tlc-enterprise", "tlc-rif"]),
         (["code", "show", "flash"], [name for name, _ in softsense.Code.entries() if name.startswith("flash")]),
         (["code", "traps", "teach"], ["teaching-1/2"]),
         (["explain", "--code", "teach"], ["teaching-1/2"]),
         (["table", "show", "flash"], [name for name in _core.decode_tables() if name.startswith("flash")]),
-        (["lifetime", "tlc-3d", "--tables", "adaptive-5-6,adaptive-1-2"], ["adaptive-5-6,adaptive-1-2"]),
-        (["compare", "tlc-3d", "--policies", "two_step,prog"], ["two_step,progressive"]),
-        (["compare", "tlc-3d", "--policies", "a"], ["all"]),
-        (["run", "tlc-3d", "--policy", "look_ahead_"], ["look_ahead_progressive"]),
+        (["lifetime", "tlc-femu", "--tables", "adaptive-5-6,adaptive-1-2"], ["adaptive-5-6,adaptive-1-2"]),
+        (["compare", "tlc-femu", "--policies", "two_step,prog"], ["two_step,progressive"]),
+        (["compare", "tlc-femu", "--policies", "a"], ["all"]),
+        (["run", "tlc-femu", "--policy", "look_ahead_"], ["look_ahead_progressive"]),
         (["flash", "show", "tlc-m"], ["tlc-measured"]),
         (["reproduce", "l"], ["ldpc-in-ssd", "laldpc", "lae-ftl"]),
         (["trace", "convert", "a", "b", "--to", "m"], ["mqsim"]),
         (["fer", "flash-8/9", "--method", "d"], ["direct"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
-        (["serve", "tlc-3d", "--write-cache", "v"], ["volatile"]),
+        (["serve", "tlc-femu", "--write-cache", "v"], ["volatile"]),
         (["fault", "d.sock", "kill-"], ["kill-die", "kill-plane", "kill-block"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
@@ -252,7 +252,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     ask += "compopt() { :; }; _softsense_completion softsense; echo ${COMPREPLY[@]}"
     run = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run([bash, "-c", ask], cwd=tmp_path, env={**os.environ, "PATH": path}, **run)
-    assert done.stdout.split() == ["tlc-3d"]
+    assert done.stdout.split() == ["tlc-femu"]
     assert done.stderr == ""
 
 

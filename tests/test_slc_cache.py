@@ -24,7 +24,7 @@ SMALL = [
 @pytest.mark.parametrize("when_full", ["direct", "fold"])
 def test_a_result_counts_what_was_folded(size: str, when_full: str) -> None:
     cache = f"{{ size = {size}, when_full = '{when_full}', idle_after_us = 2000.0 }}"
-    result = softsense.run("tlc-3d", overrides=[*SMALL, f"ftl.slc_cache={cache}"])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, f"ftl.slc_cache={cache}"])
     found, gc, writes = (result.summary[part] for part in ("slc_cache", "gc", "writes_detail"))
     assert found["blocks_folded"] >= found["blocks_folded_in_idle_time"] > 0
     assert found["cached_codewords"] + found["direct_codewords"] == writes["host_codewords"]
@@ -38,6 +38,6 @@ def test_a_result_counts_what_was_folded(size: str, when_full: str) -> None:
 
 
 def test_a_result_without_a_cache_does_not_mention_it() -> None:
-    result = softsense.run("tlc-3d", overrides=[*SMALL, "workload.requests=100"])
+    result = softsense.run("tlc-femu", overrides=[*SMALL, "workload.requests=100"])
     assert "slc_cache" not in result.summary
     assert "SLC cache" not in tables.results(softsense.Comparison([result]))

@@ -18,4 +18,4 @@ def test_config_runs_on_its_own_workload(file: Path) -> None:
 
 
 def test_there_are_configs() -> None:
-    assert {"mlc-25nm", "mlc-laldpc", "tlc-3d"} <= {file.stem for file in CONFIGS.glob("*.toml")}
+    assert {"mlc-25nm", "mlc-laldpc", "tlc-femu"} <= {file.stem for file in CONFIGS.glob("*.toml")}

@@ -102,7 +102,7 @@ def test_fields_may_be_written_with_quotes_or_without() -> None:
 
 
 def test_without_policies_seeds_and_fields_the_config_s_own_is_one_point() -> None:
-    planned = Planned(parsed('config = "tlc-3d"\nset = ["seed=7"]'))
+    planned = Planned(parsed('config = "tlc-femu"\nset = ["seed=7"]'))
     assert [(point.policy, point.seed, point.trace) for point in planned.points] == [("progressive", 7, None)]
 
 
@@ -245,7 +245,7 @@ def test_a_bad_sweep_file_is_one_error_that_names_the_place(
 
 
 def test_all_that_is_wrong_with_a_sweep_file_is_told_with_its_line() -> None:
-    text = """config = "tlc-3d"
+    text = """config = "tlc-femu"
 policies = ["two-stp"]
 seeds = [1, -1]
 constraints = ["p99.9 < 2 ms", "latncy < 1"]
@@ -277,14 +277,14 @@ ftl.over-provisioning = [0.2]
 
 def test_names_in_a_sweep_file_may_be_spelled_in_other_ways() -> None:
     plain = """
-    config = "tlc-3d"
+    config = "tlc-femu"
     policies = ["look_ahead_progressive", "two_step:restart"]
     [grid]
     "ftl.over_provisioning" = [0.1, 0.2]
     "reliability.table.file" = ["flash-8-9"]
     """
     other = """
-    config = "TLC_3D"
+    config = "TLC_FEMU"
     policies = ["Look-Ahead-Progressive", "two-step:Restart"]
     [grid]
     ftl.over-provisioning = [0.1, 0.2]
@@ -897,7 +897,7 @@ def test_a_drive_is_compared_with_one_that_lacks_something(tmp_path: Path) -> No
 
 
 LIVES = """
-config = "tlc-3d"
+config = "tlc-femu"
 policies = ["progressive", "two_step"]
 seeds = [1, 2]
 set = ["geometry.channels=2", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=160",
@@ -919,7 +919,7 @@ def test_lifetimes_are_those_of_softsense_lifetime_once_for_each_device(tmp_path
     assert len(result.planned.lifetimes) == 2
     row = result.frame.row(-1, named=True)
     overrides = [*parsed(LIVES).overrides, "ftl.over_provisioning=0.3", "precondition.pe_cycles=3000"]
-    found = lifetime(softsense.load_config("tlc-3d", overrides)).frame.to_dicts()[0]
+    found = lifetime(softsense.load_config("tlc-femu", overrides)).frame.to_dicts()[0]
     for column in points.LIFETIME_COLUMNS:
         assert row[column] == found[column.removeprefix("lifetime.")], column
     latency, lives = result.frontiers
@@ -934,7 +934,7 @@ def test_lifetimes_are_those_of_softsense_lifetime_once_for_each_device(tmp_path
 
 
 def test_a_lifetime_that_cannot_be_found_costs_no_simulation(tmp_path: Path) -> None:
-    text = LIVES.replace("tlc-3d", "mlc-laldpc").replace('"geometry.chips_per_channel=1", ', "")
+    text = LIVES.replace("tlc-femu", "mlc-laldpc").replace('"geometry.chips_per_channel=1", ', "")
     text = text.replace('"geometry.channels=2"', '"geometry.channels=2", "ftl.mapping=page"')
     result = sweep(sweep_file(tmp_path, text), out=tmp_path / "out", workers=2)
     assert result.count("lifetime failed") == len(result.frame) == 16

@@ -143,7 +143,7 @@ def test_unknown_commands_do_not_steer(ran: Ran) -> None:
         ["serve", "CONFIG", "--socket", "drive.sock", "--size", "16MiB"],
         ["explain", "--config", "CONFIG"],
         ["sweep", "CONFIG"],
-        ["serve", "tlc-3d", "--socket", "drive.sock", "--size", "16MiB", "--script", "CONFIG"],
+        ["serve", "tlc-femu", "--socket", "drive.sock", "--size", "16MiB", "--script", "CONFIG"],
         ["trace", "stats", "good.trace", "--format", "CONFIG"],
         ["flash", "show", "CONFIG"],
         ["table", "show", "CONFIG"],

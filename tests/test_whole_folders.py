@@ -33,7 +33,7 @@ from test_papers import tiny_figure, tiny_paper
 from test_tenants import DEVICE, TENANTS
 
 QUICK = [word for field in [*SMALL, "workload.requests=300"] for word in ("--set", field)]
-LIFE = ["tlc-3d", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"]
+LIFE = ["tlc-femu", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"]
 KILLS = int(os.environ.get("SOFTSENSE_KILLS", "2"))
 """How often a process is really killed."""
 
@@ -223,7 +223,7 @@ def test_a_failure_before_anything_is_measured_leaves_the_folder_as_it_was(tmp_p
         ["run", "mlc-25nm", *QUICK, "--set", "ftl.over_provisioning=0.0001"],
         ["fer", "bch:m=10,t=5,k=512", "--rber", "2"],
         ["table", "build", "bch:m=10,t=5,k=512", "--rber", "x"],
-        ["lifetime", "tlc-3d", "--tables", "nowhere"],
+        ["lifetime", "tlc-femu", "--tables", "nowhere"],
         ["sweep", "nowhere.toml"],
         ["fit", "nowhere.log"],
         ["reproduce", "tiny", "--figure", "9"],

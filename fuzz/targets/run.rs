@@ -43,7 +43,7 @@ static BASES: LazyLock<Vec<Value>> = LazyLock::new(|| {
         [
             ("mlc-25nm", &[][..]),
             ("mlc-laldpc", &[]),
-            ("tlc-3d", &[QUICK, "read.soft_references=cells"]),
+            ("tlc-femu", &[QUICK, "read.soft_references=cells"]),
             ("mlc-lae", &[]),
         ]
         .map(|(name, more)| base(name, more)),

@@ -26,7 +26,7 @@ def load_config(
     """Read a configuration.
 
     Args:
-        path: a TOML file, or the name of a shipped configuration, such as `mlc-25nm` or `tlc-3d`.
+        path: a TOML file, or the name of a shipped configuration, such as `mlc-25nm` or `tlc-femu`.
         overrides: fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the configuration's seed.
         policy: replaces the read policy, such as `two_step`, or policy and retry, such as `two_step:restart`.
@@ -35,11 +35,11 @@ def load_config(
         FileError: the file cannot be read.
         ConfigError: a field, or a combination of fields, is wrong.
 
-    >>> load_config("tlc-3d").user_bytes // 2**30
+    >>> load_config("tlc-femu").user_bytes // 2**30
     259
-    >>> load_config("tlc-3d", ["ftl.over_provisioning=0.28"]).user_bytes // 2**30
+    >>> load_config("tlc-femu", ["ftl.over_provisioning=0.28"]).user_bytes // 2**30
     207
-    >>> load_config("tlc-3d", ["ftl.over_provisioning=2"])
+    >>> load_config("tlc-femu", ["ftl.over_provisioning=2"])
     Traceback (most recent call last):
     softsense.ConfigError: --set ftl.over_provisioning: ...
     """

@@ -293,7 +293,7 @@ def starting_reliability(config: Config) -> list[dict[str, Any]]:
 
     Raises `ConfigError`.
 
-    >>> [row["page_type"] for row in starting_reliability(Config.open("tlc-3d"))]
+    >>> [row["page_type"] for row in starting_reliability(Config.open("tlc-femu"))]
     ['lower', 'centre', 'upper', 'all']
     """
     sample = config.sample_codewords(_STARTING_CODEWORDS)
@@ -329,7 +329,7 @@ def reliability_by_age(
 
     Raises `ConfigError`.
 
-    >>> young, old = reliability_by_age(Config.open("tlc-3d"), [1000, 9000], [90])
+    >>> young, old = reliability_by_age(Config.open("tlc-femu"), [1000, 9000], [90])
     >>> young["uber"] < 1e-16 < old["uber"], young["retries"] < old["retries"]
     (True, True)
     """

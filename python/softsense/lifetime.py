@@ -192,7 +192,7 @@ def lifetime(
     A code of rate 1/2 outlives one of 5/6, but has less room; one after the other they do better than either:
 
     >>> small = ["geometry.blocks_per_plane=160", "geometry.pages_per_block=32", "workload.footprint_bytes=67108864"]
-    >>> found = lifetime(Config.open("tlc-3d", small), ["adaptive-5-6", "adaptive-1-2"], utilisations=[0.8])
+    >>> found = lifetime(Config.open("tlc-femu", small), ["adaptive-5-6", "adaptive-1-2"], utilisations=[0.8])
     >>> [code.code for code in found.codes], found.codes[0].endurance_pe < found.codes[1].endurance_pe
     (['adaptive-5/6', 'adaptive-1/2'], True)
     >>> best = max(found.frame.iter_rows(named=True), key=lambda row: row["lifetime_capacity"])

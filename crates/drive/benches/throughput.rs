@@ -29,7 +29,7 @@ fn main() {
         seed: None,
         config: None,
     };
-    let config = CheckedConfig::open("tlc-3d", &[]).expect("it ships");
+    let config = CheckedConfig::open("tlc-femu", &[]).expect("it ships");
     let drive = ServedDrive::open(&config, spec, false, false).expect("it can be served");
     let mut data = vec![0; REQUEST_BYTES];
     let offsets = || (0..SIZE_BYTES).step_by(REQUEST_BYTES);

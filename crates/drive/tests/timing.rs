@@ -6,7 +6,7 @@ use softsense_drive::DriveSpec;
 use softsense_drive::nbd::Export as _;
 use support::{UNIT, ask, config, data, number, open, spec};
 
-/// Of `tlc-3d`, us.
+/// Of `tlc-femu`, us.
 const SENSE_US: [f64; 3] = [56.5, 77.5, 106.0];
 const PROGRAM_US: f64 = 820.0 + 2200.0 + 5700.0;
 const TRANSFER_US: f64 = 5.125;

@@ -1,4 +1,4 @@
-//! How fast are stored codewords read? Data of `flash-8/9` in the cells of `tlc-measured`, read by the policy of `tlc-3d`, the three
+//! How fast are stored codewords read? Data of `flash-8/9` in the cells of `tlc-measured`, read by the policy of `tlc-femu`, the three
 //! pages of a wordline one after the other. On one core, whole calls, codewords of 4 KB a second.
 //!
 //! `cargo bench -p softsense-link` prints what was found beside the goal on one core of a 2023 server CPU (AMD EPYC 9004), in about

@@ -7,8 +7,8 @@
 //! | benchmark | goal | aim |
 //! |---|---|---|
 //! | trace: 1,000,000 requests of 4 KiB and 8 KiB, 70 % reads, 1 GiB footprint, Poisson at 50,000/s, MQSim text, `two_step` with 10 % hard failure, 128 GiB device | 1,000,000 requests/s with parsing | 2,000,000 |
-//! | shipped: the same trace on `mlc-25nm`, `tlc-3d`, `mlc-lae` and `mlc-laldpc`, wrapped into what these have | 800,000, 400,000, 400,000 and 400,000 requests/s | 2,000,000, 1,500,000, 1,000,000 and 1,800,000 |
-//! | retry: 1,000,000 reads of 4 KiB by `tlc-3d`'s own addresses, by its retry table, by sentinels and by what the die predicts | 1,000,000 requests/s each | |
+//! | shipped: the same trace on `mlc-25nm`, `tlc-femu`, `mlc-lae` and `mlc-laldpc`, wrapped into what these have | 800,000, 400,000, 400,000 and 400,000 requests/s | 2,000,000, 1,500,000, 1,000,000 and 1,800,000 |
+//! | retry: 1,000,000 reads of 4 KiB by `tlc-femu`'s own addresses, by its retry table, by sentinels and by what the die predicts | 1,000,000 requests/s each | |
 //! | overwrite: 5,000,000 random 4 KiB overwrites with garbage collection (8 GiB, 15 % over-provisioned, from the steady state) | 1,000,000 requests/s | |
 //! | demand: 10,000,000 requests of 4 KiB, 70 % reads, Zipf 0.9 over all of 32 GiB of flash whose map is in flash, 64 KiB of mapping cache, eviction and reads by level (LaLDPC), Poisson at 10,000/s | 500,000 requests/s | |
 //! | array: 5,000,000 reads of a codeword at saturation from 8 SSDs of 8 channels, with a pool of 64 decoders | 1,500,000 requests/s | |
@@ -59,7 +59,7 @@ const DEMAND: [&str; 4] = [
     "workload.footprint_bytes=29_205_774_336",
 ];
 
-/// Ways in which `tlc-3d` reads.
+/// Ways in which `tlc-femu` reads.
 const RETRIES: [(&str, &str); 3] = [
     ("retry table", "references = 'retry_table', soft_references = 'fewest_violated'"),
     ("sentinels", "references = 'sentinels'"),
@@ -229,14 +229,14 @@ fn main() {
         more_is_better: true,
     };
     found.push(speed("trace, with parsing", best_of(&["child", "trace", &trace_path]), 1e6));
-    for (name, goal) in [("mlc-25nm", 8e5), ("tlc-3d", 4e5), ("mlc-lae", 4e5), ("mlc-laldpc", 4e5)] {
+    for (name, goal) in [("mlc-25nm", 8e5), ("tlc-femu", 4e5), ("mlc-lae", 4e5), ("mlc-laldpc", 4e5)] {
         found.push(speed(&format!("trace on {name}"), best_of(&["child", "shipped", name, &trace_path]), goal));
     }
     for (name, read) in RETRIES {
         let read = format!("read={{ policy = 'progressive', retry = 'incremental', max_level = 7, {read} }}");
         let (reads, sizes) = ("workload.read_fraction=1.0", "workload.sizes=[{ bytes = 4096, share = 1.0 }]");
-        let arguments = ["child", "config", "tlc-3d", &read, reads, sizes, "workload.requests=1_000_000"];
-        found.push(speed(&format!("reads of tlc-3d, {name}"), best_of(&arguments), 1e6));
+        let arguments = ["child", "config", "tlc-femu", &read, reads, sizes, "workload.requests=1_000_000"];
+        found.push(speed(&format!("reads of tlc-femu, {name}"), best_of(&arguments), 1e6));
     }
     found.push(speed("overwrite with garbage collection", best_of(&["child", "overwrite"]), 1e6));
     std::fs::remove_file(&path).unwrap();

@@ -68,7 +68,7 @@ def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_jso
         click.echo("\n" + textwrap.indent(start, "# "))
 
 
-@config_group.command("ages", epilog=example("softsense config ages tlc-3d --pe-cycles 0,1000,3000"))
+@config_group.command("ages", epilog=example("softsense config ages tlc-femu --pe-cycles 0,1000,3000"))
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=complete_config)
 @config_options
 @click.option(

@@ -32,7 +32,7 @@ _page_option = click.option(
 )
 
 
-@click.command("serve", epilog=example("softsense serve tlc-3d --size 2GiB --socket disk.sock"))
+@click.command("serve", epilog=example("softsense serve tlc-femu --size 2GiB --socket disk.sock"))
 @config_argument
 @click.option("--size", metavar="SIZE", help="Size of a new drive, such as 2GiB; an existing image has its own.")
 @click.option("--socket", type=click.Path(path_type=Path), metavar="FILE", help="Listen on a unix socket.")

@@ -44,7 +44,7 @@ PUBLISHED: dict[str, Any] = {
 }
 """The published numbers, by the names of `published/pr2_ar2.toml`; the mechanism is told there in words."""
 
-_DEVICE = "tlc-3d"
+_DEVICE = "tlc-femu"
 _CELLS, _OTHER_CELLS = "tlc-charge-trap-asplos21", "tlc-charge-trap"
 """Those that need as many retries as the paper's, and those of the drive."""
 
@@ -53,7 +53,7 @@ _CELLS, _OTHER_CELLS = "tlc-charge-trap-asplos21", "tlc-charge-trap"
 _FAILING = (0, 1, 2, 4, 6, 8)
 _PERCENT = 75
 _SENSE_US, _MOVE_US = 80.0, 5.125 + 2.5
-"""One time of sensing for all pages; transfer and decode of a codeword of `tlc-3d`."""
+"""One time of sensing for all pages; transfer and decode of a codeword of `tlc-femu`."""
 
 _WAYS: dict[str, dict[str, Any]] = {
     "one after the other": {},
@@ -338,7 +338,7 @@ PAPER = Paper(
                 "retries of a codeword",
                 {f"{cycles:,} P/E cycles": Line(colour) for cycles, colour in _WEAR.items()}
                 | {"published": _STYLES["published"]},
-                f"mean of tlc-3d with {_CELLS}, its table in order; square: every read of new chips needs more",
+                f"mean of tlc-femu with {_CELLS}, its table in order; square: every read of new chips needs more",
                 at=_DAYS,
             ),
         ),
@@ -395,7 +395,7 @@ PAPER = Paper(
     ),
     intro=(
         "All published numbers but those of the abstract are at second hand, through notes of others. The paper's 160 "
-        "chips, its drive and its traces are not to be had: the drive is `tlc-3d`, read progressively, with cells that "
+        "chips, its drive and its traces are not to be had: the drive is `tlc-femu`, read progressively, with cells that "
         f"need as many retries as the paper's (`{_CELLS}`), and workloads are stand-ins with published shares and "
         "rates of MSR volumes, whose own writes need no retry."
     ),

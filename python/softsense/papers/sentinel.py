@@ -61,7 +61,7 @@ _AT_THE_BEST = 0.05
 """A wordline is read as with the best references if it has so many more errors at most [assumed]."""
 
 _SIGMA = 0.17
-"""Of the logarithm of a wordline's raw bit error rate: chip, block and page of `tlc-3d` together."""
+"""Of the logarithm of a wordline's raw bit error rate: chip, block and page of `tlc-femu` together."""
 
 
 def _wordline_ages(name: str, wordlines: int) -> list[Cells]:
@@ -308,14 +308,14 @@ PAPER = Paper(
                 "entries of the table",
                 "part saved",
                 {"measured": Line("#0072b2"), "published": Line("#000000", "none", "square")},
-                "tlc-3d after 3,000 P/E cycles and a year; mean of workloads",
+                "tlc-femu after 3,000 P/E cycles and a year; mean of workloads",
             ),
             _read_cases,
         ),
     ),
     claims=_CLAIMS,
     plan=_plan,
-    config="tlc-3d",
+    config="tlc-femu",
     headline=lambda found: (
         f"Known cells save {shown(found['retry_reduction']['measured'], '%')} of the retries of a table "
         f"({shown(_CLAIMED['retry_reduction'], '%')} published), and how much that shortens reads is a matter of the "
@@ -325,7 +325,7 @@ PAPER = Paper(
         "All published numbers but those of the abstract are at second hand, through notes of others. The paper's "
         "chips, and the traces on its simulator, are not to be had: cells are `tlc-charge-trap` after 3,000 P/E cycles "
         "and a year (the paper: 5,000 and a year), polynomial and lines are fitted to them, the drive is "
-        "`tlc-3d`, and workloads are stand-ins with published shares and rates of MSR volumes, whose own writes need "
+        "`tlc-femu`, and workloads are stand-ins with published shares and rates of MSR volumes, whose own writes need "
         "no retry."
     ),
 )

@@ -11,7 +11,7 @@ use softsense_ssd::checked::CheckedConfig;
 
 pub const UNIT: usize = 4096;
 
-/// `tlc-3d` with cells that read their data at once while they are young and lose it soon when they are worn: tests take a tenth of the
+/// `tlc-femu` with cells that read their data at once while they are young and lose it soon when they are worn: tests take a tenth of the
 /// time that those with its own cells would, which go through their retry table for a few days' old data.
 pub fn config(overrides: &[&str]) -> CheckedConfig {
     let planar = [
@@ -19,7 +19,7 @@ pub fn config(overrides: &[&str]) -> CheckedConfig {
         "reliability.table.variation={ chip_sigma = 0.1, block_sigma = 0.1, page_sigma = 0.1 }",
     ];
     let overrides: Vec<String> = planar.iter().chain(overrides).map(|text| (*text).into()).collect();
-    CheckedConfig::open("tlc-3d", &overrides).unwrap()
+    CheckedConfig::open("tlc-femu", &overrides).unwrap()
 }
 
 pub fn spec(image: &Path, size_bytes: u64) -> DriveSpec {

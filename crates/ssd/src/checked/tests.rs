@@ -102,7 +102,7 @@ fn overrides_mend_a_config_that_is_bad_by_itself() {
 
 #[test]
 fn overrides_of_a_checked_config_are_named() {
-    let config = CheckedConfig::open("tlc-3d", &[]).unwrap();
+    let config = CheckedConfig::open("tlc-femu", &[]).unwrap();
     let error = |set: &str| config.with_overrides(&[set.into()]).unwrap_err().to_string();
     assert!(error("ftl.over_provisioning=2.0").starts_with("--set ftl.over_provisioning: found 2"));
     assert!(error("ftl.gc_high_watermark_blocks=400").starts_with("--set: ftl.over_provisioning: found 0."));
@@ -132,7 +132,7 @@ fn rules_for_victims_are_described() {
 
 #[test]
 fn a_resolved_config_reads_back_as_itself() {
-    let checked = CheckedConfig::open("tlc-3d", &[]).unwrap();
+    let checked = CheckedConfig::open("tlc-femu", &[]).unwrap();
     let again = CheckedConfig::from_toml(&checked.to_toml(), "again.toml", &[]).unwrap();
     assert_eq!(checked.config(), again.config());
     assert_eq!(checked.sha256(), again.sha256());
@@ -220,7 +220,7 @@ fn names_may_be_spelled_in_other_ways() {
     assert_eq!(over.config().ftl.over_provisioning, 0.3);
     assert!(over.to_toml().contains("policy = \"two_step\""));
     let set =
-        |set: &str| CheckedConfig::open("TLC_3D", &["read.references=cells".into(), set.into()]).unwrap().to_toml();
+        |set: &str| CheckedConfig::open("TLC_FEMU", &["read.references=cells".into(), set.into()]).unwrap().to_toml();
     let cells = "reliability.table.rber.threshold_voltage";
     assert_eq!(set(&format!("{cells}=tlc_2_3_2")), set(&format!("{cells}=tlc-2-3-2")));
 }

@@ -15,9 +15,9 @@ pub(crate) const SHIPPED: [(&str, &str); 17] = [
     ("pool-array", include_str!("../../configs/pool-array.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
-    ("tlc-3d", include_str!("../../configs/tlc-3d.toml")),
     ("tlc-client", include_str!("../../configs/tlc-client.toml")),
     ("tlc-enterprise", include_str!("../../configs/tlc-enterprise.toml")),
+    ("tlc-femu", include_str!("../../configs/tlc-femu.toml")),
     ("tlc-rif", include_str!("../../configs/tlc-rif.toml")),
 ];
 

@@ -9,7 +9,7 @@ use softsense_ssd::request::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 fn device(more: &[&str]) -> CheckedConfig {
-    shipped("tlc-3d.toml", &[&SMALL_TLC[..], more].concat())
+    shipped("tlc-femu.toml", &[&SMALL_TLC[..], more].concat())
 }
 
 fn reads(lcn: u64, count: usize) -> Vec<Request> {
@@ -98,7 +98,7 @@ fn layers_are_the_same_in_all_blocks_and_wordlines_are_not() {
     let constant = "reliability.table={ file = 'flash-8-9', rber.constant.rber = 1e-3 }";
     let device = |variation: &str| {
         let variation = format!("reliability.table.variation={variation}");
-        shipped("tlc-3d.toml", &[&SMALL_TLC[..], &["read.references='cells'", constant, &variation]].concat())
+        shipped("tlc-femu.toml", &[&SMALL_TLC[..], &["read.references='cells'", constant, &variation]].concat())
     };
     let known = run(&device("{ layer_factors = [0.5, 1.5, 1.25, 0.75] }"), Vec::new());
     let drawn = run(&device("{ wordline_sigma = 0.2 }"), Vec::new());

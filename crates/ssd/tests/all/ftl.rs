@@ -339,7 +339,7 @@ fn a_drive_of_many_tebibytes_is_a_function_and_its_changes() {
     for layout in ["sequential", "steady_state"] {
         let layout = format!("precondition.layout={layout}");
         let config = shipped(
-            "tlc-3d.toml",
+            "tlc-femu.toml",
             &["geometry.blocks_per_plane=21846", "reliability=perfect", "ftl.gc_low_watermark_blocks=6", &layout],
         );
         let user = config.user_codewords();
@@ -510,7 +510,7 @@ fn the_steady_state_is_drawn_by_the_seed() {
     const SEEDS: u64 = 400;
     for over_provisioning in [0.2000, 0.2002] {
         let config = shipped(
-            "tlc-3d.toml",
+            "tlc-femu.toml",
             &[
                 &format!("ftl.over_provisioning={over_provisioning}"),
                 "geometry.blocks_per_plane=64",

@@ -117,7 +117,7 @@ fn the_laldpc_device_needs_level_3_after_a_year_and_level_1_after_a_write() {
 #[test]
 fn codewords_of_a_page_are_sensed_once_and_pipelined() {
     let config = shipped(
-        "tlc-3d.toml",
+        "tlc-femu.toml",
         &["reliability=perfect", "geometry.blocks_per_plane=128", "precondition.layout=sequential"],
     );
     let simulation = run(&config, vec![request(RequestKind::Read, Ns::ZERO, 0, 4)]);

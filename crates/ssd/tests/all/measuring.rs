@@ -8,7 +8,7 @@ use softsense_ssd::summary::Summary;
 
 use crate::support::shipped;
 
-/// `tlc-3d` with few small blocks, under random reads and writes.
+/// `tlc-femu` with few small blocks, under random reads and writes.
 const SMALL: [&str; 6] = [
     "geometry={ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 32, pages_per_block = 24, \
      codewords_per_page = 4, codeword_bytes = 4096 }",
@@ -32,7 +32,7 @@ fn ended(config: &CheckedConfig) -> (Run, Vec<LogRow>, Summary) {
 
 /// The config, with a load and more.
 fn small(load: &[&str], more: &[&str]) -> CheckedConfig {
-    shipped("tlc-3d.toml", &[&SMALL[..], load, more].concat())
+    shipped("tlc-femu.toml", &[&SMALL[..], load, more].concat())
 }
 
 const LOADS: [&[&str]; 3] = [

@@ -304,7 +304,7 @@ fn steps_with_references_go_by_those_alone() {
             "workload.footprint_bytes=67108864",
             "workload.requests=500",
         ];
-        let config = shipped("tlc-3d.toml", &[&base[..], &["read.policy='own.py:AtCells'"], overrides].concat());
+        let config = shipped("tlc-femu.toml", &[&base[..], &["read.policy='own.py:AtCells'"], overrides].concat());
         let traits = PolicyTraits { observes: Observes::default(), looks_ahead: false, is_function: true };
         let thing = OwnThing::new("cells", |_: &OwnDevice| Ok(Box::new(AtCells) as Box<dyn ReadPolicy>));
         let own = Own { policy: Some(OwnPolicy { traits, policy: thing }), ..Own::default() };

@@ -384,7 +384,7 @@ fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() 
 /// are narrower here, and blocks shorter, so that a run takes a second; where collection works at once each of them does freeze.
 #[test]
 fn no_shipped_drive_freezes() {
-    for name in ["tlc-3d", "qlc-3d", "qlc-3d-cached", "tlc-enterprise", "tlc-client"] {
+    for name in ["tlc-femu", "qlc-3d", "qlc-3d-cached", "tlc-enterprise", "tlc-client"] {
         let over = |pacing: &str| {
             let more = [
                 "geometry.channels=1",

@@ -184,7 +184,7 @@ fn stripes_of_any_length_keep_planes_busy() {
     for data_pages in [0, 1, 7, 31] {
         let parity = if data_pages == 0 { "seed=1".to_owned() } else { format!("ftl.parity.data_pages={data_pages}") };
         let config = shipped(
-            "tlc-3d.toml",
+            "tlc-femu.toml",
             &[
                 &parity,
                 "flash.busy_unit='plane'",

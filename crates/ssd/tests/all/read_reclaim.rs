@@ -19,7 +19,7 @@ const OF_BLOCK: u64 = 24;
 
 fn device(reclaim: &str, more: &[&str]) -> CheckedConfig {
     let reclaim = format!("ftl.read_reclaim={reclaim}");
-    shipped("tlc-3d.toml", &[&SMALL_TLC[..], &[NO_RETRY, &reclaim], more].concat())
+    shipped("tlc-femu.toml", &[&SMALL_TLC[..], &[NO_RETRY, &reclaim], more].concat())
 }
 
 fn reads(lcn: u64, count: usize) -> Vec<Request> {
@@ -180,7 +180,7 @@ fn a_lower_pass_through_voltage_disturbs_less() {
 #[test]
 fn what_read_reclaim_needs_is_named() {
     let refused = |overrides: &[&str]| {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tlc-3d.toml");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tlc-femu.toml");
         let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
         CheckedConfig::open(path, &overrides).unwrap_err().to_string()
     };

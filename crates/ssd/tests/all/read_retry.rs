@@ -43,7 +43,7 @@ const ATTEMPT: f64 = SENSE + TRANSFER + DECODE;
 
 /// Reads pages of a type in turn, and says how long each took, us.
 fn times(more: &[&str], page_type: u64) -> (Vec<f64>, Statistics) {
-    let config = shipped("tlc-3d.toml", &[&SMALL_TLC[..], &OLD, more].concat());
+    let config = shipped("tlc-femu.toml", &[&SMALL_TLC[..], &OLD, more].concat());
     let pages = (0..20).map(|wordline| request(RequestKind::Read, Ns::ZERO, 3 * wordline + page_type, 1));
     let mut simulation = run(&config, pages.collect());
     let times = simulation.take_log().iter().map(|row| row.response.as_us()).collect();
@@ -195,7 +195,7 @@ fn lone_reads_are_those_of_whole_runs() {
         (table(&["read.retry_sensing_percent=75"]), UPPER, entries),
         (table(&["read.retry_sensing_percent=75", "read.retries_ahead=true"]), UPPER, entries),
     ] {
-        let config = shipped("tlc-3d.toml", &[&SMALL_TLC[..], &OLD, &more].concat());
+        let config = shipped("tlc-femu.toml", &[&SMALL_TLC[..], &OLD, &more].concat());
         let reliability = config.reliability();
         let given = GivenCodeword {
             cells: reliability.cells().unwrap().clone(),
@@ -258,7 +258,7 @@ fn what_reliability_does_not_know_is_refused() {
         ),
     ] {
         let overrides: Vec<String> = SMALL_TLC.iter().chain(&OLD).chain(&more).map(ToString::to_string).collect();
-        let error = CheckedConfig::open("tlc-3d", &overrides).unwrap_err().to_string();
+        let error = CheckedConfig::open("tlc-femu", &overrides).unwrap_err().to_string();
         assert!(error.contains(expected), "{more:?}: {error}");
     }
 }

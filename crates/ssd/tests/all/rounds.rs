@@ -176,7 +176,7 @@ fn pages_that_come_apart_meet_in_one_command() {
             "encoder={ placement = { per_channel = 2 }, time_us = 5.0 }",
         ] {
             let (config, found) = written_in_sequence(
-                "tlc-3d.toml",
+                "tlc-femu.toml",
                 &[
                     &format!("geometry.channels={channels}"),
                     "flash.busy_unit='plane'",

@@ -204,6 +204,7 @@ fn what_is_no_codeword_of_one_page_is_refused() {
     assert!(refused("mlc-25nm.toml", &["ftl.interleaving.ways=2"], 0).starts_with("ftl.interleaving.ways: found 2"));
     assert_eq!(refused("mlc-25nm.toml", &[], 2), "page_type: found 2, expected 0 to 1");
     // What the device's own cells know, those of the codeword may not.
-    let table = LoneRead::new(&shipped("tlc-3d.toml", &[]), 0).unwrap().timeline(given(7, 1)).unwrap_err().to_string();
+    let table =
+        LoneRead::new(&shipped("tlc-femu.toml", &[]), 0).unwrap().timeline(given(7, 1)).unwrap_err().to_string();
     assert!(table.starts_with("read.references: found `retry_table` without one, expected cells"), "{table}");
 }

@@ -37,7 +37,7 @@ def measure_composed(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows))
 
 
-COLOURS = {"tlc-3d": "#0072b2", "qlc-3d": "#d55e00"}
+COLOURS = {"tlc-femu": "#0072b2", "qlc-3d": "#d55e00"}
 
 
 def draw_composed(frame: pl.DataFrame) -> Sheet:

@@ -23,7 +23,7 @@ class Drive:
     pe_cycles: tuple[int, int, int]
 
 
-DRIVES = (Drive("tlc-3d", "tlc-charge-trap", (0, 1500, 3000)), Drive("qlc-3d", "qlc-charge-trap", (0, 500, 1000)))
+DRIVES = (Drive("tlc-femu", "tlc-charge-trap", (0, 1500, 3000)), Drive("qlc-3d", "qlc-charge-trap", (0, 500, 1000)))
 DAYS = {"3 hours": 0.125, "30 days": 30.0, "90 days": 90.0, "a year": 365.0}
 _TABLE: dict[str, Any] = {"references": "retry_table", "soft_references": "fewest_violated"}
 _SENTINEL = {"references": "sentinels"}

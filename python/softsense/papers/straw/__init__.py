@@ -57,7 +57,7 @@ PAPER = Paper(
         *PREDICTED,
     ),
     plan=plan_of,
-    config="tlc-3d",
+    config="tlc-femu",
     headline=lambda found: (
         f"Reclaim of wordlines saves {shown(found['copies_1000']['measured'], '%')} of the copies of reclaim of blocks "
         f"after 1,000 P/E cycles ({shown(CLAIMED['copies_reduction']['1000'], '%')} published), and "

@@ -47,7 +47,7 @@ pub fn config(toml: &str) -> CheckedConfig {
     CheckedConfig::from_toml(toml, "test.toml", &[]).unwrap()
 }
 
-/// One plane of `tlc-3d` with small blocks and planar cells. A block has 8 wordlines of three pages, and a page has one codeword. Data lies in
+/// One plane of `tlc-femu` with small blocks and planar cells. A block has 8 wordlines of three pages, and a page has one codeword. Data lies in
 /// the order of its addresses.
 pub const SMALL_TLC: [&str; 9] = [
     "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
