@@ -22,7 +22,14 @@ _BUSY = 0.95
 _WAITING_SHARE, _WAITING = 0.05, 100
 UNWRITTEN = 0.005
 """The share of codewords read that were never written, or were trimmed, from which on it is said."""
-_UNITS = {"plane": "planes", "channel": "channels", "decoder": "decoders"}
+_UNITS = {
+    "utilisation.plane": "planes are",
+    "utilisation.channel": "channels are",
+    "utilisation.decoder": "decoders are",
+    "host_link.to_device": "the link to the device is",
+    "host_link.to_host": "the link to the host is",
+    "host_link.commands": "the device's end of the link, which takes commands in, is",
+}
 _LOST = {
     "codeword_reads.uncorrectable": "of codeword reads were uncorrectable",
     "codeword_reads.undetected": "of codeword reads were decoded to wrong data that nobody noticed",
@@ -103,10 +110,10 @@ def unwritten(row: Mapping[str, Any]) -> float:
 
 def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     """The problem that requests arrive faster than they are served, or None."""
-    busiest = max(_UNITS, key=lambda unit: _mean(rows, f"utilisation.{unit}"))
-    busy = _mean(rows, f"utilisation.{busiest}")
+    busiest = max(_UNITS, key=lambda unit: _mean(rows, unit))
+    busy = _mean(rows, busiest)
     if busy >= _BUSY:
-        return Problem(OVERLOADED, f"{_UNITS[busiest]} are {as_share(busy)} busy", busy)
+        return Problem(OVERLOADED, f"{_UNITS[busiest]} {as_share(busy)} busy", busy)
     # Rust judges whether they do.
     if all(row.get("growth.rate") for row in rows):
         rate, waiting = _mean(rows, "growth.rate"), _mean(rows, "growth.waiting")
@@ -126,4 +133,4 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
 
 
 def _mean(rows: Sequence[Mapping[str, Any]], column: str) -> float:
-    return fmean(row[column] or 0.0 for row in rows)
+    return fmean(row.get(column) or 0.0 for row in rows)

@@ -471,6 +471,7 @@ impl Run {
             }),
             host_link: (served.host_link_shares.zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
                 gb_per_s: link.speed.gb_per_s(),
+                commands: shares.commands,
                 to_device: shares.to_device,
                 to_host: shares.to_host,
             }),

@@ -175,6 +175,8 @@ pub struct EncoderSummary {
 pub struct HostLinkSummary {
     /// Data that crosses it in each direction, GB/s.
     pub gb_per_s: f64,
+    /// Mean busy share of the device's end of it, with taking commands in.
+    pub commands: f64,
     /// Mean busy share of the way to the device, with data that is written.
     pub to_device: f64,
     /// Of the way to the host, with data that was read.

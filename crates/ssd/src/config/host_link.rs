@@ -17,6 +17,10 @@ pub struct HostLinkSpec {
     /// follows may leave meanwhile.
     #[serde(default)]
     pub latency_us: f64,
+    /// How long the device's end is taken by each command, one after the other, us: it takes in at most 1e6 / `command_us` commands a
+    /// second, of any size. With 0 as many as the link carries.
+    #[serde(default)]
+    pub command_us: f64,
 }
 
 /// How fast data crosses a link, in each direction.
@@ -60,6 +64,7 @@ impl HostLinkSpec {
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         faults.see(check_us("host.link.latency_us", self.latency_us));
+        faults.see(check_us("host.link.command_us", self.command_us));
         match self.speed {
             LinkSpeed::BandwidthGbPerS(bandwidth) => {
                 faults.see(expect_number("host.link.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9));
@@ -81,7 +86,8 @@ impl HostLinkSpec {
             LinkSpeed::BandwidthGbPerS(_) => String::new(),
             LinkSpeed::Pcie { generation, lanes } => format!(" (PCIe {generation}.0 x{lanes})"),
         };
-        format!("{:.3} GB/s{of} + {} us", self.speed.gb_per_s(), self.latency_us)
+        let command = if self.command_us > 0.0 { format!(", {} us a command", self.command_us) } else { String::new() };
+        format!("{:.3} GB/s{of} + {} us{command}", self.speed.gb_per_s(), self.latency_us)
     }
 }
 

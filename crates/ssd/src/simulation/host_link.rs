@@ -9,6 +9,8 @@ use crate::config::HostLinkSpec;
 pub(super) struct HostLink {
     latency: Ns,
     us_per_byte: f64,
+    command: Ns,
+    commands: Lane,
     to_device: Lane,
     to_host: Lane,
 }
@@ -16,6 +18,8 @@ pub(super) struct HostLink {
 /// Mean busy shares of the link between host and device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostLinkShares {
+    /// The device's own end, with taking commands in.
+    pub commands: f64,
     /// With data that is written.
     pub to_device: f64,
     /// With data that was read.
@@ -27,6 +31,8 @@ impl HostLink {
         Self {
             latency: Ns::from_us(spec.latency_us),
             us_per_byte: 1.0 / (1000.0 * spec.speed.gb_per_s()),
+            command: Ns::from_us(spec.command_us),
+            commands: Lane::default(),
             to_device: Lane::default(),
             to_host: Lane::default(),
         }
@@ -35,7 +41,8 @@ impl HostLink {
     /// How long a command that is fetched now takes to be in the device, with the data that it writes.
     pub(super) fn fetch(&mut self, now: Ns, written_bytes: u64) -> Ns {
         let takes = self.takes(written_bytes);
-        self.to_device.carry(now, takes) + self.latency
+        let arrives = self.to_device.carry(now, takes) + self.latency;
+        arrives + self.commands.carry(now + arrives, self.command)
     }
 
     /// How long data that leaves the device now takes to be with the host.
@@ -50,18 +57,24 @@ impl HostLink {
 
     /// What is under way goes on so much later.
     pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
+        self.commands.put_off(now, by);
         self.to_device.put_off(now, by);
         self.to_host.put_off(now, by);
     }
 
     /// Counts from here on.
     pub(super) fn count_anew(&mut self) {
+        self.commands.count_anew();
         self.to_device.count_anew();
         self.to_host.count_anew();
     }
 
     pub(super) fn busy_shares(&self, counted: Ns) -> HostLinkShares {
         let share = |lane: Lane| Lane::busy_share(&[lane], counted);
-        HostLinkShares { to_device: share(self.to_device), to_host: share(self.to_host) }
+        HostLinkShares {
+            commands: share(self.commands),
+            to_device: share(self.to_device),
+            to_host: share(self.to_host),
+        }
     }
 }

@@ -252,6 +252,27 @@ fn a_narrow_link_is_full_in_both_directions() {
     assert!(shares.to_device > 0.97 && shares.to_host > 0.97, "{shares:?}");
 }
 
+/// Does the device take in as many commands a second as its end of the link can, of any kind and size, and one alone after its time?
+#[test]
+fn commands_are_taken_in_one_after_the_other() {
+    let with = |command_us: f64, outstanding: u32| {
+        support::config(&format!(
+            "{DEVICE}[host]\nissue.closed_loop.queue_depth = {outstanding}\nwrite_buffer_bytes = 1048576\n\
+             link = {{ speed.bandwidth_gb_per_s = 4.0, latency_us = 1.0, command_us = {command_us:?} }}\n"
+        ))
+    };
+    let read = |lcn| support::request(RequestKind::Read, Ns::ZERO, lcn, 1);
+    let last = |command_us| support::run(&with(command_us, 1), vec![read(3)]).take_log()[0].response.0;
+    assert_eq!(last(7.5), last(0.0) + 7500);
+    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
+    let requests = (0..3000).map(|i| support::request(kinds[i as usize % 3], Ns::ZERO, (i * 37) % 500, 1 + i % 2));
+    let done = support::run(&with(500.0, 256), requests.collect());
+    let seconds = done.statistics().last_completion.as_secs();
+    assert!((seconds / (3000.0 * 500e-6) - 1.0).abs() < 0.01, "{seconds} s");
+    let shares = done.host_link_shares().unwrap();
+    assert!(shares.commands > 0.99 && shares.to_device < 0.1, "{shares:?}");
+}
+
 /// Do placement handles keep apart what is overwritten often and what is not, so that less has to be moved?
 #[test]
 fn placement_keeps_hot_and_cold_data_apart() {

@@ -440,7 +440,8 @@ fn device(
     }
     if draw.once_in(4) {
         let speed = draw.one(&["bandwidth_gb_per_s = 0.05", "pcie = { generation = 4, lanes = 4 }"]);
-        toml += &format!("link = {{ speed = {{ {speed} }}, latency_us = {:?} }}\n", draw.one(&[0.0, 3.0]));
+        let (latency, command) = (draw.one(&[0.0, 3.0]), memory.one(&[0.0, 0.0, 2.0, 400.0]));
+        toml += &format!("link = {{ speed = {{ {speed} }}, latency_us = {latency:?}, command_us = {command:?} }}\n");
     }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
