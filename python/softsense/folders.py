@@ -314,10 +314,15 @@ def parquet(path: Path, content: bytes) -> pl.DataFrame:
 
 # What is in them -----------------------------------------------------------------------------------------------------
 
-_DOCUMENTS = {"run": "summary.json", "compare": "summary.json", "reproduce": "claims.json", "fit": "fit.json"}
+_DOCUMENTS = {
+    **dict.fromkeys(("run", "compare", "across"), "summary.json"),
+    "reproduce": "claims.json",
+    "fit": "fit.json",
+}
 _LABELS = {
     "run": ["policy"],
     "compare": ["policy"],
+    "across": ["drive", "age", "load", "code", "policy"],
     "sweep": ["policy", "trace"],
     "reproduce": ["paper", "id"],
     "fit": ["name"],
@@ -396,6 +401,7 @@ def _plain_rows(document: Any) -> Iterator[dict[str, Any]]:
 _ROWS: dict[str, Any] = {
     "run": lambda document: [_run_row(document)],
     "compare": _comparison_rows,
+    "across": lambda document: _plain_rows(document["cases"]),
     "reproduce": _claim_rows,
     "fit": _fit_rows,
     "fer": _fer_rows,

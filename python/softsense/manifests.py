@@ -47,7 +47,8 @@ class Manifest:
     """What a folder of results is of.
 
     Attributes:
-        kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer`, `table` or `lifetime`.
+        kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer`, `table` or `lifetime`;
+            `across` is `compare --across`.
         command: the words of the command line.
         config: `name` and `sha256` of the resolved config; None where there is none.
         traces: a dict of `of_trace` for each trace; empty if the config's workload ran.

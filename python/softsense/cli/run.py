@@ -90,6 +90,14 @@ def run(config: Path, out: Path | None, policy: str | None, timeline: str | None
     help="Compare on N consecutive seeds, the config's first, and show 95 % intervals; default: "
     "the config's seed only.",
 )
+@click.option(
+    "--across",
+    multiple=True,
+    metavar="AXIS[=LIST]",
+    help="Does the ranking hold? Compare in all combinations of these too: drives=NAME,..., ages=CYCLES:DAYS,..., "
+    "loads=FACTOR,..., codes=NAME,..., seeds=N; repeatable. Without a list an axis has some values of its own.",
+)
+@click.option("--by", metavar="STATISTIC", help="With --across: mean, p99 (default) or p99.9 of reads.")
 def compare(
     config: Path,
     out: Path | None,
@@ -97,6 +105,8 @@ def compare(
     no_baseline: bool,
     jobs: int | None,
     seeds: int | None,
+    across: tuple[str, ...],
+    by: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -106,6 +116,12 @@ def compare(
     read succeeds with hard sensing. CONFIG is the name of a shipped configuration (`softsense config list`) or a TOML
     file.
     """
+    if across:
+        from softsense.cli.across import compare_across
+
+        return compare_across(config, out, policies, jobs, seeds, across, by or "p99", as_json, **options)
+    if by:
+        raise ConfigError(f"--by: found {by} without --across, expected both")
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
     names = policy_names(policies)

@@ -398,6 +398,7 @@ def _set_scales(axes: Axes, chart: Chart) -> None:
         low, high = axes.get_ylim()
         if low > 1e-5 and high < 1e6:
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: as_plain(value)))
+            axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: as_plain(value)))
         if high / low > 10:
             axes.yaxis.set_minor_formatter(NullFormatter())
     elif not lies:

@@ -1,0 +1,476 @@
+"""Comparisons of read policies across drives, ages, loads and codes: where a ranking holds, and where it turns."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from softsense._core import Config, ConfigError, SoftsenseError
+from softsense.api import load_config
+from softsense.base import Interrupted, Progress
+from softsense.folders import numbers
+from softsense.intervals import interval, plus_minus, resolution
+from softsense.problems import found_in, is_open_loop
+from softsense.read_policies import is_bound, policy_names
+from softsense.seeds import SeededComparison, compare_seeds
+from softsense.traces import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+AXES = ("drives", "ages", "loads", "codes", "seeds")
+STATISTICS = {"mean": "mean_us", "p99": "p99_us", "p99.9": "p999_us"}
+"""What cases are judged by: of the response times of reads."""
+_DRIVES = ("tlc-client", "tlc-client-pcie5", "tlc-enterprise", "tlc-enterprise-15tb", "qlc-client", "qlc-datacenter")
+_AGES = ((50, 1.0), (1000, 90.0), (3000, 365.0))
+_LOADS = (0.5, 1.0, 1.5)
+_CODES = ("flash-64-69", "flash-8-9", "flash-64-73")
+_SEEDS = 3
+
+Age = tuple[int, float]
+"""P/E cycles, and days since the data was written."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What a comparison goes across; a case is a combination of a value of each.
+
+    The first case is that of the config as it is. Its own values are among those of every axis.
+
+    Attributes:
+        drives: configs beside the first one: names of shipped ones, or TOML files. Each has its own workload.
+        ages: of the flash and its data.
+        loads: factors of the rate at which requests arrive.
+        codes: decode tables.
+        seeds: how many seeds each case is simulated with.
+    """
+
+    drives: tuple[str, ...] = ()
+    ages: tuple[Age, ...] = ()
+    loads: tuple[float, ...] = ()
+    codes: tuple[str, ...] = ()
+    seeds: int = _SEEDS
+
+    @staticmethod
+    def parse(texts: Sequence[str]) -> Axes:
+        """Axes as the command line has them: `ages=50:1,3000:365`, or a name alone for the axis's own values.
+
+        Raises:
+            ConfigError: an axis that there is not, or twice, or a value that is none.
+
+        >>> Axes.parse(["ages=50:1,3000:365", "loads=0.5,2", "seeds=5"])
+        Axes(drives=(), ages=((50, 1.0), (3000, 365.0)), loads=(0.5, 2.0), codes=(), seeds=5)
+        """
+        asked: dict[str, Any] = {}
+        own = {"drives": _DRIVES, "ages": _AGES, "loads": _LOADS, "codes": _CODES, "seeds": _SEEDS}
+        for text in texts:
+            name, _, values = text.partition("=")
+            if name not in AXES or name in asked:
+                found = "it twice" if name in asked else f"`{name}`"
+                raise ConfigError(f"--across: found {found}, expected each of {', '.join(AXES)} at most once")
+            asked[name] = _values(name, values) if values else own[name]
+        return Axes(**asked)
+
+
+def _values(name: str, text: str) -> Any:
+    """The values of an axis."""
+    items = [item.strip() for item in text.split(",") if item.strip()]
+
+    def fault(expected: str) -> ConfigError:
+        return ConfigError(f"--across {name}: found `{text}`, expected {expected}")
+
+    if name == "seeds":
+        if not re.fullmatch(r"[0-9]+", text) or not 1 <= int(text) <= 1000:
+            raise fault("how many, 1 to 1000")
+        return int(text)
+    if name == "ages":
+        ages = [re.fullmatch(r"([0-9]+):([0-9]+(?:\.[0-9]+)?)", item) for item in items]
+        if not ages or not all(ages):
+            raise fault("P/E cycles and days, such as 500:30,3000:365")
+        return tuple((int(age[1]), float(age[2])) for age in ages if age)
+    if name == "loads":
+        loads = [float(item) for item in items if re.fullmatch(r"[0-9]+(\.[0-9]+)?", item)]
+        if not items or len(loads) < len(items) or min(loads) <= 0:
+            raise fault("factors above 0 of the rate of requests, such as 0.5,2")
+        return tuple(loads)
+    if not items:
+        raise fault("some names")
+    return tuple(items)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A drive, at an age, under a load, with a code.
+
+    Attributes:
+        drive: the name of its config.
+        age: of its flash and data; None where its config has none.
+        load: the factor of its own rate of requests.
+        code: its decode table; None where its config has none.
+        config: all of it.
+    """
+
+    drive: str
+    age: Age | None
+    load: float
+    code: str | None
+    config: Config
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What tells it from others, by axis."""
+        age = f"{self.age[0]}:{self.age[1]:g}" if self.age else "-"
+        return {"drive": self.drive, "age": age, "load": f"{self.load:g}", "code": self.code or "-"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a policy does beside the reference in a case.
+
+    Attributes:
+        mean_us: its statistic, over seeds.
+        difference: to the reference, seed by seed, as a share of the reference's mean; negative where it is faster.
+        half_width: half of the 95 % interval of that, with what buckets of percentiles leave open.
+        is_measured: whether seeds give an interval; with one seed the half width is what buckets leave open.
+    """
+
+    mean_us: float
+    difference: float
+    half_width: float
+    is_measured: bool
+
+    @property
+    def word(self) -> str:
+        """`faster` or `slower`, where the interval says so; else `alike`."""
+        if abs(self.difference) <= self.half_width:
+            return "alike"
+        return "faster" if self.difference < 0 else "slower"
+
+
+@dataclass
+class Compared:
+    """A case that was simulated.
+
+    Attributes:
+        case: which.
+        seeds: the comparison of all policies, seed by seed.
+        problems: of each policy whose runs lose data or cannot serve the load, the worst one in words.
+    """
+
+    case: Case
+    seeds: SeededComparison
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Across:
+    """A comparison of policies across cases.
+
+    Attributes:
+        planned: all cases; the first is that of the config as it is.
+        by: the statistic of response times of reads that cases are judged by: `mean`, `p99` or `p99.9`.
+        compared: what has been simulated, in order; fewer if it was interrupted.
+    """
+
+    planned: list[Case]
+    by: str
+    compared: list[Compared] = field(default_factory=list)
+
+    @property
+    def reference(self) -> str:
+        """The policy with which others are compared: `two_step`, or the first one that can be built."""
+        return self.compared[0].seeds.reference
+
+    @property
+    def others(self) -> list[str]:
+        """The other policies that a controller could have."""
+        runs = self.compared[0].seeds.first.runs
+        return [run.name for run in runs if run.name != self.reference and not is_bound(run.summary)]
+
+    def name(self, case: Case) -> str:
+        """What tells a case from the others: values of the axes on which cases differ."""
+        said = case.told | {"load": f"load {case.load:g}"}
+        if case.age:
+            days = "day" if case.age[1] == 1 else "days"
+            said["age"] = f"{case.age[0]:,} cycles, {case.age[1]:g} {days}"
+        return ", ".join(said[axis] for axis in self.varied) or case.drive
+
+    @property
+    def varied(self) -> list[str]:
+        """The axes on which cases differ, and not for their drives alone."""
+        alike = {case.drive: case.told for case in reversed(self.planned)}
+
+        def varies(axis: str) -> bool:
+            return any(case.told[axis] != alike[case.drive][axis] for case in self.planned)
+
+        return [axis for axis in self.planned[0].told if (axis == "drive" and len(alike) > 1) or varies(axis)]
+
+    def verdict(self, compared: Compared, policy: str) -> Verdict | None:
+        """How a policy does in a case; None where nothing was read."""
+        column = STATISTICS[self.by]
+
+        def of(name: str) -> list[float]:
+            found = [comparison[name].summary["response"]["read"][column] for comparison in compared.seeds.comparisons]
+            return [float(value) for value in found if value is not None]
+
+        mine, theirs = of(policy), of(self.reference)
+        if not mine or len(mine) != len(theirs):
+            return None
+        mean, beside = interval(mine)[0], interval(theirs)[0]
+        off, half = interval([one - other for one, other in zip(mine, theirs, strict=True)])
+        open_still = resolution(column, mean) + resolution(column, beside)
+        # Buckets that are the same one leave nothing open.
+        open_still = 0.0 if off == 0.0 and not half else open_still
+        return Verdict(mean, off / beside, ((half or 0.0) + open_still) / beside, half is not None)
+
+    @property
+    def judged(self) -> list[Compared]:
+        """Cases in which no policy loses data and the load can be served."""
+        return [one for one in self.compared if not one.problems]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each case and policy, the reference among them.
+
+        Columns: drive, age (P/E cycles:days), load, code, policy (str), mean_us, difference, half_width (f64, shares of
+        the reference's mean; null where nothing was read), verdict (str: `faster`, `alike`, `slower`, or the problem).
+        """
+        import polars as pl
+
+        rows: list[dict[str, Any]] = []
+        for one in self.compared:
+            for policy in (self.reference, *self.others):
+                found = self.verdict(one, policy)
+                row: dict[str, Any] = {**one.case.told, "policy": policy}
+                row |= {"mean_us": found and found.mean_us, "difference": found and found.difference}
+                row |= {"half_width": found and found.half_width}
+                problem = next(iter(one.problems.values()), None)
+                rows.append(row | {"verdict": problem or (found.word if found else "nothing was read")})
+        schema: dict[str, Any] = dict.fromkeys(("drive", "age", "load", "code", "policy"), pl.String)
+        schema |= dict.fromkeys(("mean_us", "difference", "half_width"), pl.Float64)
+        return pl.DataFrame(rows, schema=schema | {"verdict": pl.String})
+
+    def findings(self) -> Iterator[str]:
+        """What became of the first case's verdict on each policy, and on which axis it turns."""
+        base = self.compared[0]
+        for policy in self.others:
+            first = self.verdict(base, policy)
+            if base.problems or first is None:
+                why = next(iter(base.problems.values()), "nothing is read")
+                yield f"{policy}: the config as it is says nothing ({why})."
+                continue
+            words = [(one, found.word) for one in self.judged if (found := self.verdict(one, policy))]
+            rest = [(one, word) for one, word in words if one is not base]
+            other = {"faster": "slower", "slower": "faster"}.get(first.word)
+            held, turned = (sum(word == asked for _, word in rest) for asked in (first.word, other))
+            said = f"{100 * abs(first.difference):.1f} % {first.word}"
+            told = f"is {said} than {self.reference}" if other else f"cannot be told from {self.reference}"
+            turns = f", turns in {turned}, and is not shown in {len(rest) - held - turned}" if other else ""
+            yield (
+                f"{policy} {told} in the config as it is. Of {len(rest)} other cases the same holds in {held}{turns}."
+            )
+            if held < len(rest):
+                yield from (f"  {line}" for line in _by_axis(words, first.word, self.varied))
+
+    def text(self, width: int = 150) -> str:
+        """Problems, all cases and findings as blocks for the terminal."""
+        from softsense.tables.layout import paneled
+
+        blocks = []
+        spoilt = [one for one in self.compared if one.problems]
+        if spoilt:
+            told = [f"  {self.name(one.case)}: {_problem(one)}" for one in spoilt]
+            blocks.append("\n".join([f"{len(spoilt)} of {len(self.compared)} cases are counted nowhere:", *told]))
+        names = [self.name(one.case) for one in self.compared]
+        columns = [(f"{self.reference}\nus", [self._cell(one, self.reference) for one in self.compared])]
+        columns += [(f"{policy}\n%", [self._cell(one, policy) for one in self.compared]) for policy in self.others]
+        count = len(self.compared[0].seeds.comparisons)
+        title = f"Reads, {self.by}: time with {self.reference}, and differences to it"
+        title += f" with their 95 % intervals over {count} seeds" if count > 1 else ", of one seed: without intervals"
+        blocks.append(paneled(title, "case", names, columns, width) + "\n\n< faster   > slower   ! counted nowhere")
+        blocks.append("\n".join(self.findings()))
+        return "\n\n".join(blocks)
+
+    def _cell(self, one: Compared, policy: str) -> str:
+        found = self.verdict(one, policy)
+        if found is None:
+            return "-"
+        if policy == self.reference:
+            return f"{found.mean_us:,.1f}"
+        half = 100 * found.half_width if found.is_measured else None
+        mark = {"faster": " <", "slower": " >", "alike": "  "}[found.word]
+        return plus_minus(100 * found.difference, half) + (mark if not one.problems else " !")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "by": self.by,
+            "reference": self.reference,
+            "planned": len(self.planned),
+            "cases": self.table.to_dicts(),
+            "findings": list(self.findings()),
+        }
+
+    def plot(self, title: str) -> Figure:
+        """The differences of all cases as a picture."""
+        from softsense.plots.of_cases import draw_cases
+
+        return draw_cases(self, title)
+
+
+def _problem(one: Compared) -> str:
+    """What is wrong with a case, each problem once."""
+    by_problem: dict[str, list[str]] = {}
+    for policy, told in one.problems.items():
+        by_problem.setdefault(told, []).append(policy)
+    everywhere = len(one.problems) == len(one.seeds.first.runs)
+    return "; ".join(
+        told if everywhere and len(by_problem) == 1 else f"{', '.join(policies)}: {told}"
+        for told, policies in by_problem.items()
+    )
+
+
+def _by_axis(words: Sequence[tuple[Compared, str]], expected: str, axes: Sequence[str]) -> Iterator[str]:
+    """For each value of an axis, in how many of its cases a verdict is the expected one."""
+    for axis in axes:
+        values = dict.fromkeys(one.case.told[axis] for one, _ in words)
+        counts = []
+        for value in values:
+            of_value = [word for one, word in words if one.case.told[axis] == value]
+            counts.append(f"{value} {sum(word == expected for word in of_value)} of {len(of_value)}")
+        yield f"{expected}, by {axis}: {'; '.join(counts)}"
+
+
+def _cases(configs: Sequence[tuple[str, Config]], axes: Axes, traced: bool) -> Iterator[Case]:
+    """All combinations, each config's own values first, equal ones once."""
+    for drive, config in configs:
+        fields = json.loads(config.to_json())
+        start = fields.get("precondition") or {}
+        # Configs that keep an age in another way, such as one for each die, have no such numbers.
+        known = {"pe_cycles", "retention_days"} <= start.keys()
+        age = (int(start["pe_cycles"]), float(start["retention_days"])) if known else None
+        table = (fields["reliability"].get("table") if isinstance(fields["reliability"], dict) else None) or {}
+        code = table.get("file")
+        if axes.loads and not is_open_loop(fields, traced):
+            raise ConfigError(
+                f"--across loads: {drive}: found requests that wait for one another, expected arrivals at given times"
+            )
+        if axes.codes and code is None:
+            raise ConfigError(
+                f"--across codes: {drive}: found no `reliability.table.file`, expected a decode table to replace"
+            )
+        values = (
+            dict.fromkeys([age, *axes.ages]),
+            dict.fromkeys([1.0, *axes.loads]),
+            dict.fromkeys([code, *axes.codes]),
+        )
+        for one_age, load, one_code in product(*values):
+            changed = []
+            if one_age and one_age != age:
+                changed += [f"precondition.pe_cycles={one_age[0]}", f"precondition.retention_days={one_age[1]!r}"]
+            if load != 1.0:
+                scale = fields["host"]["issue"]["open_loop"]["time_scale"] / load
+                changed.append(f"host.issue.open_loop.time_scale={scale!r}")
+            if one_code != code:
+                changed.append(f"reliability.table.file={one_code}")
+            try:
+                resolved = config.with_overrides(changed) if changed else config
+            except SoftsenseError as error:
+                raise ConfigError(f"--across: {drive}: {str(error).removeprefix('--set: ')}") from None
+            yield Case(drive, one_age, load, one_code, resolved)
+
+
+def across(
+    config: str | os.PathLike[str] | Config,
+    trace: str | os.PathLike[str] | Trace | None = None,
+    *,
+    axes: Axes,
+    by: str = "p99",
+    policies: Sequence[str] | str = "all",
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    beyond: str = "reject",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Across:
+    """Compare read policies in all combinations of drives, ages, loads and codes: does a ranking hold there?
+
+    Args:
+        config: a TOML file, the name of a shipped config, or a `Config`: the first case.
+        trace: as for `softsense.compare`, for all drives; None for the workload of each.
+        axes: what it goes across.
+        by: the statistic that cases are judged by: `mean`, `p99` or `p99.9` of the response times of reads.
+        policies: as for `softsense.compare`.
+        overrides: config fields to replace, of all drives.
+        seed: the first seed of all drives; default: each config's own.
+        beyond: as for `softsense.compare`.
+        jobs: simulations at once.
+        progress: called now and then with the case, its completed requests and the completed fraction of all cases.
+
+    Results are a function of the arguments but for `jobs`.
+
+    Raises:
+        SoftsenseError: a config, a trace, a policy or an axis is wrong; the message names the place. Nothing is
+            simulated then.
+        Interrupted: Ctrl-C; its `result` has the cases that were complete, and is None if none was.
+
+    >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
+    >>> small += ["workload.footprint_bytes=67108864", "workload.requests=500"]
+    >>> ages = Axes(ages=((1000, 1.0),), seeds=2)
+    >>> found = across("mlc-25nm", axes=ages, policies="two_step,progressive", overrides=small)
+    >>> [one.case.told["age"] for one in found.compared], found.others
+    (['10000:30', '1000:1'], ['progressive'])
+    """
+    if by not in STATISTICS:
+        raise ConfigError(f"by: found `{by}`, expected one of {', '.join(STATISTICS)}")
+    names = policy_names(policies)
+    if len(names) < 2:
+        raise ConfigError(f"policies: found {names[0]} alone, expected at least two to compare")
+    first = "the config" if isinstance(config, Config) else os.fspath(config)
+    changes = [*overrides, *([] if seed is None else [f"seed={seed}"])]
+    base = config.with_overrides(changes) if isinstance(config, Config) else load_config(first, overrides, seed=seed)
+    others = dict.fromkeys(drive for drive in axes.drives if drive != first)
+    configs = [(_stem(first), base), *((_stem(drive), load_config(drive, overrides, seed=seed)) for drive in others)]
+    opened = trace if trace is None or isinstance(trace, Trace) else Trace(os.fspath(trace))
+    found = Across(list(_cases(configs, axes, opened is not None)), by)
+    for done, case in enumerate(found.planned):
+
+        def report(name: str, count: int, fraction: float, done: int = done, case: Case = case) -> None:
+            if progress:
+                progress(found.name(case), count, (done + fraction) / len(found.planned))
+
+        try:
+            compared = compare_seeds(
+                case.config,
+                opened,
+                seeds=axes.seeds,
+                policies=names,
+                baseline=False,
+                beyond=beyond,
+                jobs=jobs,
+                progress=report,
+            )
+        except Interrupted:
+            raise Interrupted(found if found.compared else None) from None
+        found.compared.append(Compared(case, compared, dict(_problems(compared, case, opened is not None))))
+    return found
+
+
+def _stem(drive: str) -> str:
+    return os.path.basename(drive).removesuffix(".toml")
+
+
+def _problems(compared: SeededComparison, case: Case, traced: bool) -> Iterator[tuple[str, str]]:
+    """Policies that lose data or cannot serve the load, each with its worst problem."""
+    open_loop = is_open_loop(json.loads(case.config.to_json()), traced)
+    for run in compared.first.runs:
+        rows = [dict(numbers(comparison[run.name].summary)) for comparison in compared.comparisons]
+        worst = next(iter(found_in(rows, open_loop)), None)
+        if worst:
+            yield run.name, worst.told
