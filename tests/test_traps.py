@@ -772,6 +772,20 @@ def test_a_floor_that_is_interrupted_is_told_from_what_there_is() -> None:
     assert exactly() <= found.at_most
 
 
+def test_frames_go_where_they_can_decide() -> None:
+    """No number of frames bounds small sets that are often wrong and never fail; large ones that seldom fail count."""
+    classes = [{"bits": a, "violated": b, "orbits": 1, "sets": n} for a, b, n in ((4, 4, 120_000), (8, 8, 1536))]
+    listed = SimpleNamespace(classes=classes, sets=LISTED.sets)
+    fails = {(4, 4): (0.0, 0.0, 0.0), (8, 8): (2e-4, 0.0, 0.0, 0.0, 0.0)}
+    found = measured(1, Goal(floor_frames=150_000, floor_down_to=1e-20), fails=fails, listed=listed)
+    assert floor_frames(found) <= 150_000
+    rarest = next(stratum for stratum in found.strata if (stratum.bits, stratum.wrong) == (8, 8))
+    # Half of the frames are shared alike, and half go there, where ten failures and more are expected.
+    assert rarest.frames > 60_000
+    assert rarest.failures > 5
+    assert found.lo < 2e-4 * rarest.events < found.hi
+
+
 def test_one_class_that_fails_says_nothing_of_another() -> None:
     """The interval is that of classes seen to fail; what the others could add stands beside it."""
     one = {(8, 8): FAILS[8, 8], (9, 9): (0.0,) * 5}

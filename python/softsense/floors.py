@@ -37,7 +37,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense.sampling import Plan, Request, Round, whole_blocks
+from softsense.sampling import Plan, Request, Round, blocks_within, whole_blocks
 from softsense.strata import CONFIDENCE, binomial_weights
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ ALWAYS_RIGHT = 1
 
 _NEARLY_ALL = 1 - 1e-12
 _GROWTH = 4
+_ALIKE = 0.5
+"""The part of the frames that strata share alike; the rest is for those of which it can decide something."""
 _NEGLIGIBLE = 0.1
 
 
@@ -198,12 +200,20 @@ def measure_floor(
             return floor
         grown = _grown(strata, units, floor, matters, goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
-        # What was not sampled yet comes first, then what may add most, as far as the frames go.
-        for index in sorted(grown, key=lambda index: (index in units, -floor.strata[index].hi, index)):
-            more = strata[index].task.unit_frames * (grown[index] - units.get(index, 0))
-            if spent + more <= goal.floor_frames:
-                spent += more
-                units[index] = grown[index]
+        share = _ALIKE * goal.floor_frames / max(1, len(strata))
+
+        # What was not sampled yet comes first, then what may add most, as far as the frames go. At last comes one of
+        # those that have had their share: the one whose bound is nearest to what would decide it.
+        at_hand = sorted(grown, key=lambda index: (index in units, -floor.strata[index].hi, index))
+        never_failed = [i for i in at_hand if floor.strata[i].frames >= share and not floor.strata[i].failures]
+        for index in [*(i for i in at_hand if i not in never_failed), *never_failed[-1:]]:
+            have, unit_frames = units.get(index, 0), strata[index].task.unit_frames
+            wanted = min(grown[index], blocks_within(have + (goal.floor_frames - spent) // unit_frames))
+            if floor.strata[index].frames < share and not floor.strata[index].failures:
+                wanted = min(wanted, whole_blocks(math.ceil(share / unit_frames)))
+            if wanted > have:
+                spent += unit_frames * (wanted - have)
+                units[index] = wanted
         if spent == before:
             return floor
         expected = spent - before

@@ -111,7 +111,7 @@ def whole_blocks(units: int) -> int:
     return block_end(units - 1) if units > 0 else 0
 
 
-def _blocks_within(units: int) -> int:
+def blocks_within(units: int) -> int:
     """The most units in whole blocks that are no more than `units`."""
     whole = whole_blocks(units)
     while whole > units:
@@ -170,7 +170,7 @@ def sample_by_weight(
             part = left / asked
             for weight, count in list(grown.items()):
                 now = units.get(weight, 0)
-                if (count := _blocks_within(now + int(part * (count - now)))) > now:
+                if (count := blocks_within(now + int(part * (count - now)))) > now:
                     grown[weight] = count
                 else:
                     del grown[weight]
@@ -257,7 +257,7 @@ def sample_directly(task: FrameTask, goal: Goal, view: View, units: int = 1) -> 
         if _known_directly(counts, goal):
             return counts
         needed = direct_frames(counts, _MARGIN * goal.relative_error) if counts.failures else math.inf
-        most = min(_GROWTH * units, _blocks_within(goal.frames // task.unit_frames))
+        most = min(_GROWTH * units, blocks_within(goal.frames // task.unit_frames))
         if most <= units:
             return counts
         units = min(whole_blocks(math.ceil(needed / task.unit_frames)), most) if needed < math.inf else most

@@ -61,8 +61,9 @@ class Place:
             "relative_error": deviation / fer if fer else None,
             "waterfall": estimate.fer,
             "floor": floor.rate if floor else None,
-            "floor_lo": floor.lo if floor else None,
-            "floor_hi": floor.hi if floor else None,
+            # Where none was seen to fail there is a bound, and no interval.
+            "floor_lo": floor.lo if floor and floor.rate else None,
+            "floor_hi": floor.hi if floor and floor.rate else None,
             "floor_at_most": floor.at_most if floor else None,
             "floor_relative_error": floor.relative_error if floor else None,
             "floor_strata": [asdict(stratum) for stratum in floor.strata] if floor else [],
