@@ -140,6 +140,12 @@ impl Pj {
         Pj((u128::from(self.0) * u128::from(part.0) / u128::from(whole.0.max(1))) as u64)
     }
 
+    /// What is left without another energy, or nothing.
+    #[inline]
+    pub fn without(self, other: Pj) -> Pj {
+        Pj(self.0.saturating_sub(other.0))
+    }
+
     /// One of so many equal parts, rounded down.
     #[inline]
     pub fn part(self, of: u32) -> Pj {

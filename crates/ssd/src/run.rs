@@ -438,7 +438,7 @@ impl Run {
             read_ahead: spec.host.read_ahead.map(|_| ReadAheadSummary {
                 pages: s.read_ahead.pages,
                 used_pages: s.read_ahead.used_pages,
-                wasted_pages: s.read_ahead.pages - s.read_ahead.used_pages,
+                wasted_pages: s.read_ahead.pages.saturating_sub(s.read_ahead.used_pages),
                 late_codewords: s.read_ahead.late_codewords,
                 mean_late_us: (s.read_ahead.late_codewords > 0)
                     .then(|| s.read_ahead.waited.0 as f64 * 1e-3 / s.read_ahead.late_codewords as f64),

@@ -87,9 +87,11 @@ impl BackEnd {
         let (left, whole) = (self.array.ends_at(unit) - kernel.now, self.sense_time(read, member, next));
         let (hard, extra) = self.energy.sensing(next);
         let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
-        kernel.statistics.energy.sense -= hard;
-        kernel.statistics.energy.sense_extra_levels -= extra;
-        kernel.statistics.energy.cut_short += hard + extra;
+        // What was sensed during a warm-up is not in the sums.
+        let energy = &mut kernel.statistics.energy;
+        energy.sense = energy.sense.without(hard);
+        energy.sense_extra_levels = energy.sense_extra_levels.without(extra);
+        energy.cut_short += hard + extra;
         self.reads.reads[read].energy -= hard + extra;
         if self.timing.reset > Ns::ZERO {
             self.array.run(kernel, unit, Command::Reset, NONE, self.timing.reset);
