@@ -34,7 +34,8 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 help:
 	@echo "make build   virtual environment in $(VENV), softsense built into it"
-	@echo "make demo    compare the read policies; TRACE=file and TRACE_OPTIONS=... replay a trace; results in out/demo"
+	@echo "make demo    compare the read policies on a paper's drive and on one of today, in out/demo and out/demo-today; TRACE=file"
+	@echo "             and TRACE_OPTIONS=... replay a trace"
 	@echo "make mount-demo  files on four drives that are served and grow old; MOUNT=--quick; results in out/mount-demo"
 	@echo "make artifact  every figure and claim of every paper, with hashes, in out/artifact: an hour; TRACES=folder of real traces"
 	@echo "make test    all Rust and Python tests"
@@ -68,6 +69,7 @@ $(BUILT): $(INSTALLED) $(SOURCES)
 
 demo: $(BUILT)
 	$(BIN)/softsense compare configs/mlc-25nm.toml $(if $(TRACE),--trace "$(TRACE)" $(TRACE_OPTIONS)) --out out/demo
+	$(BIN)/softsense compare configs/tlc-client.toml $(if $(TRACE),--trace "$(TRACE)" $(TRACE_OPTIONS)) --out out/demo-today
 
 mount-demo: $(BUILT)
 	$(BIN)/python examples/mount_demo.py $(MOUNT)

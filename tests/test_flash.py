@@ -301,7 +301,7 @@ def test_cells_named_in_a_config_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Softsense) -> None:
-    """The enterprise drive meets JESD218 at its rated cycles, and no longer 10 % beyond."""
+    """The enterprise drive meets JESD218 at its rated cycles; a fifth beyond, half of its kind do not."""
     config = softsense.Config.open("tlc-enterprise")
     start = json.loads(config.to_json())["precondition"]
     rated = start["pe_cycles"]
@@ -310,16 +310,18 @@ def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Sof
     assert json.loads(config.cells().spec_json)["measured"]["retention_temperature_c"] == 30
     assert days == pytest.approx(90 * math.exp(1.04 / 8.617e-5 * (1 / 303.15 - 1 / 313.15)), rel=0.01)
     drives = [config.with_overrides([f"seed={seed}"]) for seed in range(1, 7)]
-    ages = [flash.reliability_by_age(drive, [1000, rated, rated * 11 // 10], [days]) for drive in drives]
-    # One bad block decides: drives of the same kind differ by orders of magnitude, and half of them meet it.
+    ages = [flash.reliability_by_age(drive, [1000, rated, rated * 12 // 10], [days]) for drive in drives]
+    # One bad block decides: drives of the same kind differ by orders of magnitude.
     young, end, beyond = (sorted(rows[at]["uber"] for rows in ages) for at in range(3))
     assert max(young) < min(end)
-    assert end[2] <= 1e-16 < beyond[2]
+    assert end[5] <= 1e-16
+    assert beyond[2] <= 1e-16 < beyond[3]
     young, end, beyond = ages[0]
     assert young["retries"] < 4
-    assert 7 < end["retries"] < 9
+    assert 6 < end["retries"] < 8
     # What a run finds is what was told: retries by simulation, of reads that follow one another.
     reading = ["workload.requests=20_000", "workload.read_fraction=1.0", "workload.addresses='uniform'"]
+    reading.append("read.remembered=nothing")
     reads = softsense.run(config, overrides=reading).summary["codeword_reads"]
     assert reads["attempts"] / reads["count"] - 1 == pytest.approx(end["retries"], rel=0.04)
     command = ("config", "ages", "tlc-femu", "--pe-cycles", "1000,3000", "--retention-days", "90")

@@ -198,12 +198,12 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     ("words", "expected"),
     [
         (["com"], ["compare", "completion"]),
-        (["run", "tlc-3"], ["tlc-femu"]),
+        (["run", "tlc-f"], ["tlc-femu"]),
         (
             ["config", "check", "mlc-la"],
             ["mlc-lae", "mlc-lae-unsqueezed", "mlc-lae-worst-case", "mlc-laldpc", "mlc-laldpc-serial"],
         ),
-        (["explain", "--config", "tlc"], ["tlc-femu", "tlc-client", "tlc-enterprise", "tlc-rif"]),
+        (["explain", "--config", "tlc-e"], ["tlc-enterprise", "tlc-enterprise-15tb"]),
         (["code", "show", "flash"], [name for name, _ in softsense.Code.entries() if name.startswith("flash")]),
         (["code", "traps", "teach"], ["teaching-1/2"]),
         (["explain", "--code", "teach"], ["teaching-1/2"]),
@@ -248,7 +248,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     if not bash:
         pytest.skip("no bash")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    ask = 'eval "$(softsense completion bash)"; COMP_WORDS=(softsense run tlc-3); COMP_CWORD=2; COMPREPLY=(); '
+    ask = 'eval "$(softsense completion bash)"; COMP_WORDS=(softsense run tlc-f); COMP_CWORD=2; COMPREPLY=(); '
     ask += "compopt() { :; }; _softsense_completion softsense; echo ${COMPREPLY[@]}"
     run = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run([bash, "-c", ask], cwd=tmp_path, env={**os.environ, "PATH": path}, **run)

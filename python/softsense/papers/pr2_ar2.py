@@ -395,8 +395,8 @@ PAPER = Paper(
     ),
     intro=(
         "All published numbers but those of the abstract are at second hand, through notes of others. The paper's 160 "
-        "chips, its drive and its traces are not to be had: the drive is `tlc-femu`, read progressively, with cells that "
-        f"need as many retries as the paper's (`{_CELLS}`), and workloads are stand-ins with published shares and "
+        "chips, its drive and its traces are not to be had: the drive is `tlc-femu`, read progressively, with cells "
+        f"that need as many retries as the paper's (`{_CELLS}`), and workloads are stand-ins with published shares and "
         "rates of MSR volumes, whose own writes need no retry."
     ),
 )

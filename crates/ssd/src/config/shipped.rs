@@ -1,11 +1,12 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 17] = [
+pub(crate) const SHIPPED: [(&str, &str); 22] = [
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
     ("mlc-25nm-gangs", include_str!("../../configs/mlc-25nm-gangs.toml")),
     ("mlc-25nm-serial", include_str!("../../configs/mlc-25nm-serial.toml")),
+    ("mlc-970", include_str!("../../configs/mlc-970.toml")),
     ("mlc-lae", include_str!("../../configs/mlc-lae.toml")),
     ("mlc-lae-unsqueezed", include_str!("../../configs/mlc-lae-unsqueezed.toml")),
     ("mlc-lae-worst-case", include_str!("../../configs/mlc-lae-worst-case.toml")),
@@ -15,8 +16,12 @@ pub(crate) const SHIPPED: [(&str, &str); 17] = [
     ("pool-array", include_str!("../../configs/pool-array.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
+    ("qlc-client", include_str!("../../configs/qlc-client.toml")),
+    ("qlc-datacenter", include_str!("../../configs/qlc-datacenter.toml")),
     ("tlc-client", include_str!("../../configs/tlc-client.toml")),
+    ("tlc-client-pcie5", include_str!("../../configs/tlc-client-pcie5.toml")),
     ("tlc-enterprise", include_str!("../../configs/tlc-enterprise.toml")),
+    ("tlc-enterprise-15tb", include_str!("../../configs/tlc-enterprise-15tb.toml")),
     ("tlc-femu", include_str!("../../configs/tlc-femu.toml")),
     ("tlc-rif", include_str!("../../configs/tlc-rif.toml")),
 ];

@@ -384,11 +384,15 @@ fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() 
 /// are narrower here, and blocks shorter, so that a run takes a second; where collection works at once each of them does freeze.
 #[test]
 fn no_shipped_drive_freezes() {
-    for name in ["tlc-femu", "qlc-3d", "qlc-3d-cached", "tlc-enterprise", "tlc-client"] {
+    let small = ["tlc-femu", "qlc-3d", "qlc-3d-cached", "mlc-970"];
+    let of_today =
+        ["tlc-client", "tlc-client-pcie5", "tlc-enterprise", "tlc-enterprise-15tb", "qlc-client", "qlc-datacenter"];
+    for name in [&small[..], &of_today].concat() {
         let over = |pacing: &str| {
             let more = [
                 "geometry.channels=1",
                 "geometry.chips_per_channel=1",
+                "geometry.dies_per_chip=2",
                 "geometry.pages_per_block=96",
                 "precondition.mapped_fraction=1.0",
                 "precondition.layout=steady_state",
