@@ -277,6 +277,11 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "--bs", "4x", "--runtime", "1"], ["bs", "4x", "4k"]),
         (["mlc-25nm", "--size", "900t", "--runtime", "1"], ["size", "bytes of the drive"]),
         (["mlc-25nm", "jobs.fio", "--rw", "read"], ["--rw", "job file"]),
+        (
+            ["mlc-25nm", "--runtime", "1", "--write_lat_log", "no/a"],
+            ["write_lat_log", "`no/a`", "a folder that there is"],
+        ),
+        (["mlc-25nm", "--runtime", "1", "--log_avg_msec", "soon"], ["log_avg_msec", "soon", "a number"]),
         (["mlc-25nm", "nowhere.fio"], ["nowhere.fio"]),
         (["nowhere.toml", "--runtime", "1"], ["nowhere.toml"]),
         (["mlc-25nm", "--runtime", "1", "--set", "geometry.wings=2"], ["geometry.wings"]),

@@ -14,6 +14,7 @@ import softsense
 from conftest import Softsense
 from softsense import ConfigError
 from softsense.fio import Job, fio, job_of, jobs_of
+from softsense.fit.logs import open_log
 
 SMALL = [
     "geometry.channels=2",
@@ -144,3 +145,55 @@ def test_without_a_runtime_a_job_ends_by_its_size() -> None:
     found = fio("tlc-femu", [Job("a", "write", ((65536, 1.0),), iodepth=4, size=2.0**24)], overrides=SMALL)
     write = found.to_dict()["jobs"][0]["write"]
     assert (write["total_ios"], write["io_bytes"]) == (256, 2**24)
+
+
+def test_logs_add_up_to_the_results_and_a_fit_reads_them(softsense_command: Softsense, tmp_path: Path) -> None:
+    """A line for each request has its latency; lines of windows have what completed in them."""
+    words = (
+        "fio",
+        "mlc-25nm",
+        "--rw",
+        "randrw",
+        "--rwmixread",
+        "70",
+        "--iodepth",
+        "4",
+        "--numjobs",
+        "2",
+        "--seed",
+        "3",
+    )
+    words += ("--ramp_time", "50ms", "--runtime", "300ms", "--json", "--no-progress")
+    logs = ("--write_lat_log", "a", "--write_bw_log", "a", "--write_iops_log", "a")
+    done = softsense_command(*words, *logs)
+    assert done.returncode == 0, done.stderr
+    each = softsense_command(
+        *words, *(word.replace("a", "w") if word == "a" else word for word in logs), "--log_avg_msec", "60"
+    )
+    jobs = json.loads(done.stdout)["jobs"]
+    # Logs change nothing.
+    assert jobs == json.loads(each.stdout)["jobs"] == json.loads(softsense_command(*words).stdout)["jobs"]
+
+    def lines(name: str) -> list[list[int]]:
+        return [[int(word) for word in line.split(", ")] for line in (tmp_path / name).read_text().splitlines()]
+
+    for number, job in enumerate(jobs, start=1):
+        for direction, kind in enumerate(("read", "write")):
+            of_kind = [line for line in lines(f"a_lat.{number}.log") if line[2] == direction]
+            assert len(of_kind) == job[kind]["total_ios"]
+            assert {line[3] for line in of_kind} == {4096}
+            assert all(0 <= line[0] < 320 for line in of_kind)
+            mean = sum(line[1] for line in of_kind) / len(of_kind)
+            assert mean == pytest.approx(job[kind]["clat_ns"]["mean"], rel=1e-6)
+            windows = [line for line in lines(f"w_iops.{number}.log") if line[2] == direction]
+            assert [line[0] for line in windows] == [60, 120, 180, 240, 300]
+            # Completed requests a second, rounded down, in windows of 60 ms.
+            in_first = sum(line[0] < 60 for line in of_kind)
+            assert windows[0][1] == in_first * 1000 // 60
+            rates = [line for line in lines(f"w_bw.{number}.log") if line[2] == direction]
+            assert rates[0][1] == in_first * 4 * 1000 // 60
+            means = [line for line in lines(f"w_clat.{number}.log") if line[2] == direction]
+            assert means[0][1] == pytest.approx(sum(line[1] for line in of_kind if line[0] < 60) / in_first, abs=1)
+    log = open_log([tmp_path / "a_clat.1.log"], deep=True)
+    assert log.latencies_us is not None
+    assert len(log.latencies_us) == jobs[0]["read"]["total_ios"]

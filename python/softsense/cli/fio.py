@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import softsense
-from softsense import Comparison, ConfigError, Interrupted
+from softsense import Comparison, ConfigError, FileError, Interrupted
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import config_argument, config_options, example, no_progress_option
 from softsense.cli.output import progress_bars
@@ -28,6 +28,10 @@ _WORDS = {
     "--random_distribution": "random, or zipf and its exponent, such as zipf:1.1; default: random.",
     "--number_ios": "Requests of a clone, in place of a runtime.",
     "--name": "What results call the job.",
+    "--write_bw_log": "Write the bandwidth of each clone over time to VALUE_bw.N.log.",
+    "--write_iops_log": "Write its rate of requests to VALUE_iops.N.log.",
+    "--write_lat_log": "Write its latencies to VALUE_lat.N.log and VALUE_clat.N.log.",
+    "--log_avg_msec": "Time that a line of a log is the mean of, ms; default: each request has a line.",
 }
 
 
@@ -92,6 +96,10 @@ def fio_command(
     if ignored:
         told = ", ".join(sorted(set(ignored)))
         click.echo(f"{told}: of the computer that fio runs on, and of no meaning here", err=True)
+    for job in jobs:
+        for kind, prefix in job.logs:
+            if not Path(prefix).parent.is_dir():
+                raise ConfigError(f"write_{kind}_log: found `{prefix}`, expected a name in a folder that there is")
     resolved = softsense.load_config(config, overrides, seed=seed)
     interrupted = False
     try:
@@ -108,6 +116,12 @@ def fio_command(
         if warnings:
             click.echo(warnings, err=True)
         click.echo(json.dumps(found.to_dict(bins=output_format == "json+"), indent=2, allow_nan=False))
+    for log, text in found.logs():
+        try:
+            Path(log).write_text(text, encoding="ascii")
+        except OSError as error:
+            raise FileError(f"{log}: cannot write: {error.strerror or error}") from None
+        click.echo(f"wrote {log}", err=True)
     if interrupted:
         click.echo("interrupted: what is shown covers what had been simulated", err=True)
     return INTERRUPTED if interrupted else 0

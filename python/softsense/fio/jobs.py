@@ -17,15 +17,18 @@ _SAME = {"readwrite": "rw", "blocksize": "bs"}
 OPTIONS = (
     *("name", "rw", "bs", "bssplit", "iodepth", "numjobs", "rwmixread", "rwmixwrite", "size", "runtime", "ramp_time"),
     *("time_based", "rate_iops", "rate_process", "random_distribution", "number_ios", "group_reporting"),
+    *("write_bw_log", "write_iops_log", "write_lat_log", "log_avg_msec"),
 )
 """The options of jobs that are simulated."""
+LOGS = ("bw", "iops", "lat")
+"""What there are logs of."""
 _OF_THE_HOST = frozenset(
     (
         *("ioengine", "direct", "buffered", "filename", "directory", "thread", "fallocate", "unlink", "invalidate"),
         *("randrepeat", "allrandrepeat", "randseed", "norandommap", "refill_buffers", "scramble_buffers"),
         *("buffer_compress_percentage", "dedupe_percentage", "file_service_type", "create_serialize", "exitall"),
         *("cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice", "prio", "prioclass"),
-        *("gtod_reduce", "gtod_cpu", "clat_percentiles", "lat_percentiles", "percentile_list", "log_avg_msec"),
+        *("gtod_reduce", "gtod_cpu", "clat_percentiles", "lat_percentiles", "percentile_list"),
         *("disable_lat", "disable_clat", "disable_slat", "disable_bw", "kb_base", "unit_base", "description", "uri"),
         *("iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_low", "userspace_reap"),
         *("fixedbufs", "hipri", "registerfiles", "sqthread_poll", "nonvectored"),
@@ -54,6 +57,8 @@ class Job:
         zipf: exponent of Zipf's law of addresses at random; None: all alike.
         number_ios: requests of a clone, in place of those of `size`.
         group_reporting: whether the results of all jobs are one.
+        logs: names of files, by what they log: `bw`, `iops` or `lat`.
+        log_avg_ms: the time that a line of a log is the mean of, ms; 0: each request has a line.
     """
 
     name: str
@@ -70,6 +75,8 @@ class Job:
     zipf: float | None = None
     number_ios: int | None = None
     group_reporting: bool = False
+    logs: tuple[tuple[str, str], ...] = ()
+    log_avg_ms: int = 0
 
     @property
     def read_share(self) -> float:
@@ -167,6 +174,13 @@ def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, 
         zipf=float(zipf[1]) if zipf else None,
         number_ios=int(number("number_ios", 0, 1)) or None,
         group_reporting="group_reporting" in given,
+        logs=tuple(
+            # Without a name a log has that of its job, as with fio.
+            (kind, given[option] or given.get("name") or "job")
+            for kind in LOGS
+            if (option := f"write_{kind}_log") in given
+        ),
+        log_avg_ms=int(number("log_avg_msec", 0, 0)),
     )
     return job, ignored
 

@@ -13,6 +13,7 @@ from softsense._core import Config, ConfigError
 from softsense.api import configured, run
 from softsense.base import Progress
 from softsense.fio.jobs import Job, overrides_of
+from softsense.fio.logs import logs_of
 from softsense.results import RunResult
 
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
@@ -105,6 +106,10 @@ class FioResult:
             "jobs": jobs,
         }
 
+    def logs(self) -> Iterator[tuple[str, str]]:
+        """The logs that jobs ask for: names of files, and their texts."""
+        yield from logs_of(self) if any(job.logs for job in self.jobs) else ()
+
     def text(self) -> str:
         """The result in the lines of fio."""
         lines = []
@@ -160,7 +165,8 @@ def fio(
     base = configured(config, overrides, seed, None)
     held = json.loads(base.to_json())["precondition"]["mapped_fraction"]
     resolved = base.with_overrides(overrides_of(jobs, base.user_bytes, held))
-    return FioResult(tuple(jobs), run(resolved, progress=progress))
+    logged = any(job.logs for job in jobs)
+    return FioResult(tuple(jobs), run(resolved, log_requests=logged, progress=progress))
 
 
 def _options(job: Job) -> dict[str, str]:
