@@ -997,7 +997,7 @@ fn outcome(case: u64) -> Option<String> {
     }
     let result = catch_unwind(AssertUnwindSafe(|| {
         check(&toml, &config, asked);
-        if case % 3 == 0 && config.config().host.tenants.is_empty() {
+        if case.is_multiple_of(3) && config.config().host.tenants.is_empty() {
             check_after_a_warm_up(&toml, &config);
         }
     }));
