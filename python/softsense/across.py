@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from softsense import seeds
 from softsense._core import Config, ConfigError, SoftsenseError
 from softsense.api import load_config
 from softsense.base import Interrupted, Progress
 from softsense.folders import numbers
-from softsense.intervals import interval, plus_minus, resolution
+from softsense.intervals import paired, plus_minus
 from softsense.problems import found_in, is_open_loop
 from softsense.read_policies import is_bound, policy_names
 from softsense.seeds import SeededComparison, compare_seeds
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXES = ("drives", "ages", "loads", "codes", "seeds")
-STATISTICS = {"mean": "mean_us", "p99": "p99_us", "p99.9": "p999_us"}
-"""What cases are judged by: of the response times of reads."""
+STATISTICS = {told: column for column, told in seeds.STATISTICS.items()}
+"""The statistics of read response times that cases may be judged by, and their fields in summaries."""
 _DRIVES = ("tlc-client", "tlc-client-pcie5", "tlc-enterprise", "tlc-enterprise-15tb", "qlc-client", "qlc-datacenter")
 _AGES = ((50, 1.0), (1000, 90.0), (3000, 365.0))
 _LOADS = (0.5, 1.0, 1.5)
@@ -39,7 +41,7 @@ Age = tuple[int, float]
 
 @dataclass(frozen=True)
 class Axes:
-    """What a comparison goes across; a case is a combination of a value of each.
+    """The axes of a comparison. A case has one value of each.
 
     The first case is that of the config as it is. Its own values are among those of every axis.
 
@@ -124,7 +126,7 @@ class Case:
 
     @property
     def told(self) -> dict[str, str]:
-        """What tells it from others, by axis."""
+        """The values that the case has on all axes, in words."""
         age = f"{self.age[0]}:{self.age[1]:g}" if self.age else "-"
         return {"drive": self.drive, "age": age, "load": f"{self.load:g}", "code": self.code or "-"}
 
@@ -194,7 +196,7 @@ class Across:
         return [run.name for run in runs if run.name != self.reference and not is_bound(run.summary)]
 
     def name(self, case: Case) -> str:
-        """What tells a case from the others: values of the axes on which cases differ."""
+        """The values by which a case differs from the others, in words."""
         said = case.told | {"load": f"load {case.load:g}"}
         if case.age:
             days = "day" if case.age[1] == 1 else "days"
@@ -214,20 +216,14 @@ class Across:
     def verdict(self, compared: Compared, policy: str) -> Verdict | None:
         """How a policy does in a case; None where nothing was read."""
         column = STATISTICS[self.by]
-
-        def of(name: str) -> list[float]:
-            found = [comparison[name].summary["response"]["read"][column] for comparison in compared.seeds.comparisons]
-            return [float(value) for value in found if value is not None]
-
-        mine, theirs = of(policy), of(self.reference)
+        mine, theirs = (compared.seeds.values(name, "read", column) for name in (policy, self.reference))
         if not mine or len(mine) != len(theirs):
             return None
-        mean, beside = interval(mine)[0], interval(theirs)[0]
-        off, half = interval([one - other for one, other in zip(mine, theirs, strict=True)])
-        open_still = resolution(column, mean) + resolution(column, beside)
+        off, half, left_open = paired(column, mine, theirs)
         # Buckets that are the same one leave nothing open.
-        open_still = 0.0 if off == 0.0 and not half else open_still
-        return Verdict(mean, off / beside, ((half or 0.0) + open_still) / beside, half is not None)
+        left_open = 0.0 if off == 0.0 and not half else left_open
+        beside = fmean(theirs)
+        return Verdict(fmean(mine), off / beside, ((half or 0.0) + left_open) / beside, half is not None)
 
     @property
     def judged(self) -> list[Compared]:

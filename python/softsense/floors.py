@@ -56,7 +56,7 @@ ALWAYS_RIGHT = 1
 _NEARLY_ALL = 1 - 1e-12
 _GROWTH = 4
 _ALIKE = 0.5
-"""The part of the frames that strata share alike; the rest is for those of which it can decide something."""
+"""The part of the frames that strata share alike; the other part goes to strata that it can decide."""
 _NEGLIGIBLE = 0.1
 
 
@@ -191,6 +191,7 @@ def measure_floor(
     matters = goal.floor_down_to or _NEGLIGIBLE * max(waterfall, goal.down_to)
     # Nothing is sampled where the sets, failing always, would be too seldom wrong to matter.
     units: dict[int, int] = {}
+    share = _ALIKE * goal.floor_frames / max(1, len(strata))
     expected = 0
     while True:
         requests = [Request(strata[index].task, None, count) for index, count in sorted(units.items())]
@@ -200,8 +201,6 @@ def measure_floor(
             return floor
         grown = _grown(strata, units, floor, matters, goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
-        share = _ALIKE * goal.floor_frames / max(1, len(strata))
-
         # What was not sampled yet comes first, then what may add most, as far as the frames go. At last comes one of
         # those that have had their share: the one whose bound is nearest to what would decide it.
         at_hand = sorted(grown, key=lambda index: (index in units, -floor.strata[index].hi, index))

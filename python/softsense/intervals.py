@@ -51,6 +51,16 @@ def interval_of(column: str, values: Sequence[float]) -> tuple[float, float | No
     return mean, None if half is None else half + resolution(column, mean)
 
 
+def paired(column: str, ones: Sequence[float], others: Sequence[float]) -> tuple[float, float | None, float]:
+    """The mean difference of a column pair by pair, half of its 95 % interval (None with one pair), and its resolution.
+
+    >>> paired("p99_us", [256.0, 258.0], [256.0, 258.0])
+    (0.0, 0.0, 2.0078125)
+    """
+    off, half = interval([one - other for one, other in zip(ones, others, strict=True)])
+    return off, half, resolution(column, fmean(ones)) + resolution(column, fmean(others))
+
+
 def plus_minus(mean: float, half: float | None, digits: int = 1) -> str:
     """A mean with its interval in words.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from softsense._core import Config, ConfigError
 from softsense.api import compare, load_config
 from softsense.base import Interrupted, Progress
-from softsense.intervals import interval, interval_of, plus_minus, resolution
+from softsense.intervals import interval_of, paired, plus_minus
 from softsense.read_policies import is_bound
 from softsense.results import Comparison, RunResult
 from softsense.traces import Trace
@@ -21,7 +21,8 @@ from softsense.traces import Trace
 if TYPE_CHECKING:
     import polars as pl
 
-_STATS = {"mean_us": "mean", "p99_us": "p99", "p999_us": "p99.9"}
+STATISTICS = {"mean_us": "mean", "p99_us": "p99", "p999_us": "p99.9"}
+"""Statistics of response times: their fields in summaries, and what they are called."""
 _KINDS = ("read", "write")
 _REFERENCE = "two_step"
 
@@ -67,16 +68,16 @@ class SeededComparison:
 
         rows: list[dict[str, Any]] = []
         for kind in _KINDS:
-            for stat, told in _STATS.items():
-                reference = self._values(self.reference, kind, stat)
+            for stat, told in STATISTICS.items():
+                reference = self.values(self.reference, kind, stat)
                 for run in self.first.all_runs:
-                    values = self._values(run.name, kind, stat)
+                    values = self.values(run.name, kind, stat)
                     if not values or len(values) != len(reference):
                         continue
                     mean, half = interval_of(stat, values)
-                    off, off_half = interval([a - b for a, b in zip(values, reference, strict=True)])
+                    off, off_half, left_open = paired(stat, values, reference)
                     if off_half is not None and run.name != self.reference:
-                        off_half += resolution(stat, mean) + resolution(stat, interval(reference)[0])
+                        off_half += left_open
                     row = {"policy": run.name, "kind": kind, "stat": told, "seeds": len(values)}
                     row |= {"mean_us": mean, "half_width_us": half}
                     rows.append(row | {"difference_us": off, "difference_half_width_us": off_half})
@@ -84,7 +85,8 @@ class SeededComparison:
         numbers = ("mean_us", "half_width_us", "difference_us", "difference_half_width_us")
         return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
 
-    def _values(self, name: str, kind: str, stat: str) -> list[float]:
+    def values(self, name: str, kind: str, stat: str) -> list[float]:
+        """A statistic of a policy's responses, seed by seed; without those of seeds that have no such requests."""
         found = []
         for comparison in self.comparisons:
             run = next(run for run in comparison.all_runs if run.name == name)

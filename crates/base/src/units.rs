@@ -140,7 +140,7 @@ impl Pj {
         Pj((u128::from(self.0) * u128::from(part.0) / u128::from(whole.0.max(1))) as u64)
     }
 
-    /// What is left without another energy, or nothing.
+    /// This energy less another one; zero where the other one is larger.
     #[inline]
     pub fn without(self, other: Pj) -> Pj {
         Pj(self.0.saturating_sub(other.0))

@@ -57,14 +57,14 @@ def compare_across(
     folders.check_folder(out or Path("out"))
     opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
     traces = [manifests.of_trace(trace_file, opened, of_trace, beyond)] if trace_file and opened else []
-    asked: dict[str, Any] = {
+    asked = {
         "policies": policy_names(policies),
         "across": list(texts),
         "by": by,
         "overrides": list(overrides),
+        # Another drive of the same name is another result.
+        "drives": [softsense.load_config(drive, overrides, seed=seed).sha256 for drive in axes.drives],
     }
-    # Another drive of the same name is another result.
-    asked["drives"] = [softsense.load_config(drive, overrides, seed=seed).sha256 for drive in axes.drives]
     described = manifests.of_config(config, resolved)
     manifest = manifests.Manifest("across", command_line(), described, traces, range(first, first + axes.seeds), asked)
     name = f"across-{config.stem}" + (f"-{folders.stem(trace_name(trace_file))}" if trace_file else "")

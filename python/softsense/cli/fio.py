@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 import softsense
-from softsense import Comparison, ConfigError, FileError, Interrupted
+from softsense import Comparison, ConfigError, Interrupted
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import config_argument, config_options, example, no_progress_option
 from softsense.cli.output import progress_bars
+from softsense.files import replacing
 
 _WORDS = {
     "--rw": "read, write, randread, randwrite, rw or randrw.",
@@ -117,10 +118,8 @@ def fio_command(
             click.echo(warnings, err=True)
         click.echo(json.dumps(found.to_dict(bins=output_format == "json+"), indent=2, allow_nan=False))
     for log, text in found.logs():
-        try:
-            Path(log).write_text(text, encoding="ascii")
-        except OSError as error:
-            raise FileError(f"{log}: cannot write: {error.strerror or error}") from None
+        with replacing(Path(log)) as path:
+            path.write_text(text, encoding="ascii")
         click.echo(f"wrote {log}", err=True)
     if interrupted:
         click.echo("interrupted: what is shown covers what had been simulated", err=True)

@@ -14,14 +14,15 @@ from softsense._core import ConfigError, read_text
 
 _READ_SHARE = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "rw": None, "randrw": None}
 _SAME = {"readwrite": "rw", "blocksize": "bs"}
+LOGS = ("bw", "iops", "lat")
+"""The kinds of logs: bandwidth, rates of requests, latencies."""
 OPTIONS = (
     *("name", "rw", "bs", "bssplit", "iodepth", "numjobs", "rwmixread", "rwmixwrite", "size", "runtime", "ramp_time"),
     *("time_based", "rate_iops", "rate_process", "random_distribution", "number_ios", "group_reporting"),
-    *("write_bw_log", "write_iops_log", "write_lat_log", "log_avg_msec"),
+    *(f"write_{kind}_log" for kind in LOGS),
+    "log_avg_msec",
 )
 """The options of jobs that are simulated."""
-LOGS = ("bw", "iops", "lat")
-"""What there are logs of."""
 _OF_THE_HOST = frozenset(
     (
         *("ioengine", "direct", "buffered", "filename", "directory", "thread", "fallocate", "unlink", "invalidate"),
