@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, NullFormatter, NullLocator
 
 from softsense.charts import Chart, Series, Sheet
 from softsense.colours import FAINT, INK, RULE
@@ -398,11 +398,19 @@ def _set_scales(axes: Axes, chart: Chart) -> None:
         low, high = axes.get_ylim()
         if low > 1e-5 and high < 1e6:
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: as_plain(value)))
-            axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: as_plain(value)))
+            axes.yaxis.set_minor_formatter(_PlainMinor())
         if high / low > 10:
             axes.yaxis.set_minor_formatter(NullFormatter())
     elif not lies:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: as_plain(value)))
+
+
+class _PlainMinor(LogFormatterSciNotation):
+    """Plain labels where matplotlib would write powers, and no more of them."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """The label at a value."""
+        return as_plain(x) if super().__call__(x, pos) else ""
 
 
 def _set_log(axes: Axes, axis: str, *, zero: bool, least: float) -> None:
