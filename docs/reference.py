@@ -195,7 +195,9 @@ _OBJECTS = {
     "Running": ["run", "compare", "RunResult", "RunTimeline", "Comparison", "Interrupted", "NO_SOFT_SENSING"],
     "Configurations and traces": ["load_config", "Config", "config_schema", "configs", "policies", "Trace"],
     "Codes": ["Code", "Decoder", "DecodeResult", "bench"],
-    "Frame error rates and decode tables": ["measure_fer", "FerResult", "Store", "build_table", "BuiltTable"],
+    "Frame error rates and decode tables": [
+        *("measure_fer", "FerResult", "Store", "build_table", "BuiltTable", "judge_table", "JudgedTable")
+    ],
     "Flash": ["Cells"],
     "Errors and versions": [
         "SoftsenseError",

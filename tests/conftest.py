@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -161,3 +162,24 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     running = Browser(program, tmp_path_factory.mktemp("profile"))
     yield running
     running.close()
+
+
+def carried_on(name: str, least: float, file: Path) -> str:
+    """A shipped table, in a file, whose levels above 1 were measured down to a failure probability alone.
+
+    It is carried on below.
+    """
+    from softsense import decode_tables
+    from softsense.table_files import document_of, written
+
+    table = decode_tables.describe(name)
+    for level in table["level"][1:]:
+        lowest = next(i for i, p in enumerate(level["p_fail"]) if p > least)
+        for i in range(lowest):
+            level["p_fail"][i] = min(table["level"][0]["p_fail"][i], level["p_fail"][lowest])
+            level["p_fail_lo"][i], level["frames"][i] = 0.0, 0
+    levels = table["level"]
+    for shallow, deep in itertools.pairwise(levels):
+        deep["p_fail"] = [min(pair) for pair in zip(shallow["p_fail"], deep["p_fail"], strict=True)]
+    file.write_text(written(levels=levels, **document_of(table)), encoding="utf-8")
+    return str(file)

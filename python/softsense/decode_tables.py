@@ -35,15 +35,16 @@ from softsense.campaign import (
     opened_traps,
     parse_levels,
 )
-from softsense.codes import describe as describe_code
 from softsense.executing import chosen_workers
 from softsense.formats import as_share
+from softsense.judged_tables import RUNS, check_runs, judge_curves
 from softsense.measured_part import entries_of, escaped, is_measured
 from softsense.own import RefusedError
 from softsense.runner import Runner
 from softsense.sampling import Goal, Plan, Request, Round
 from softsense.store import opened_store
 from softsense.strata import MOST_EXTRAPOLATED
+from softsense.table_files import CURVES, FORMAT, code_line, degrees, distribution, monotone, number, written
 
 if TYPE_CHECKING:
     import os
@@ -53,14 +54,12 @@ if TYPE_CHECKING:
     from softsense.store import Counts, Store
     from softsense.traps import Traps
 
-_FORMAT = "softsense decode table, version 1"
 _STAND_IN = "flash-8-9"
 _SAMPLED = 8192
 _MARGIN = 1.5
 """Beyond the raw bit error rates of codewords that are sampled: a run wears and disturbs a little more."""
 _BEYOND_STEP = 1.3
 _ITERATION_UNITS = 4
-_CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")
 
 
 @dataclass
@@ -98,6 +97,7 @@ def build_table(
     seed: int = 1,
     traps: Traps | str | os.PathLike[str] | None = SHIPPED,
     floor_frames: int = Goal.floor_frames,
+    judge: int = RUNS,
     workers: int | Executor | None = None,
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -125,6 +125,9 @@ def build_table(
         seed: of data and noise.
         traps: the absorbing sets that make the error floor, as in `measure_fer`.
         floor_frames: frames that the error floor of a point may cost at most.
+        judge: runs of splitting, at least 2, for each level of which a rate above `down_to` is more than half
+            extrapolated or not measured at all: they say the rates of which more than a quarter is. 0: none, and such
+            rates stay.
         workers: threads of this process (default: one per CPU), or any executor.
         store: a store or its file, which is made if there is none; default: nothing is kept.
         progress: called now and then with a name, the frames counted so far and the completed fraction.
@@ -139,6 +142,7 @@ def build_table(
     """
     opened = code if isinstance(code, Code) else Code.open(code)
     goal = Goal(relative_error, down_to, frames, method, floor_frames)
+    check_runs(judge)
     bch = opened.kind == "bch"
     wanted = _asked_for(for_config, opened) if for_config is not None else None
     levels = levels or ("1" if bch else f"1-{wanted.levels if wanted else MAX_LEVEL}")
@@ -167,31 +171,39 @@ def build_table(
             measured = runner.run([_level(campaign, level, grid, standing) for level in chosen])
         if runner.interrupted or not all(measured):
             raise Interrupted(None)
-    points = [points for points, _ in measured]
-    curves, change = _monotone([_carried(grid, of_level) for of_level in points])
-    total = sum(_frames(of_level, list(zip(grid, units, strict=False))) for of_level, units in measured)
+        points = [points for points, _ in measured]
+        curves, change = monotone([_carried(grid, of_level) for of_level in points])
+        total = sum(_frames(of_level, list(zip(grid, units, strict=False))) for of_level, units in measured)
+        splitting = ""
+        if judge and not bch:
+            judgement = judge_curves(campaign, grid, curves, placement, judge, down_to, runner.workers, progress)
+            if judgement.interrupted:
+                raise Interrupted(None)
+            curves, _ = monotone(judgement.levels)
+            splitting, total = judgement.source, total + judgement.frames
     options = [f"--levels 1-{len(chosen)}" if len(chosen) > 1 else "--levels 1"]
     given = {"placement": placement, "decoder": decoder, "iterations": iterations, "method": method}
     given |= {"relative_error": relative_error, "down_to": down_to, "frames": frames, "seed": seed}
-    given |= {"floor_frames": floor_frames}
+    given |= {"floor_frames": floor_frames, "judge": judge}
     usual = inspect.signature(build_table).parameters
     options += [f"--{key.replace('_', '-')} {value}" for key, value in given.items() if value != usual[key].default]
     if rber is not None or wanted:
-        options.append(f"--rber {rber if isinstance(rber, str) else ','.join(map(_number, grid))}")
-    text = _toml(
+        options.append(f"--rber {rber if isinstance(rber, str) else ','.join(map(number, grid))}")
+    source = _source(f"softsense table build {opened.name} {' '.join(options)}", seed, total, goal, change)
+    text = written(
         {
-            "format": _FORMAT,
+            "format": FORMAT,
             "name": name or opened.name.replace("/", "-"),
-            "code": _code_line(opened),
+            "code": code_line(opened),
             "decoder": "BCH, up to " + f"{opened.correctable} errors" if bch else f"{decoder}, {iterations} iterations",
-            "source": _source(f"softsense table build {opened.name} {' '.join(options)}", seed, total, goal, change),
+            "source": source + splitting,
             "interpolation": "log",
         },
         grid,
         curves,
         None if bch else iterations,
         {} if bch or opened.punctured_bits else degrees(opened),
-        [units for _, units in measured],
+        None if bch else [[distribution(counts, iterations) for counts in units] for _, units in measured],
     )
     _core.decode_table_check(text, "the table that was built")
     return BuiltTable(text, grid, points, change, total)
@@ -224,7 +236,7 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
     """What a config asks of the table of a code. Raises `ConfigError` where it has no use for that."""
     # Whatever its own table is: one of the same code, so that all is checked before anything is measured.
     stand_in = _core.DecodeTable(_STAND_IN).text
-    of_code = f'code = "{escaped(_code_line(code))}"'
+    of_code = f'code = "{escaped(code_line(code))}"'
     stand_in = "\n".join(of_code if line.startswith("code = ") else line for line in stand_in.splitlines())
     with tempfile.TemporaryDirectory(prefix="softsense-") as folder:
         (file := Path(folder, "table-of-this-code.toml")).write_text(stand_in, encoding="utf-8")
@@ -256,10 +268,6 @@ def _reading(config: str | os.PathLike[str], table: list[str]) -> Config:
         found = reliability if isinstance(reliability, str) else next(iter(reliability))
         raise ConfigError(f"reliability: found `{found}`, expected `table`: nothing else reads decode tables")
     return whole.with_overrides(table)
-
-
-def _code_line(code: Code) -> str:
-    return f"{code.name}: {code.kind.upper()}, n = {code.codeword_bits}, k = {code.data_bits}"
 
 
 def _level(
@@ -302,11 +310,11 @@ def _frames(points: Sequence[dict[str, Any]], units: Sequence[tuple[float, Count
 def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
     """A level's curves on the grid, with what is missing added; below the lowest point the last value goes on."""
     at = {point["rber"]: point for point in points if can_be_continued(point)}
-    curves: dict[str, list[float]] = {curve: [] for curve in (*_CURVES, "frames")}
+    curves: dict[str, list[float]] = {curve: [] for curve in (*CURVES, "frames")}
     # What was never seen to fail is bounded from its highest point on.
     highest = max(points, key=lambda point: point["rber"])
     bound = 1.0 if at else min(1.0, highest["hi"] + (highest["floor_at_most"] or 0.0) + highest["unlisted"])
-    last = dict.fromkeys(_CURVES, 0.0) | {"p_fail": bound, "p_fail_hi": bound}
+    last = dict.fromkeys(CURVES, 0.0) | {"p_fail": bound, "p_fail_hi": bound}
     carrying = False
     for rate in reversed(grid):
         point = at.get(rate)
@@ -318,28 +326,10 @@ def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[st
             last |= {"unlisted": point["unlisted"], "missing": missing}
         else:
             last = last | {"p_fail_lo": 0.0}
-        for curve in _CURVES:
+        for curve in CURVES:
             curves[curve].insert(0, min(1.0, last[curve]) if curve != "missing" else last[curve])
         curves["frames"].insert(0, point["frames"] if point and not carrying else 0)
     return curves
-
-
-def _monotone(levels: list[dict[str, list[float]]]) -> tuple[list[dict[str, list[float]]], float]:
-    """Curves that do not fall along the grid nor rise with level, and by what part of itself a rate changed at most."""
-    change = 0.0
-    for index, curves in enumerate(levels):
-        before = list(curves["p_fail"])
-        for curve in ("p_fail", "p_fail_lo", "p_fail_hi"):
-            values = curves[curve]
-            for i in range(len(values)):
-                if i and values[i] < values[i - 1]:
-                    values[i] = values[i - 1]
-            if index:
-                curves[curve] = [min(pair) for pair in zip(values, levels[index - 1][curve], strict=True)]
-        # A rate that was not measured is a bound, whatever its value.
-        moved = zip(before, curves["p_fail"], curves["frames"], strict=True)
-        change = max([change, *(abs(new / old - 1) for old, new, frames in moved if frames and old)])
-    return levels, change
 
 
 def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> str:
@@ -353,63 +343,6 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
         f"is carried on from a higher rber, where it is no less. Made monotone in rber and level, which changed p_fail "
         f"by at most {as_share(change, significant=2)}."
     )
-
-
-def degrees(code: Code) -> dict[str, list[tuple[int, int]]]:
-    """The degrees of the bits and checks of an LDPC code, each with how many have it.
-
-    >>> degrees(Code.open("flash-8/9"))
-    {'bit_degrees': [(3, 512), (4, 36352)], 'check_degrees': [(35, 512), (36, 3584)]}
-    """
-    facts = describe_code(code, thresholds=False, cycles=False)
-    names = ("bit_degrees", "check_degrees")
-    return {name: [(row["degree"], row["count"]) for row in facts[name]] for name in names}
-
-
-def _toml(
-    head: dict[str, str],
-    grid: Sequence[float],
-    levels: Sequence[dict[str, list[float]]],
-    limit: int | None,
-    degrees: dict[str, list[tuple[int, int]]],
-    units: Sequence[Sequence[Counts]],
-) -> str:
-    lines = [f'{key} = "{escaped(value)}"' for key, value in head.items()]
-    if limit is not None:
-        lines.append(f"max_iterations = {limit}")
-    for key, counts in degrees.items():
-        pairs = ", ".join(f"[{degree}, {count}]" for degree, count in counts)
-        lines.append(f"{key} = [{pairs}]")
-    lines.append(f"rber = [{', '.join(map(_number, grid))}]")
-    for index, curves in enumerate(levels):
-        lines += ["", "[[level]]"]
-        lines += [f"{curve} = [{', '.join(map(_number, curves[curve]))}]" for curve in _CURVES]
-        lines.append(f"frames = [{', '.join(map(str, curves['frames']))}]")
-        if limit is not None:
-            lines.append("iterations = [")
-            lines += [
-                f"    [{', '.join(f'{share:.9f}' for share in _distribution(counts, limit))}],"
-                for counts in units[index]
-            ]
-            lines.append("]")
-    return "\n".join(lines) + "\n"
-
-
-def _number(value: float) -> str:
-    text = f"{value:.6g}"
-    return text if "." in text or "e" in text else f"{text}.0"
-
-
-def _distribution(counts: Counts, limit: int) -> list[float]:
-    """Of frames that decoded, the shares that took 1, 2, ... iterations; one sees that a word came right."""
-    if not any(counts.iterations):
-        return [0.0] * (limit - 1) + [1.0]
-    none, *some = counts.iterations
-    some = some or [0]
-    some[0] += none
-    while not some[-1]:
-        some.pop()
-    return [n / sum(some) for n in some]
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
@@ -476,7 +409,7 @@ def as_result(table: Mapping[str, Any]) -> FerResult:
     They are those of the table, which contain what is missing of a rate: nothing is left to be added.
     """
     points = []
-    for number, level in enumerate(table["level"], start=1):
+    for depth, level in enumerate(table["level"], start=1):
         for i, rate in enumerate(table["rber"]):
             p_fail = level["p_fail"][i]
             lo, hi = (level[end][i] if end in level else None for end in ("p_fail_lo", "p_fail_hi"))
@@ -485,7 +418,7 @@ def as_result(table: Mapping[str, Any]) -> FerResult:
             missing = level["missing"][i] if "missing" in level else 0.0
             points.append(
                 {
-                    "level": number,
+                    "level": depth,
                     "rber": rate,
                     "fer": p_fail,
                     "lo": lo,

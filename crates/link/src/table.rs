@@ -119,6 +119,8 @@ struct Level {
     floor: Option<Vec<f64>>,
     floor_at_most: Option<Vec<f64>>,
     missing: Option<Vec<f64>>,
+    /// What splitting says of the failure probability; 0 where it was not asked.
+    splitting: Option<Vec<f64>>,
     frames: Option<Vec<u64>>,
 }
 
@@ -255,6 +257,7 @@ impl DecodeTable {
                 ("unlisted", &level.unlisted, &probability),
                 ("floor", &level.floor, &probability),
                 ("floor_at_most", &level.floor_at_most, &probability),
+                ("splitting", &level.splitting, &probability),
                 ("missing", &level.missing, &(0.0..=f64::MAX, "a share from 0 on")),
             ];
             for (name, column, (range, what)) in columns {

@@ -25,6 +25,8 @@ from softsense.cli.ranges import Whole
 LEVELS = Whole(1, _core.MAX_LEVEL, f"1-{_core.MAX_LEVEL}")
 MOST_FRAMES = 4_194_304
 MOST_FLOOR_FRAMES = 131_072
+JUDGE_RUNS = 8
+LEAST_ASKED = 1e-17
 
 # Listed here so that shells complete them quickly; a test compares them with the formats of the core.
 TRACE_FORMATS = (
@@ -250,6 +252,21 @@ placement_option = click.option(
     help="How references are placed: mutual_information (default), nested or uniform.",
 )
 
+floor_options = together(
+    click.option(
+        "--traps",
+        metavar="FILE",
+        help="Absorbing sets that make the error floor: a file of `code traps --out`, or none; "
+        "default: the shipped ones.",
+    ),
+    click.option(
+        "--floor-frames",
+        default=MOST_FLOOR_FRAMES,
+        type=Whole(1, 2**62),
+        help=f"Most frames for the error floor of each point; default: {MOST_FLOOR_FRAMES:,}.",
+    ),
+)
+
 sampling_options = together(
     click.option("--levels", metavar="LEVELS", help="Read levels, such as 1-7 or 1,3,7; 1 is hard decision."),
     click.option(
@@ -293,18 +310,7 @@ sampling_options = together(
         help=f"Most frames per point; hard decision is measured for all points at once; default: {MOST_FRAMES:,}.",
     ),
     click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of data and noise; default: 1."),
-    click.option(
-        "--traps",
-        metavar="FILE",
-        help="Absorbing sets that make the error floor: a file of `code traps --out`, or none; "
-        "default: the shipped ones.",
-    ),
-    click.option(
-        "--floor-frames",
-        default=MOST_FLOOR_FRAMES,
-        type=Whole(1, 2**62),
-        help=f"Most frames for the error floor of each point; default: {MOST_FLOOR_FRAMES:,}.",
-    ),
+    floor_options,
     worker_options,
     redundant_checks_option,
 )

@@ -11,18 +11,24 @@ import click
 
 import softsense
 from softsense import Interrupted, _core
-from softsense.cli.completing import complete_config, complete_table, named
+from softsense.cli.completing import complete_code, complete_config, complete_table, named
 from softsense.cli.measuring import asked, measuring
 from softsense.cli.options import (
+    JUDGE_RUNS,
+    LEAST_ASKED,
     code_argument,
     example,
+    floor_options,
     force_option,
     json_written_option,
     no_progress_option,
     picture_option,
+    redundant_checks_option,
     sampling_options,
+    worker_options,
 )
 from softsense.cli.output import check_picture, check_suffix, check_writable, command_line, print_list, save_picture
+from softsense.cli.ranges import Whole
 from softsense.files import replacing
 from softsense.formats import as_share
 
@@ -55,6 +61,13 @@ def table_group() -> None:
     help="A config that will use the table: its levels, and from its least to its greatest raw bit error rate.",
 )
 @sampling_options
+@click.option(
+    "--judge",
+    default=JUDGE_RUNS,
+    type=Whole(0, 1000),
+    metavar="RUNS",
+    help=f"Runs of splitting that say the rates of which much would be extrapolated; 0: none; default: {JUDGE_RUNS}.",
+)
 @force_option
 @json_written_option
 @no_progress_option
@@ -100,6 +113,85 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
         click.echo(f"it tells nothing {beyond}: --for CONFIG makes a table that reaches all that a config reads")
     if folder:
         click.echo(f"wrote {', '.join(str(path) for path in folder.written() if path != file)}")
+
+
+@table_group.command("judge", epilog=example("softsense table judge mine.toml --out judged.toml"))
+@click.argument("name", metavar="TABLE", shell_complete=complete_table, callback=named(_core.decode_tables))
+@click.option(
+    "--out",
+    "to",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="File for the new table, which ends in .toml.",
+)
+@click.option(
+    "--code",
+    "code_name",
+    metavar="CODE",
+    shell_complete=complete_code,
+    help="The code; default: that which TABLE names.",
+)
+@redundant_checks_option
+@click.option(
+    "--judge",
+    "runs",
+    default=JUDGE_RUNS,
+    type=Whole(2, 1000),
+    metavar="RUNS",
+    help=f"Runs of splitting for each level; default: {JUDGE_RUNS}.",
+)
+@click.option(
+    "--down-to",
+    default=LEAST_ASKED,
+    type=float,
+    metavar="RATE",
+    help=f"Rarer failures are bounds that are carried on; default: {LEAST_ASKED:g}.",
+)
+@floor_options
+@worker_options
+@force_option
+@json_written_option
+@no_progress_option
+def table_judge(
+    name: str, to: Path, code_name: str | None, force: bool, as_json: bool, no_progress: bool, **options: Any
+) -> None:
+    """Let splitting say the rarest rates of TABLE.
+
+    Splitting carries failing frames from frequent to rare failures and extrapolates nothing. It says the failure
+    probabilities of a table of which more than a quarter was extrapolated, or that are upper bounds, and it says where
+    the others differ from it. `table build` does the same for the tables that it makes.
+    """
+    from softsense.judged_tables import judge_table
+
+    check_suffix(to, ".toml")
+    check_writable(to, force)
+    with measuring(code_name or _code_of(name), no_progress, options) as (code, running):
+        try:
+            judged = judge_table(name, code=code, name=to.stem, **running)
+        except Interrupted:
+            raise click.Abort from None
+    with replacing(to) as path:
+        path.write_text(judged.text, encoding="utf-8")
+    done = judged.judgement
+    if as_json:
+        apart = [{"level": level, "rber": rate} for level, rate in done.apart]
+        made = {"file": str(to), "entries": done.entries, "compared": done.compared, "apart": apart}
+        click.echo(json.dumps({**made, "frames": done.frames}, indent=2))
+        return
+    click.echo(f"wrote {to}: {done.entries} failure probabilities by splitting, {done.frames:,} frames; ", nl=False)
+    where = ", ".join(f"level {level} at {rate:g}" for level, rate in done.apart)
+    click.echo(f"of {done.compared} others that both say, {len(done.apart)} are apart{f': {where}' if where else ''}")
+
+
+def _code_of(table: str) -> str:
+    """The shipped code that a table names."""
+    name: str = _core.read_toml(_core.DecodeTable(table).text, table)["code"].split(":")[0]
+    if name not in {shipped for shipped, _ in softsense.Code.entries()}:
+        raise softsense.TableError(
+            f"{table}: code: found `{name}`, which does not ship, expected its file: --code FILE"
+        )
+    return name
 
 
 def _write(folder: Folder, name: str, built: BuiltTable, manifest: Manifest) -> None:
