@@ -95,7 +95,9 @@ def rungs_of(rber: Sequence[float], level: Mapping[str, Any], down_to: float) ->
         return []
     rates = np.array([rber[i] for i in known])
     logs = np.array([math.log(p_fail[i]) for i in known])
-    certain = [1 / max(_LEAST_ERROR, math.log(level["p_fail_hi"][i] / level["p_fail_lo"][i]) / 4) for i in known]
+    # An interval may begin at 0: that of a bound of the level before.
+    ends = [(level["p_fail_lo"][i] or p_fail[i], level["p_fail_hi"][i]) for i in known]
+    certain = [1 / max(_LEAST_ERROR, math.log(hi / lo) / 4) for lo, hi in ends]
     fits = [np.polynomial.Polynomial.fit(rates, logs, degree, w=certain) for degree in (2, 1)]
     # ln P is concave in the rate: a fit that is not is noise.
     curve = next(fit for fit in fits if fit.degree() == 1 or fit.deriv(2)(rates[0]) < 0)
