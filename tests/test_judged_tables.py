@@ -59,6 +59,11 @@ def test_the_rates_of_a_bch_code_are_its_binomial_tail() -> None:
         campaign = Campaign(code, "min-sum", 20, 1, Goal(), store)
         level = carried(grid, truth, lowest)
         judged = judge_curves(campaign, grid, [level], "mutual_information", 8, 1e-12, 2)
+        # A column of zeros says that splitting was not asked, and so it is.
+        unasked = judge_curves(
+            campaign, grid, [{**level, "splitting": [0.0] * len(grid)}], "mutual_information", 8, 1e-12, 2
+        )
+    assert unasked == judged
     rungs = rungs_of(grid, level, 1e-12)
     assert truth[rungs[0]] < 1e-12
     (curves,) = judged.levels

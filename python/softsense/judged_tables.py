@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 RUNS = 8
 """Runs of splitting for each level that needs it."""
 
-SPLIT_FROM = 1e-2
+LADDER_FROM = 1e-2
 """A ladder begins at the lowest point at which this share of the frames fails."""
 
 _WELL_MEASURED = 0.8
@@ -71,7 +71,7 @@ _MOST_UNSURE = 100
 _NORMAL = 1.96
 _MOST_STRETCH, _TRIED = 0.5, 2001
 _SHAPE = 0.3
-_PARTICLES, _STEPS, _EFFECTIVE = 100, 15, 0.3
+_LADDER = {"particles": 100, "steps": 15, "effective": 0.3}
 _FITTED = 3
 _LEAST_ERROR = 0.1
 _MARGIN = 2.0
@@ -89,7 +89,7 @@ def rungs_of(rber: Sequence[float], level: Mapping[str, Any], down_to: float) ->
     shares = [measured_share(level, i) for i in range(len(rber))]
     if not any(share < MOSTLY and p > down_to for share, p in zip(shares, p_fail, strict=True)):
         return []
-    tops = [i for i, p in enumerate(p_fail) if p >= SPLIT_FROM and shares[i] >= _WELL_MEASURED]
+    tops = [i for i, p in enumerate(p_fail) if p >= LADDER_FROM and shares[i] >= _WELL_MEASURED]
     known = [i for i, p in enumerate(p_fail) if 0 < p < 0.5 and shares[i] >= MOSTLY]
     if not tops or len(known) < _FITTED:
         return []
@@ -115,7 +115,7 @@ def check_runs(runs: int) -> None:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What splitting did to the curves of a table.
+    """The curves of a table after splitting, and how many of their rates splitting says.
 
     Attributes:
         levels: the columns of each level.
@@ -137,7 +137,7 @@ class Judgement:
 
     @property
     def source(self) -> str:
-        """What a table says of it."""
+        """The sentences about splitting in the `source` of a table."""
         if not self.entries:
             return ""
         apart = ", ".join(f"level {level} at {rate:g}" for level, rate in self.apart)
@@ -188,34 +188,17 @@ def judge_curves(
 
     The result does not depend on `workers`.
     """
-    from softsense.splitting import split
-
     kept = (*_NEEDED, "splitting")
     judged = [{curve: list(level[curve]) for curve in kept if curve in level} for level in levels]
     result = Judgement(judged, runs, 0, 0, 0, [])
     for depth, level in enumerate(judged, start=1):
-        # What splitting has said is no measurement beside it.
-        if "splitting" in level:
+        # A second ladder would be fitted to the rates of the first.
+        if any(level.get("splitting", ())):
             continue
         level["splitting"] = [0.0] * len(grid)
         if not (rungs := rungs_of(grid, level, down_to)):
             continue
-        found = split(
-            campaign.code,
-            [grid[i] for i in rungs],
-            level=depth,
-            placement=placement,
-            runs=runs,
-            particles=_PARTICLES,
-            steps=_STEPS,
-            effective=_EFFECTIVE,
-            decoder=campaign.decoder,
-            iterations=campaign.iterations,
-            seed=campaign.seed,
-            workers=workers,
-            store=campaign.store,
-            progress=progress,
-        )
+        found = campaign.split([grid[i] for i in rungs], depth, placement, runs, workers, progress, **_LADDER)
         if found.interrupted:
             return replace(result, interrupted=True)
         said = _said(found, grid, level, rungs, depth)
@@ -243,7 +226,7 @@ Said = dict[int, tuple[float, float, float]]
 def _said(
     found: SplitResult, grid: Sequence[float], level: Mapping[str, Sequence[Any]], rungs: Sequence[int], depth: int
 ) -> Said:
-    """What a ladder says of its rungs, corrected for a decoder that expects the lowest."""
+    """Rates at the rungs of a ladder, corrected for a decoder that expects the lowest rung."""
     from scipy.special import stdtrit
 
     points = found.points[::-1]
@@ -408,7 +391,7 @@ def judge_table(
             f"{os.fspath(table)}: found {what}, expected a table that `softsense table build` has made of an LDPC code"
         )
     opened = code if isinstance(code, Code) else Code.open(code or document["code"].split(":")[0])
-    if document["code"].split(":", 1)[1] != code_line(opened).split(":", 1)[1]:
+    if document["code"].partition(":")[2] != code_line(opened).partition(":")[2]:
         raise TableError(
             f"{os.fspath(table)}: code: found `{document['code']}`, expected that of `{code_line(opened)}`"
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 from softsense._core import Config, DecodeTable, read_toml
 
-_HEADS = ("format", "name", "code", "decoder", "source", "interpolation", "soft_levels")
+HEADS = ("format", "name", "code", "decoder", "source", "interpolation", "soft_levels")
 
 MOSTLY = 0.5
 """The share of an error rate that was not measured above which the rate is called an upper bound."""
@@ -63,7 +63,7 @@ def first_levels(table: Mapping[str, Any], levels: int | None = None, *, measure
         measured: whether it has what was measured alone: values that are carried on are 0 then, and what is missing of
             others is taken from them.
     """
-    lines = [f'{key} = "{escaped(table[key])}"' for key in _HEADS if key in table]
+    lines = [f'{key} = "{escaped(table[key])}"' for key in HEADS if key in table]
     lines += [f"{key} = {json.dumps(table[key])}" for key in ("bit_degrees", "check_degrees") if key in table]
     lines.append(f"rber = [{', '.join(map(repr, table['rber']))}]")
     least = [1.0] * len(table["rber"])

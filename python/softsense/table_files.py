@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense._core import Code
 from softsense.codes import describe as describe_code
-from softsense.measured_part import escaped
+from softsense.measured_part import HEADS, escaped
 
 if TYPE_CHECKING:
     from softsense.store import Counts
@@ -112,10 +112,9 @@ def monotone(levels: list[dict[str, list[Any]]]) -> tuple[list[dict[str, list[An
 
 def document_of(table: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `written` that write a table as it was read, but for `levels`."""
-    heads = ("format", "name", "code", "decoder", "source", "interpolation", "soft_levels")
     iterations = [level["iterations"] for level in table["level"]] if "iterations" in table["level"][0] else None
     return {
-        "head": {key: table[key] for key in heads if key in table},
+        "head": {key: table[key] for key in HEADS if key in table},
         "grid": table["rber"],
         "limit": table.get("max_iterations"),
         "degrees": {key: table[key] for key in ("bit_degrees", "check_degrees") if key in table},

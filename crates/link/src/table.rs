@@ -119,7 +119,7 @@ struct Level {
     floor: Option<Vec<f64>>,
     floor_at_most: Option<Vec<f64>>,
     missing: Option<Vec<f64>>,
-    /// What splitting says of the failure probability; 0 where it was not asked.
+    /// The failure probability by splitting; 0 where splitting was not asked.
     splitting: Option<Vec<f64>>,
     frames: Option<Vec<u64>>,
 }

@@ -99,8 +99,6 @@ def judge_points(
         workers: threads of this process, or an executor.
         progress: called now and then.
     """
-    from softsense.splitting import split
-
     for level in sorted({point["level"] for point in points}):
         read = [p for p in points if p["level"] == level]
         # Where frames as they come fail often enough to be counted, strata are not asked; on hard decisions they are.
@@ -111,19 +109,8 @@ def judge_points(
             continue
         if level > 1:
             below = [min(below, key=lambda p: p["rber"])]
-        found = split(
-            campaign.code,
-            [min(p["rber"] for p in starts), *(p["rber"] for p in below)],
-            level=level,
-            placement=placement,
-            runs=runs,
-            decoder=campaign.decoder,
-            iterations=campaign.iterations,
-            seed=campaign.seed,
-            workers=workers,
-            store=campaign.store,
-            progress=progress,
-        )
+        rates = [min(p["rber"] for p in starts), *(p["rber"] for p in below)]
+        found = campaign.split(rates, level, placement, runs, workers, progress)
         at = {rung["rber"]: rung for rung in found.points}
         for point in below:
             rung = at.get(point["rber"])

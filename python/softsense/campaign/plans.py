@@ -19,6 +19,10 @@ from softsense.store import Counts, Store
 from softsense.strata import MOST_EXTRAPOLATED, Estimate, Strata, binomial_weights, direct_estimate, ladder
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from softsense.base import Progress
+    from softsense.splitting import SplitResult
     from softsense.traps import Traps
 
 HOURS_PER_DAY = 24
@@ -130,6 +134,34 @@ class Campaign:
             return FrameTask(self.code, json.dumps(spec))
         assert self.traps is not None
         return FrameTask(self.code, json.dumps({**spec, "condition": condition}), self.traps.sets)
+
+    def split(
+        self,
+        rber: Sequence[float],
+        level: int,
+        placement: str,
+        runs: int,
+        workers: int | Executor,
+        progress: Progress | None,
+        **ladder: Any,
+    ) -> SplitResult:
+        """Rates by splitting, with this code, decoder, seed and store. `ladder`: further arguments of `split`."""
+        from softsense.splitting import split
+
+        return split(
+            self.code,
+            rber,
+            level=level,
+            placement=placement,
+            runs=runs,
+            decoder=self.decoder,
+            iterations=self.iterations,
+            seed=self.seed,
+            workers=workers,
+            store=self.store,
+            progress=progress,
+            **ladder,
+        )
 
     def floor(self, place: Place, waterfall: float, strata: Strata | None = None) -> Plan[Floor | None]:
         """What the listed absorbing sets add at a place to a `waterfall`, which strata of error weight say, if any."""

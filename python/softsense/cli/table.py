@@ -16,6 +16,7 @@ from softsense.cli.measuring import asked, measuring
 from softsense.cli.options import (
     JUDGE_RUNS,
     LEAST_ASKED,
+    Decorator,
     code_argument,
     example,
     floor_options,
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
     from softsense.manifests import Manifest
 
 
+def _out_option(help_text: str) -> Decorator:
+    """`--out PATH`, which a command that makes a table must have."""
+    return click.option("--out", "to", required=True, type=click.Path(path_type=Path), metavar="PATH", help=help_text)
+
+
 @click.group("table")
 def table_group() -> None:
     """Build, list and show the decode tables that simulations use."""
@@ -45,14 +51,7 @@ def table_group() -> None:
 
 @table_group.command("build", epilog=example("softsense table build flash-8/9 --levels 1-3 --out mine.toml"))
 @code_argument
-@click.option(
-    "--out",
-    "to",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="File for the table, which ends in .toml, or folder for results with a report.",
-)
+@_out_option("File for the table, which ends in .toml, or folder for results with a report.")
 @click.option(
     "--for",
     "for_config",
@@ -117,14 +116,7 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
 
 @table_group.command("judge", epilog=example("softsense table judge mine.toml --out judged.toml"))
 @click.argument("name", metavar="TABLE", shell_complete=complete_table, callback=named(_core.decode_tables))
-@click.option(
-    "--out",
-    "to",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="File for the new table, which ends in .toml.",
-)
+@_out_option("File for the new table, which ends in .toml.")
 @click.option(
     "--code",
     "code_name",
