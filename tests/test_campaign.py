@@ -30,9 +30,9 @@ from matplotlib.figure import Figure
 import softsense
 from conftest import Softsense, dask_cluster
 from softsense import Code, Config, ConfigError, FileError, Store, _core, campaign, codes, sampling, strata
+from softsense.counts import Counts
 from softsense.folders import Results
 from softsense.runner import Runner
-from softsense.store import Counts
 from test_cli import assert_bad_input
 
 BCH = "bch:m=8,t=5,k=215"
@@ -62,9 +62,8 @@ class FakeTask:
     def count(self, errors: int | None, first_unit: int, units: int, stop: object = None) -> dict[str, Any]:
         """As the real one counts."""
         assert errors is not None
-        # The first unit of a row is enough to tell rows apart, as work is always cut at the same places.
-        chance = np.random.default_rng([self.seed, errors, first_unit])
-        failures = int(chance.binomial(units * self.unit_frames, self.failure(errors)))
+        drawn = [np.random.default_rng([self.seed, errors, first_unit + i]) for i in range(units)]
+        failures = sum(int(chance.binomial(self.unit_frames, self.failure(errors))) for chance in drawn)
         frames = units * self.unit_frames
         return {"frames": frames, "failures": failures, "undetected": 0, "iterations": [frames - failures]}
 
@@ -166,7 +165,7 @@ def test_what_is_sampled_does_not_depend_on_the_order_in_which_jobs_end(order: i
 def test_workers_with_another_version_are_refused() -> None:
     class Elsewhere(Shuffled):
         def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-            return super().submit(lambda *a: ("another", fn(*a)[1]), *args)
+            return super().submit(lambda *a: ("another", *fn(*a)[1:]), *args)
 
     with pytest.raises(softsense.SoftsenseError, match="another version"):
         sampled(FakeTask(1), [0.02], sampling.Goal(), Elsewhere(1))
@@ -352,8 +351,8 @@ BAD_STORES = {
     "units twice": (overlap, ["counted already", "once"]),
     "more failures than frames": (impossible, ["failures", "frames"]),
     "another program's": (another, ["application 0x00000000", "store of softsense"]),
-    "a newer version": (lambda file: sql(file, "PRAGMA user_version = 3"), ["version 3", "expected 2"]),
-    "an older version": (lambda file: sql(file, "PRAGMA user_version = 1"), ["version 1", "expected 2"]),
+    "a newer version": (lambda file: sql(file, "PRAGMA user_version = 4"), ["version 4", "expected 3"]),
+    "an older version": (lambda file: sql(file, "PRAGMA user_version = 1"), ["version 1", "expected 3"]),
     "a result changed": (damage_a_result, ["result", "unit 3", "damaged row", "checksum"]),
     "no database": (lambda file: file.write_text("counts, lots of them\n" * 10), ["no SQLite database"]),
 }

@@ -26,10 +26,10 @@ import softsense
 from conftest import Softsense
 from softsense import Code, CodeError, Store, _core, sampling, traps
 from softsense.campaign import Campaign
+from softsense.counts import Counts
 from softsense.floors import ALWAYS_RIGHT, Floor, fewest_wrong, floor_frames, measure_floor
 from softsense.runner import Runner
 from softsense.sampling import Goal
-from softsense.store import Counts
 from softsense.strata import Strata
 from softsense.traps import Traps, failures_on_sets, find_traps, load_traps, shipped_traps
 

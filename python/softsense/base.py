@@ -25,6 +25,18 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
+class ShardDone(Exception):  # noqa: N818 - as StopIteration, it is no error
+    """A shard has done its share: what was to be measured is known when `softsense.merge` has put all shards together.
+
+    Attributes:
+        what: was done, for people.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
 def inline(value: Any) -> str:
     """A value as inline TOML, the notation of overrides; fields that are None are left out.
 

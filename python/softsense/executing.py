@@ -10,9 +10,11 @@ many iterations when Ctrl-C comes, and is then left to itself, where every pool 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
 _J = TypeVar("_J")
 _J_in = TypeVar("_J_in", contravariant=True)
-_MOST_ELSEWHERE = 64
+_UNKNOWN = 32
+"""Workers that an executor has that does not say how many."""
+_LOOK_AGAIN_S = 5.0
 _WAIT_S = 0.1
 
 Ended = tuple[_J, Future[Any]]
@@ -35,12 +39,14 @@ class Workers(Protocol[_J_in]):
     """Who does jobs.
 
     Attributes:
-        most: jobs that they have at a time: enough to keep each of them busy; more would only be there to be lost.
         here: whether they are part of this program, so that what goes wrong in a job is a mistake of its own.
     """
 
-    most: int
     here: bool
+
+    @property
+    def most(self) -> int:
+        """Jobs that they have at a time: enough to keep each of them busy; more would only be there to be lost."""
 
     def submit(self, job: _J_in) -> Future[Any]:
         """Hand a job to a worker."""
@@ -62,7 +68,12 @@ class Threads(Generic[_J]):
 
     def __init__(self, count: int, do: Callable[[_J, StopFlag], Any], most: int = 0) -> None:
         self._pool, self._do, self._stop = ThreadPoolExecutor(count), do, StopFlag()
-        self.most = most or 2 * count
+        self._most = most or 2 * count
+
+    @property
+    def most(self) -> int:
+        """As in `Workers`."""
+        return self._most
 
     def submit(self, job: _J) -> Future[Any]:
         """Hand a job to a thread."""
@@ -78,19 +89,30 @@ class Threads(Generic[_J]):
 class Elsewhere(Generic[_J]):
     """Workers of somebody else: any executor, or a Dask client, which are not ended here.
 
+    Those of a cluster may come and go: jobs in flight are twice as many as there are workers now.
+
     Args:
         executor: the executor, or the client.
         submit: hands a job to it, with whatever it needs there.
-        most: as in `Workers`.
+        most: as in `Workers`; default: two jobs for each worker.
     """
 
     here = False
 
-    def __init__(
-        self, executor: Any, submit: Callable[[Executor, _J], Future[Any]], most: int = _MOST_ELSEWHERE
-    ) -> None:
+    def __init__(self, executor: Any, submit: Callable[[Executor, _J], Future[Any]], most: int = 0) -> None:
         self._executor: Executor = executor.get_executor() if hasattr(executor, "get_executor") else executor
-        self._submit, self.most = submit, most
+        self._submit, self._most = submit, most
+        self._count, self._looked = 0, -math.inf
+
+    @property
+    def most(self) -> int:
+        """As in `Workers`."""
+        if self._most:
+            return self._most
+        # A client asks its scheduler, so not each time.
+        if time.monotonic() - self._looked > _LOOK_AGAIN_S:
+            self._count, self._looked = max(1, _workers_of(self._executor)), time.monotonic()
+        return 2 * self._count
 
     def submit(self, job: _J) -> Future[Any]:
         """Hand a job to the executor."""
@@ -100,16 +122,32 @@ class Elsewhere(Generic[_J]):
         """Nothing: they are somebody else's."""
 
 
+def _workers_of(executor: Any) -> int:
+    """How many workers an executor has now."""
+    client: Any = getattr(executor, "_client", None)
+    count: int = sum(client.nthreads().values()) if client else getattr(executor, "_max_workers", _UNKNOWN)
+    return count
+
+
 class Flight(Generic[_J]):
-    """Jobs that wait their turn, and those that workers have."""
+    """Jobs that wait their turn, and those that workers have.
+
+    Attributes:
+        one_at_a_time: whether no more than one job is handed out.
+    """
 
     def __init__(self, workers: Workers[_J], jobs: Iterable[_J] = ()) -> None:
-        self._workers, self.most = workers, workers.most
+        self._workers, self.one_at_a_time = workers, False
         self.waiting: deque[_J] = deque(jobs)
         self.running: dict[Future[Any], _J] = {}
 
     def __bool__(self) -> bool:
         return bool(self.waiting or self.running)
+
+    @property
+    def most(self) -> int:
+        """Jobs that workers have at a time."""
+        return 1 if self.one_at_a_time else self._workers.most
 
     def carry_out(
         self,
@@ -145,7 +183,8 @@ class Flight(Generic[_J]):
 
     def submit(self) -> None:
         """Hand out what waits, as far as there is room."""
-        while self.waiting and len(self.running) < self.most:
+        most = self.most
+        while self.waiting and len(self.running) < most:
             job = self.waiting.popleft()
             self.running[self._workers.submit(job)] = job
 

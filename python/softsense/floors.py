@@ -37,7 +37,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
-from softsense.sampling import Plan, Request, Round, blocks_within, whole_blocks
+from softsense.counts import blocks_within, whole_blocks
+from softsense.sampling import Plan, Request, Round
 from softsense.strata import CONFIDENCE, binomial_weights
 
 if TYPE_CHECKING:

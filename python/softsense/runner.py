@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import pickle
-from collections.abc import Iterable, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from softsense._core import FrameTask, SoftsenseError, StopFlag
-from softsense.base import Progress
+from softsense.base import Progress, ShardDone
+from softsense.counts import Counts, Place, Row, block_end, cut, gaps, place_of
 from softsense.executing import Elsewhere, Flight, Threads, Workers, hearing_ctrl_c
-from softsense.sampling import Plan, Request, block_end
+from softsense.sampling import Plan, Request
 from softsense.store import Store
 
 _T = TypeVar("_T")
 
-Key = tuple[str, int | None, int]
-"""A job: identity of its task, raw bit errors, first unit."""
+_LEAST_JOB_S = 0.25
+_LONGEST_JOB_S = 120.0
 
 
 @dataclass(frozen=True)
 class _Job:
+    """Ranges of units that are counted at once, each within a block."""
+
     task: FrameTask
     errors: int | None
-    first_unit: int
-    units: int
+    ranges: tuple[tuple[int, int], ...]
 
     @property
-    def key(self) -> Key:
-        return (self.task.identity, self.errors, self.first_unit)
+    def units(self) -> int:
+        return self.ranges[-1][1] - self.ranges[0][0]
 
-    @property
-    def place(self) -> tuple[int | None, int, int]:
-        return (self.errors, self.first_unit, self.units)
 
-    @property
-    def frames(self) -> int:
-        return self.units * self.task.unit_frames
+@dataclass
+class _Asked:
+    """A range of units that no worker has yet."""
+
+    task: FrameTask
+    errors: int | None
+    start: int
+    end: int
 
 
 @dataclass
@@ -46,7 +53,7 @@ class _Progressing:
     """A plan, and what it waits for."""
 
     plan: Plan[Any]
-    waits_for: dict[Key, int] = field(default_factory=dict)
+    waits_for: list[Request] = field(default_factory=list)
     counted: int = 0
     expected: int = 0
     begun: bool = False
@@ -63,24 +70,52 @@ class _Progressing:
         self.begun, self.expected = True, wanted.expected_frames
         return wanted.requests
 
-    @property
-    def fraction(self) -> float:
+    def fraction(self, store: Store) -> float:
+        """How much of it is done, by what it expects."""
         if self.ended:
             return 1.0
-        return self.counted / max(1, self.counted + sum(self.waits_for.values()) + self.expected)
+        units = [(request.task, sum(end - start for start, end in store.ask(request))) for request in self.waits_for]
+        waiting = sum(task.unit_frames * count for task, count in units)
+        return self.counted / max(1, self.counted + waiting + self.expected)
 
 
-def count_units(pickled: bytes, errors: int | None, first_unit: int, units: int) -> tuple[str, dict[str, Any]]:
-    """Count units of a pickled task in whatever process this is; returns the task's identity there, and the counts."""
-    task = _unpickled(pickled)
-    counted = task.count(errors, first_unit, units)
-    assert counted is not None
-    return task.identity, counted
+def count_ranges(
+    pickled: bytes, errors: int | None, ranges: tuple[tuple[int, int], ...]
+) -> tuple[str, list[dict[str, Any] | None], float]:
+    """Count ranges of units of a pickled task in whatever process this is.
+
+    Returns the task's identity there, the counts of each range, and the seconds that these took.
+    """
+    return _counted(_unpickled(pickled), errors, ranges)
+
+
+def _counted(
+    task: FrameTask, errors: int | None, ranges: tuple[tuple[int, int], ...], *stop: StopFlag
+) -> tuple[str, list[dict[str, Any] | None], float]:
+    began = time.perf_counter()
+    counts = [task.count(errors, start, end - start, *stop) for start, end in ranges]
+    return task.identity, counts, time.perf_counter() - began
 
 
 @functools.lru_cache(maxsize=64)
 def _unpickled(pickled: bytes) -> Any:
     return pickle.loads(pickled)
+
+
+def all_of(steps: Iterable[Callable[[], _T]]) -> list[_T]:
+    """What steps come to that do not need each other. Where a shard has to leave one to others, it still does its share
+    of the next ones, and `ShardDone` is raised after the last.
+    """
+    found: list[_T] = []
+    left: ShardDone | None = None
+    for step in steps:
+        try:
+            found.append(step())
+        except ShardDone as done:
+            left = done
+    if left:
+        raise left
+    return found
 
 
 class Work(Protocol):
@@ -102,8 +137,9 @@ def run_unit(pickled: bytes, unit: int) -> Any:
 def run_units(
     store: Store, workers: int | Executor, work: Work, units: int, name: str, progress: Progress | None = None
 ) -> list[Any] | None:
-    """Carry out those of units 0 to `units` - 1 that the store lacks. Returns the results of all units, or None after
-    Ctrl-C.
+    """Carry out those of units 0 to `units` - 1 that are to be done here.
+
+    Returns the results of all units, or None after Ctrl-C. Raises `ShardDone` where other shards have some of them.
     """
     identity = work.identity
     by: Workers[int]
@@ -112,8 +148,9 @@ def run_units(
     else:
         pickled = pickle.dumps(work)
         by = Elsewhere(workers, lambda executor, unit: executor.submit(run_unit, pickled, unit))
-    flight = Flight(by, [unit for unit in range(units) if store.result(identity, unit) is None])
-    done = units - len(flight.waiting)
+    to_do = [unit for _, unit in store.to_do((identity, unit) for unit in range(units))]
+    flight = Flight(by, to_do)
+    done = units - len(to_do)
 
     def keep(ended: Iterable[tuple[int, Future[Any]]]) -> None:
         nonlocal done
@@ -128,14 +165,23 @@ def run_units(
             progress(name, done, done / max(1, units))
 
     try:
-        flight.carry_out(keep, report)
+        interrupted = flight.carry_out(keep, report)
     finally:
         store.commit()
-    return None if done < units else [store.result(identity, unit) for unit in range(units)]
+    if interrupted:
+        return None
+    found = [store.result(identity, unit) for unit in range(units)]
+    if None in found:
+        raise ShardDone(store.told())
+    return found
 
 
 class Runner:
     """Carries out plans: keeps their counts in a store and gives what is missing to threads, processes or machines.
+
+    A job lasts about as many seconds as there are workers, two minutes at most, so that about one ends each second
+    however many there are; and no longer than shares what is left among all of them. Its length, which follows from the
+    speed that was seen, changes no result: counts are kept by blocks.
 
     Args:
         store: where counts are looked up and kept.
@@ -148,81 +194,141 @@ class Runner:
         self._store, self.workers, self._code, self._progress = store, workers, code, progress
         self._flight: Flight[_Job]
         self._pickled: dict[str, bytes] = {}
-        self._asked: dict[Key, _Job] = {}
+        self._asked: dict[Place, list[Row]] = {}
+        self._queue: deque[_Asked] = deque()
+        self._unit_s: dict[Place | str, float] = {}
         self.interrupted = False
 
     def _by(self) -> Workers[_Job]:
         if isinstance(self.workers, int):
-            return Threads(self.workers, lambda job, stop: (job.task.identity, job.task.count(*job.place, stop)))
+            return Threads(self.workers, lambda job, stop: _counted(job.task, job.errors, job.ranges, stop))
         return Elsewhere(self.workers, self._submit)
 
     def run(self, plans: Iterable[Plan[_T]]) -> list[_T | None]:
         """Carry out plans, the first ones first; after Ctrl-C, end them with what there is and set `interrupted`.
 
-        Returns their results; None for plans that had not begun.
+        Returns their results; None for plans that had not begun. Raises `ShardDone` where a shard has done its share of
+        what they need.
         """
         progressing = [_Progressing(plan) for plan in plans]
-        self._flight = Flight(self._by())
 
         def feed() -> None:
             for p in progressing:
-                if not p.ended and not p.waits_for and (p.begun or len(self._asked) < self._flight.most):
+                if not p.ended and not p.waits_for and (p.begun or not self._queue):
                     self._advance(p)
+                # What a shard foresees depends on what was asked before.
+                if self._store.in_turn and not p.ended:
+                    break
+            self._hand_out()
 
         def report() -> None:
             if self._progress and progressing:
-                fraction = sum(p.fraction for p in progressing) / len(progressing)
+                fraction = sum(p.fraction(self._store) for p in progressing) / len(progressing)
                 self._progress(f"decoding {self._code}", sum(p.counted for p in progressing), fraction)
 
-        try:
-            self.interrupted = self._flight.carry_out(
-                lambda ended: self._collect(progressing, ended),
-                report,
-                feed=feed,
-                goes_on=lambda: not all(p.ended for p in progressing),
-            )
-        finally:
-            self._store.commit()
+        self._carry_out(progressing, report, feed, lambda: not all(p.ended for p in progressing))
+        if (promised := self._store.promised()) is not None:
+            if not self.interrupted:
+                self._count_share(promised)
+            if not self.interrupted:
+                raise ShardDone(self._store.told())
+            # What plans would make of counts that were foreseen is no result.
+            return [None] * len(progressing)
         with hearing_ctrl_c():
             for p in progressing:
                 while p.begun and not p.ended:
                     p.advance(False)
         return [p.result for p in progressing]
 
+    def _carry_out(
+        self,
+        progressing: Sequence[_Progressing],
+        report: Callable[[], None],
+        feed: Callable[[], None],
+        goes_on: Callable[[], bool],
+    ) -> None:
+        self._flight = Flight(self._by())
+        try:
+            self.interrupted = self._flight.carry_out(
+                lambda ended: self._collect(progressing, ended), report, feed=feed, goes_on=goes_on
+            )
+        finally:
+            self._store.commit()
+
+    def _count_share(self, promised: Sequence[tuple[FrameTask, int | None, int, int]]) -> None:
+        """Count the share of a shard."""
+        self._queue.extend(_Asked(*each) for each in promised)
+        share = sum(asked.task.unit_frames * (asked.end - asked.start) for asked in self._queue)
+
+        def report() -> None:
+            running = [(job.task, job.units) for job in [*self._flight.running.values(), *self._flight.waiting]]
+            left = [*running, *((asked.task, asked.end - asked.start) for asked in self._queue)]
+            done = share - sum(task.unit_frames * units for task, units in left)
+            if self._progress:
+                self._progress(f"decoding {self._code}", done, done / max(1, share))
+
+        self._carry_out([], report, self._hand_out, lambda: bool(self._queue or self._flight))
+
     def _advance(self, progressing: _Progressing) -> None:
-        """Advance a plan until it asks for units that the store lacks."""
+        """Advance a plan until it asks for units that have to be counted first."""
         while not progressing.ended and not progressing.waits_for:
             for request in progressing.advance(True):
-                for job in self._missing(request):
-                    progressing.waits_for[job.key] = job.frames
-                    if job.key not in self._asked:
-                        self._asked[job.key] = job
-                        self._flight.waiting.append(job)
+                if missing := self._store.ask(request):
+                    progressing.waits_for.append(request)
+                    asked = self._asked.setdefault(request.place, [])
+                    new = [piece for start, end in missing for piece in gaps(asked, start, end)]
+                    for start, end in new:
+                        self._queue.append(_Asked(request.task, request.errors, start, end))
+                        bisect.insort(asked, Row(start, end - start, Counts()), key=lambda row: row.first_unit)
 
-    def _missing(self, request: Request) -> Iterable[_Job]:
-        for first, units in self._store.missing(request.task, request.errors, 0, request.units):
-            start = first
-            while start < first + units:
-                end = min(block_end(start), first + units)
-                yield _Job(request.task, request.errors, start, end - start)
-                start = end
+    def _hand_out(self) -> None:
+        """Cut jobs from what is asked for, as many as workers take."""
+        room = self._flight.most - len(self._flight.running) - len(self._flight.waiting)
+        while self._queue and room > 0:
+            self._flight.waiting.append(self._cut())
+            room -= 1
+
+    def _cut(self) -> _Job:
+        asked = self._queue[0]
+        unit_s = self._seconds(asked)
+        # Of a task that nobody has met yet, a block.
+        units = max(1, int(self._job_s() / unit_s)) if unit_s else block_end(asked.start) - asked.start
+        start, asked.start = asked.start, min(asked.end, asked.start + units)
+        if asked.start == asked.end:
+            self._queue.popleft()
+        return _Job(asked.task, asked.errors, tuple(cut(start, asked.start)))
+
+    def _seconds(self, asked: _Asked) -> float | None:
+        """How long a unit takes, as far as was seen."""
+        place = place_of(asked.task, asked.errors)
+        return self._unit_s.get(place) or self._unit_s.get(asked.task.identity)
+
+    def _job_s(self) -> float:
+        workers = max(1, self._flight.most // 2)
+        left = sum((self._seconds(asked) or 0.0) * (asked.end - asked.start) for asked in self._queue)
+        return max(_LEAST_JOB_S, min(left / (2 * workers), workers, _LONGEST_JOB_S))
 
     def _submit(self, executor: Executor, job: _Job) -> Future[Any]:
         identity = job.task.identity
         if identity not in self._pickled:
             self._pickled[identity] = pickle.dumps(job.task)
-        return executor.submit(count_units, self._pickled[identity], *job.place)
+        return executor.submit(count_ranges, self._pickled[identity], job.errors, job.ranges)
 
     def _collect(self, progressing: Sequence[_Progressing], ended: Iterable[tuple[_Job, Future[Any]]]) -> None:
         for job, future in ended:
-            identity, counted = self._flight.result(future)
+            identity, counts, seconds = self._flight.result(future)
             if identity != job.task.identity:
                 message = "workers: found another version of softsense on a worker, expected the version that runs here"
                 raise SoftsenseError(message)
-            # A unit that was stopped has no counts.
-            if counted is None:
-                continue
-            self._store.add(job.task, self._code, job.errors, job.first_unit, job.units, counted)
-            del self._asked[job.key]
+            place, frames = place_of(job.task, job.errors), 0
+            for (start, end), counted in zip(job.ranges, counts, strict=True):
+                # A range that was stopped has no counts.
+                if counted is not None:
+                    self._store.add(job.task, self._code, job.errors, start, end - start, counted)
+                    frames += counted["frames"]
+            if frames:
+                self._unit_s[place] = self._unit_s[job.task.identity] = seconds * job.task.unit_frames / frames
             for p in progressing:
-                p.counted += p.waits_for.pop(job.key, 0)
+                if any(request.place == place for request in p.waits_for):
+                    p.counted += frames
+                    p.waits_for = [r for r in p.waits_for if r.place != place or self._store.ask(r)]

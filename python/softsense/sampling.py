@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from softsense._core import ConfigError, FrameTask
-from softsense.store import Counts
+from softsense.counts import Counts, Place, blocks_within, place_of, whole_blocks
 from softsense.strata import MOST_EXTRAPOLATED, Strata, binomial_weights
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ METHODS = ("auto", "weight", "direct", "analytic")
 """Methods of measuring a rate; `auto` takes the cheapest one."""
 
 _T = TypeVar("_T")
-_BLOCK_UNITS = 16
 _GROWTH = 4
 _FRONTIER_FAILURES = 3
 _FRONTIER_STEPS = 3
@@ -74,11 +73,22 @@ class Goal:
 
 @dataclass(frozen=True)
 class Request:
-    """Units 0 to `units` - 1 of a task, with exactly `errors` raw bit errors or, if None, as the channel makes them."""
+    """Units 0 to `units` - 1 of a task, whole blocks, with exactly `errors` raw bit errors or, if None, as the channel
+    makes them. `failing` is the share of frames that the plan expects to fail; None: as of those that were counted.
+    """
 
     task: FrameTask
     errors: int | None
     units: int
+    failing: float | None = None
+
+    def __post_init__(self) -> None:
+        assert self.units == whole_blocks(self.units)
+
+    @property
+    def place(self) -> Place:
+        """Where its counts belong."""
+        return place_of(self.task, self.errors)
 
 
 @dataclass(frozen=True)
@@ -96,29 +106,6 @@ View = Callable[[FrameTask, int | None, int], Counts]
 """Gives the counts of the first units of a task, so far."""
 
 
-def block_end(unit: int) -> int:
-    """The end of the block of units that a unit belongs to: 1, 2, 4, 8, 16, and then every 16.
-
-    Work is cut only at these places, so that equal work is stored in equal rows.
-    """
-    if unit < _BLOCK_UNITS:
-        return 1 << unit.bit_length()
-    return (unit // _BLOCK_UNITS + 1) * _BLOCK_UNITS
-
-
-def whole_blocks(units: int) -> int:
-    """The least units in whole blocks that are no fewer than `units`."""
-    return block_end(units - 1) if units > 0 else 0
-
-
-def blocks_within(units: int) -> int:
-    """The most units in whole blocks that are no more than `units`."""
-    whole = whole_blocks(units)
-    while whole > units:
-        whole = whole // 2 if whole <= _BLOCK_UNITS else whole - _BLOCK_UNITS
-    return whole
-
-
 def sample_by_weight(
     task: FrameTask, rbers: Sequence[float], goal: Goal, view: View, rungs: Sequence[int], guess: float
 ) -> Plan[Strata]:
@@ -129,9 +116,12 @@ def sample_by_weight(
     bits = task.codeword_bits
     units: dict[int, int] = {}
 
-    def ask(wanted: dict[int, int], expected_frames: int = 0) -> Round:
+    def ask(wanted: dict[int, int], expected_frames: int = 0, strata: Strata | None = None) -> Round:
         units.update({weight: max(count, units.get(weight, 0)) for weight, count in wanted.items()})
-        return Round([Request(task, weight, count) for weight, count in wanted.items()], expected_frames)
+        planned = strata.planned(max(wanted) + 1) if strata and strata.measured else None
+        failing = {weight: None if planned is None else float(planned[weight]) for weight in wanted}
+        requests = [Request(task, weight, count, failing[weight]) for weight, count in wanted.items()]
+        return Round(requests, expected_frames)
 
     def read() -> Strata:
         return Strata(bits, {weight: view(task, weight, count) for weight, count in units.items()}, rungs)
@@ -177,7 +167,7 @@ def sample_by_weight(
         if not grown:
             return strata
         more = sum(max(0, frames - units.get(w, 0) * task.unit_frames) for w, frames in wanted.items())
-        if not (yield ask(grown, int(max(0, min(more, left) - min(asked, left))))):
+        if not (yield ask(grown, int(max(0, min(more, left) - min(asked, left))), strata)):
             return read()
 
 

@@ -9,40 +9,52 @@ again::
 The file is an SQLite database. It may hold the counts of any number of tasks, and belongs to one process at a time.
 Results other than counts, such as the absorbing sets that a unit of a search found, are kept as JSON by identity and
 unit.
+
+Ranges of units that meet within a block (`softsense.counts`) are made one, so that stores of equal counts have equal
+rows. A store also knows the *plans* it is of: what was to be measured, by which build, and of a shard
+(`softsense.shards`) which part of it. By these `softsense merge` tells whether two stores belong together.
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import json
+import math
 import os
 import sqlite3
 import time
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from softsense import _core
 from softsense._core import FileError
+from softsense.counts import CHANNEL_ERRORS, Counts, Place, Row, block_start, gaps, place_of
 from softsense.files import opened, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from softsense._core import FrameTask
+    from softsense.sampling import Request
 
 APPLICATION_ID = 0x736F6674
 """The number that marks an SQLite file as a store: `soft`, in ASCII."""
 
-VERSION = 2
-"""Version of the layout; files of a newer version are refused."""
-
-CHANNEL_ERRORS = -1
-"""Stands in the file for frames whose number of raw bit errors the channel draws."""
+VERSION = 3
+"""Version of the layout; files of a newer version are refused. One of version 2, which lacks `plans`, is given it."""
 
 _COMMIT_S = 1.0
+_WAIT_S = 5.0
 _MOST_SHOWN = 60
+_FORGET = "DELETE FROM counts WHERE identity = ? AND errors = ? AND first_unit = ?"
 _MAGIC = b"SQLite format 3\0"
+_PLANS = """CREATE TABLE plans (
+    plan TEXT NOT NULL, part INTEGER NOT NULL, parts INTEGER NOT NULL, ended INTEGER NOT NULL,
+    PRIMARY KEY (plan, part, parts)
+) STRICT, WITHOUT ROWID"""
 _SCHEMA = f"""
 CREATE TABLE tasks (
     identity TEXT PRIMARY KEY, code TEXT NOT NULL, spec TEXT NOT NULL, unit_frames INTEGER NOT NULL
@@ -57,43 +69,19 @@ CREATE TABLE results (
     identity TEXT NOT NULL, unit INTEGER NOT NULL, result TEXT NOT NULL, crc32 INTEGER NOT NULL,
     PRIMARY KEY (identity, unit)
 ) STRICT, WITHOUT ROWID;
+{_PLANS};
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
 """
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Outcomes of a number of frames.
+class Part(NamedTuple):
+    """Of a plan (JSON), which part of how many a store holds, from 1, and whether that has ended; 1 of 1 is a whole."""
 
-    Attributes:
-        frames: frames decoded.
-        failures: frames that the decoder gave up or decided wrongly.
-        undetected: frames that were reported as decoded but are wrong; part of the failures.
-        iterations: frames that converged after 0, 1, 2, ... iterations.
-    """
-
-    frames: int = 0
-    failures: int = 0
-    undetected: int = 0
-    iterations: tuple[int, ...] = ()
-
-    def __add__(self, other: Counts) -> Counts:
-        longer, shorter = sorted((self.iterations, other.iterations), key=len, reverse=True)
-        iterations = tuple(n + (shorter[i] if i < len(shorter) else 0) for i, n in enumerate(longer))
-        return Counts(
-            self.frames + other.frames,
-            self.failures + other.failures,
-            self.undetected + other.undetected,
-            iterations,
-        )
-
-
-@dataclass(frozen=True)
-class _Row:
-    first_unit: int
-    units: int
-    counts: Counts
+    plan: str
+    part: int
+    parts: int
+    ended: bool
 
 
 class Store:
@@ -101,33 +89,42 @@ class Store:
 
     Args:
         path: the file, which is created if it does not exist; None keeps the counts in memory.
+        read_only: whether it is only looked at, as any number of processes may at once. It has to exist then.
 
     Raises:
         FileError: the file is not a store, is damaged, is of a newer version, or is in use; it is left as it was.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> None:
         self.path = None if path is None else Path(path)
-        self._rows: dict[tuple[str, int], list[_Row]] = {}
+        self._rows: dict[Place, list[Row]] = {}
         self._tasks: dict[str, tuple[str, str, int]] = {}
         self._results: dict[tuple[str, int], str] = {}
+        self._plans: dict[tuple[str, int, int], bool] = {}
+        self._doing = False
+        self.in_turn = False
+        """Whether plans are carried out one after the other, not at once."""
         self._committed = time.monotonic()
         with self._blaming():
             if self.path is None:
                 self._base = sqlite3.connect(":memory:", isolation_level=None)
                 self._base.executescript(_SCHEMA)
                 return
-            if not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0):
+            if not read_only and (not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0)):
                 _make(self.path)
-            self._check_header()
-            self._base = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+            version = self._check_header()
+            # Even to be read a store of a process that was killed while it wrote has to be put in order first.
+            self._base = sqlite3.connect(self.path, timeout=_WAIT_S if read_only else 0, isolation_level=None)
         try:
             with self._blaming():
-                # The lock outlasts the transaction, and ends when the process ends in any way.
-                self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
-                self._base.execute("BEGIN EXCLUSIVE")
-                self._base.execute("COMMIT")
-                self._load()
+                if not read_only:
+                    # The lock outlasts the transaction, and ends when the process ends in any way.
+                    self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
+                    self._base.execute("BEGIN EXCLUSIVE")
+                    self._base.execute("COMMIT")
+                self._load(version)
+                if version < VERSION and not read_only:
+                    self._base.executescript(f"BEGIN; {_PLANS}; PRAGMA user_version = {VERSION}; COMMIT;")
         except BaseException:
             self._base.close()
             raise
@@ -150,6 +147,20 @@ class Store:
                 self._base.execute("COMMIT")
         self._committed = time.monotonic()
 
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Whatever is kept within is written for good at the end, all of it or, after an exception, nothing."""
+        self.commit()
+        self._committed = math.inf
+        try:
+            yield
+        except BaseException:
+            with self._blaming():
+                if self._base.in_transaction:
+                    self._base.execute("ROLLBACK")
+            raise
+        self.commit()
+
     def tasks(self) -> list[dict[str, Any]]:
         """Every task: its `identity`, `code`, `spec` and `unit_frames`, and the `frames` counted."""
         found = []
@@ -166,27 +177,85 @@ class Store:
             )
         return found
 
+    def rows(self) -> dict[Place, list[Row]]:
+        """All counts by their place, in increasing order."""
+        return {place: list(rows) for place, rows in self._rows.items() if rows}
+
     def counts(self, task: FrameTask, errors: int | None, units: int) -> Counts:
-        """Counts of those of the first `units` units that are in the store; with `errors` None the channel draws
-        errors.
+        """Counts of those of the first `units` units, whole blocks, that are in the store.
+
+        With `errors` None the channel draws errors.
         """
-        return sum((row.counts for row in self._of(task, errors) if row.first_unit < units), Counts())
+        return sum((row.counts for row in self._of(task, errors) if row.end <= units), Counts())
 
     def missing(self, task: FrameTask, errors: int | None, first_unit: int, units: int) -> list[tuple[int, int]]:
         """The gaps in a range of units, each as its first unit and its number of units."""
-        gaps = []
-        start, end = first_unit, first_unit + units
-        for row in self._of(task, errors):
-            if row.first_unit + row.units <= start:
-                continue
-            if row.first_unit >= end:
-                break
-            if row.first_unit > start:
-                gaps.append((start, row.first_unit - start))
-            start = row.first_unit + row.units
-        if start < end:
-            gaps.append((start, end - start))
-        return gaps
+        found = gaps(self._of(task, errors), first_unit, first_unit + units)
+        return [(start, end - start) for start, end in found]
+
+    def ask(self, request: Request) -> list[tuple[int, int]]:
+        """The gaps to be counted before a plan goes on that asks so, each as its first unit and its end."""
+        return gaps(self._of(request.task, request.errors), 0, request.units)
+
+    def promised(self) -> list[tuple[FrameTask, int | None, int, int]] | None:
+        """What a shard has to count as its share, as plans went on without: task, errors, first unit and end.
+
+        None where plans have met nothing but counts.
+        """
+        return None
+
+    def to_do(self, works: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Of units of other work than counting, by identity and number, those that are to be done here."""
+        return [work for work in works if work not in self._results]
+
+    def whole(self, number: int, of: str) -> AbstractContextManager[bool]:
+        """A context for step `number` of several, whose parts need each other, of the identity `of`.
+
+        A shard takes every so many-th step, and does all of that by itself. Gives whether the step is done here.
+        """
+        return contextlib.nullcontext(True)
+
+    def told(self) -> str:
+        """What was done here, for people; of a shard, when it has done its share."""
+        return self._name
+
+    @contextlib.contextmanager
+    def doing(self, **plan: Any) -> Iterator[None]:
+        """Note that the store is of this plan, which is plain data; a plan within another one is a part of that.
+
+        Raises `FileError` where a shard is of another plan, or the file cannot be written.
+        """
+        if self._doing:
+            yield
+            return
+        build = _core.build_info()
+        versions = {"softsense_version": build["version"], "model_version": build["model_version"]}
+        text = json.dumps({**plan, **versions}, sort_keys=True, default=str)
+        self._doing = True
+        try:
+            self._begin(text)
+            yield
+            self._end()
+        finally:
+            self._doing = False
+
+    def _begin(self, plan: str) -> None:
+        self.note(Part(plan, 1, 1, ended=True))
+
+    def _end(self) -> None:
+        """Of a shard, note that it has done its share."""
+
+    def note(self, part: Part) -> None:
+        """Note which part of a plan the store holds, or that this has ended."""
+        if self._plans.get(part[:3]) != part.ended:
+            self._plans[part[:3]] = part.ended
+            self._execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)", part)
+            if self._committed < math.inf:
+                self.commit()
+
+    def plans(self) -> list[Part]:
+        """Which plans it is of, and which parts of them it holds."""
+        return [Part(*part, ended) for part, ended in self._plans.items()]
 
     def add(
         self, task: FrameTask, code: str, errors: int | None, first_unit: int, units: int, counts: dict[str, Any]
@@ -196,27 +265,35 @@ class Store:
         Raises:
             FileError: units that are here already, counts that cannot be, or a file that cannot be written.
         """
-        weight = CHANNEL_ERRORS if errors is None else errors
-        row = _Row(first_unit, units, Counts(**{**counts, "iterations": tuple(counts["iterations"])}))
-        with self._blaming():
-            if not self._base.in_transaction:
-                self._base.execute("BEGIN")
-            if task.identity not in self._tasks:
-                self._tasks[task.identity] = (code, task.spec_json, task.unit_frames)
-                self._base.execute(
-                    "INSERT INTO tasks VALUES (?, ?, ?, ?)", (task.identity, *self._tasks[task.identity])
-                )
-            self._keep(task.identity, weight, row)
-            values = _values(task.identity, weight, row)
-            self._base.execute(f"INSERT INTO counts VALUES ({', '.join('?' * 9)})", (*values, _crc(values)))
-        if time.monotonic() - self._committed > _COMMIT_S:
-            self.commit()
+        row = Row(first_unit, units, Counts(**{**counts, "iterations": tuple(counts["iterations"])}))
+        self.add_rows(task.identity, (code, task.spec_json, task.unit_frames), errors, [row])
+
+    def add_rows(self, identity: str, of: tuple[str, str, int], errors: int | None, rows: Iterable[Row]) -> None:
+        """The same for several ranges; `of` is the name of the code, the task's `spec_json` and its `unit_frames`."""
+        place = (identity, CHANNEL_ERRORS if errors is None else errors)
+        if identity not in self._tasks:
+            self._tasks[identity] = of
+            self._execute("INSERT INTO tasks VALUES (?, ?, ?, ?)", (identity, *of))
+        for row in rows:
+            added = self._joined(place, self._keep(place, row))
+            values = _values(*place, added)
+            self._execute(f"INSERT INTO counts VALUES ({', '.join('?' * 9)})", (*values, _crc(values)))
+        self._commit_soon()
+
+    def drop(self, place: Place, rows: Iterable[Row]) -> None:
+        """Forget counts."""
+        for row in rows:
+            self._rows[place].remove(row)
+            self._execute(_FORGET, (*place, row.first_unit))
 
     def result(self, identity: str, unit: int) -> Any:
         """The result of a unit of the work `identity`, as JSON has it; None if it is not in the store."""
-        found = self._results.get((identity, unit))
+        found = self._text(identity, unit)
         with self._blaming():
             return None if found is None else json.loads(found)
+
+    def _text(self, identity: str, unit: int) -> str | None:
+        return self._results.get((identity, unit))
 
     def add_result(self, identity: str, unit: int, result: Any) -> None:
         """Keep what a unit of other work than counting came to; about once a second it is written for good.
@@ -224,30 +301,48 @@ class Store:
         Raises:
             FileError: a file that cannot be written.
         """
-        text = json.dumps(result, allow_nan=False)
+        self.add_text(identity, unit, json.dumps(result, allow_nan=False))
+
+    def add_text(self, identity: str, unit: int, text: str) -> None:
+        """The same, of a result as JSON."""
+        values = (identity, unit, text)
+        self._execute("INSERT INTO results VALUES (?, ?, ?, ?)", (*values, _crc(values)))
+        self._results[identity, unit] = text
+        self._commit_soon()
+
+    def texts(self) -> dict[tuple[str, int], str]:
+        """All results of other work than counting, as JSON, by identity and unit."""
+        return dict(self._results)
+
+    def known(self) -> dict[str, tuple[str, str, int]]:
+        """Of each task, by its identity, the name of its code, its `spec_json` and its `unit_frames`."""
+        return dict(self._tasks)
+
+    def _execute(self, statement: str, values: tuple[Any, ...]) -> None:
         with self._blaming():
             if not self._base.in_transaction:
                 self._base.execute("BEGIN")
-            values = (identity, unit, text)
-            self._base.execute("INSERT INTO results VALUES (?, ?, ?, ?)", (*values, _crc(values)))
-        self._results[identity, unit] = text
+            self._base.execute(statement, values)
+
+    def _commit_soon(self) -> None:
         if time.monotonic() - self._committed > _COMMIT_S:
             self.commit()
 
-    def _of(self, task: FrameTask, errors: int | None) -> list[_Row]:
+    def _of(self, task: FrameTask, errors: int | None) -> list[Row]:
         known = self._tasks.get(task.identity)
         if known and known[1:] != (task.spec_json, task.unit_frames):
             self._refuse(
                 f"task {task.identity[:12]}: found {known[1]} in units of {known[2]} frames, "
                 f"expected {task.spec_json} in units of {task.unit_frames}"
             )
-        return self._rows.get((task.identity, CHANNEL_ERRORS if errors is None else errors), [])
+        return self._rows.get(place_of(task, errors), [])
 
-    def _keep(self, identity: str, errors: int, row: _Row) -> None:
-        """Put a row in its place, if it can be true and counts nothing twice."""
+    def _keep(self, of: Place, row: Row) -> int:
+        """Put a row in its place, if it can be true and counts nothing twice; returns where that is."""
+        identity, errors = of
         unit_frames = self._tasks[identity][2]
         counts = row.counts
-        place = f"task {identity[:12]}, errors {errors}, units {row.first_unit} to {row.first_unit + row.units - 1}"
+        place = f"task {identity[:12]}, errors {errors}, units {row.first_unit} to {row.end - 1}"
         if row.first_unit < 0 or row.units < 1 or counts.frames != row.units * unit_frames:
             self._refuse(
                 f"{place}: found {counts.frames} frames in {row.units} units, expected {unit_frames} in each unit"
@@ -262,22 +357,41 @@ class Store:
                 f"{place}: found {counts.failures} failures, {counts.undetected} of them undetected, and {converged} "
                 f"converged of {counts.frames} frames, expected parts of a whole"
             )
-        rows = self._rows.setdefault((identity, errors), [])
-        at = len(rows)
-        while at and rows[at - 1].first_unit > row.first_unit:
-            at -= 1
-        before = rows[at - 1] if at else None
-        after = rows[at] if at < len(rows) else None
-        if (before and before.first_unit + before.units > row.first_unit) or (
-            after and row.first_unit + row.units > after.first_unit
-        ):
+        rows = self._rows.setdefault(of, [])
+        at = bisect.bisect(rows, row.first_unit, key=lambda each: each.first_unit)
+        if (at and rows[at - 1].end > row.first_unit) or (at < len(rows) and row.end > rows[at].first_unit):
             self._refuse(f"{place}: found units that are counted already, expected each once")
         rows.insert(at, row)
+        return at
 
-    def _load(self) -> None:
+    def _joined(self, place: Place, at: int) -> Row:
+        """Make a row one with those that it meets within its block, which are forgotten; returns that one."""
+        rows, row = self._rows[place], self._rows[place][at]
+        first, last = at, at + 1
+        if (
+            at
+            and rows[at - 1].end == row.first_unit != block_start(row.first_unit)
+            and self._joins(place, rows[at - 1])
+        ):
+            first -= 1
+        if last < len(rows) and rows[last].first_unit == row.end != block_start(row.end):
+            last += self._joins(place, rows[last])
+        met = rows[first:last]
+        joined = Row(met[0].first_unit, met[-1].end - met[0].first_unit, sum((each.counts for each in met), Counts()))
+        for each in met:
+            if each is not row:
+                self._execute(_FORGET, (*place, each.first_unit))
+        rows[first:last] = [joined]
+        return joined
+
+    def _joins(self, place: Place, row: Row) -> bool:
+        """Whether a row may be made one with others."""
+        return True
+
+    def _load(self, version: int) -> None:
         tables = self._base.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").fetchall()
         # Views and triggers of somebody else would run whenever a table is read or written.
-        if tables != (expected := _tables()):
+        if tables != (expected := _tables(version)):
             found = ", ".join(" ".join(str(sql).split())[:_MOST_SHOWN] for (sql,) in tables if (sql,) not in expected)
             self._refuse(f"found {found or 'too few tables'}, expected those of a store")
         if (state := self._base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
@@ -292,11 +406,8 @@ class Store:
                 self._refuse(f"{place}: found a damaged row, expected one that fits its checksum {crc:#010x}")
             if identity not in self._tasks:
                 self._refuse(f"{place}: found counts of an unknown task, expected it among the tasks")
-            self._keep(
-                identity,
-                errors,
-                _Row(first_unit, units, Counts(frames, failures, undetected, tuple(json.loads(iterations)))),
-            )
+            counts = Counts(frames, failures, undetected, tuple(json.loads(iterations)))
+            self._keep((identity, errors), Row(first_unit, units, counts))
 
         for *values, crc in self._base.execute("SELECT * FROM results ORDER BY identity, unit"):
             identity, unit, text = values
@@ -306,8 +417,12 @@ class Store:
                     f"{crc:#010x}"
                 )
             self._results[identity, unit] = text
+        if version == VERSION:
+            for plan, part, parts, ended in self._base.execute("SELECT * FROM plans"):
+                json.loads(plan)
+                self._plans[plan, part, parts] = bool(ended)
 
-    def _check_header(self) -> None:
+    def _check_header(self) -> int:
         """Refuse a foreign file before SQLite touches it."""
         assert self.path is not None
         with opened(self.path) as file:
@@ -317,8 +432,9 @@ class Store:
         application, version = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
         if application != APPLICATION_ID:
             self._refuse(f"found an SQLite database of application {application:#010x}, expected a store of softsense")
-        if version != VERSION:
+        if not VERSION - 1 <= version <= VERSION:
             self._refuse(f"found a store of version {version}, expected {VERSION}")
+        return version
 
     def _refuse(self, message: str) -> None:
         # Names of tasks are text of the file, which may have lines.
@@ -376,14 +492,14 @@ def _make(path: Path) -> None:
             base.close()
 
 
-def _tables() -> list[tuple[str]]:
+def _tables(version: int) -> list[tuple[str]]:
     """What SQLite says of the tables of a store."""
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        base.executescript(_SCHEMA)
+        base.executescript(_SCHEMA if version == VERSION else _SCHEMA.replace(f"{_PLANS};", ""))
         return base.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").fetchall()
 
 
-def _values(identity: str, errors: int, row: _Row) -> tuple[Any, ...]:
+def _values(identity: str, errors: int, row: Row) -> tuple[Any, ...]:
     counts = row.counts
     numbers = (counts.frames, counts.failures, counts.undetected)
     return (identity, errors, row.first_unit, row.units, *numbers, json.dumps(counts.iterations))

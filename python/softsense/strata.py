@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softsense import _core
-from softsense.store import Counts
+from softsense.counts import Counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from softsense.codes import describe as describe_code
 from softsense.measured_part import HEADS, escaped
 
 if TYPE_CHECKING:
-    from softsense.store import Counts
+    from softsense.counts import Counts
 
 FORMAT = "softsense decode table, version 1"
 CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")

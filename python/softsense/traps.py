@@ -29,12 +29,13 @@ from softsense import _core
 from softsense._core import AbsorbingSets, AbsorbingSetSearch, Code, CodeError, FrameTask, SoftsenseError, StopFlag
 from softsense.background import in_background
 from softsense.base import Interrupted, Progress
+from softsense.counts import Counts, whole_blocks
 from softsense.executing import chosen_workers
 from softsense.files import replacing
 from softsense.floors import MOST_RIGHT
 from softsense.runner import Runner, run_units
 from softsense.sampling import Plan, Request, Round
-from softsense.store import Counts, Store, opened_store
+from softsense.store import Store, opened_store
 from softsense.strata import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -294,10 +295,12 @@ def failures_on_sets(
                 rows.append({"decoder": decoder, "bits": bits, "violated": violated, "wrong": wrong, "rber": rber})
     if not tasks:
         return []
-    with opened_store(store) as kept:
+    asked = {"code": traps.code.name, "sets": traps.sets.identity, "decoders": list(decoders), "rber": rber}
+    asked |= {"frames": frames, "iterations": iterations, "seed": seed}
+    with opened_store(store) as kept, kept.doing(what="failures on sets", **asked):
 
         def plan() -> Plan[list[Counts]]:
-            units = [-(-frames // task.unit_frames) for task in tasks]
+            units = [whole_blocks(-(-frames // task.unit_frames)) for task in tasks]
             yield Round([Request(task, None, count) for task, count in zip(tasks, units, strict=True)])
             return [kept.counts(task, None, count) for task, count in zip(tasks, units, strict=True)]
 
@@ -456,7 +459,14 @@ def find_traps(
     longest, workers = 0, chosen_workers(workers)
     # A decoder that there is not is told of before the search.
     pushing = ImpulseTask(opened, impulse_decoder, iterations, seed) if impulses else None
-    with opened_store(store) as kept:
+    asked = {"code": opened.name, "matrix": matrix_identity(opened), "most_bits": most_bits, "seed": seed}
+    asked |= {
+        "most_violated": most_violated,
+        "impulses": impulses,
+        "decoder": impulse_decoder,
+        "iterations": iterations,
+    }
+    with opened_store(store) as kept, kept.doing(what="absorbing sets", **asked):
 
         def run(task: Any, units: int, what: str) -> list[Any]:
             found = run_units(kept, workers, task, units, f"{what} of {opened.name}", progress)

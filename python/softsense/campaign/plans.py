@@ -13,9 +13,10 @@ import numpy as np
 from softsense import _core, codes
 from softsense._core import Code, ConfigError, FrameTask
 from softsense.campaign.curves import continued
+from softsense.counts import Counts
 from softsense.floors import Floor, floor_frames, measure_floor
 from softsense.sampling import Goal, Plan, Request, Round, direct_frames, sample_by_weight, sample_directly
-from softsense.store import Counts, Store
+from softsense.store import Store
 from softsense.strata import MOST_EXTRAPOLATED, Estimate, Strata, binomial_weights, direct_estimate, ladder
 
 if TYPE_CHECKING:
@@ -224,6 +225,10 @@ class Campaign:
                 "identity": self.traps.sets.identity,
             },
         }
+
+    def plan(self) -> dict[str, Any]:
+        """What a store notes of a plan: the description, and what tells matrices of one name apart."""
+        return {**self.describe(), "hard_task": self.hard.identity}
 
     def _check_level(self, level: int) -> None:
         if self._bch and level > 1:

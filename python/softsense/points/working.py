@@ -151,10 +151,15 @@ class Processes:
     here = False
 
     def __init__(self, workers: int) -> None:
-        self._workers, self.most = workers, 2 * workers
+        self._workers = workers
         self._context = multiprocessing.get_context("spawn")
         self._stop = self._context.Event()
         self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def most(self) -> int:
+        """Jobs that they have at a time."""
+        return 2 * self._workers
 
     def submit(self, job: Job) -> Future[Any]:
         """Hand a job to a process."""
