@@ -44,6 +44,7 @@ NAVIGATION = {
         "results",
         "measuring-codes",
         "frame-error-rates",
+        "clusters",
         "designing-a-code",
         "few-bit-decoders",
         "accelerators",

@@ -1,9 +1,9 @@
 """What goes wrong around softsense: kills, full disks, little memory, vanished files, closed pipes, two at one store.
 
-`faults.py` runs small works of `fer`, `table build`, `sweep` and `reproduce`, first undisturbed, then disturbed so many
-times, and looks whether docs/when-things-go-wrong.md holds: the same bytes from what was killed, a promised exit code
-with one line of complaint, and no file but whole ones. It prints a line for each kind of fault, names what did not
-hold, and ends with 1 if there was any.
+`faults.py` runs small works of `fer` (all, and a shard), `table build`, `sweep` and `reproduce`, first undisturbed,
+then disturbed so many times, and looks whether docs/when-things-go-wrong.md holds: the same bytes from what was killed,
+a promised exit code with one line of complaint, and no file but whole ones. It prints a line for each kind of fault,
+names what did not hold, and ends with 1 if there was any.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ set = {SMALL}
 "decoder.time.fixed_us" = [1.0, 8.0, 20.0]
 """
 LONGEST_S = 120
-KEPT = ("store", "points")
+KEPT = ("store", "store-1-of-2", "points")
 """What works go on from; the rest are results."""
 TIMED = (".progress.json", "results.json")
 """Files that say when a command ran, and how far it is."""
@@ -66,6 +66,7 @@ MEASURE = ["teaching-1/2", "--levels", "1,2", "--relative-error", "0.1", "--fram
 WORKS = [
     Work("fer", ["fer", *MEASURE, "--rber", "0.02,0.04", "--picture", "curves.png", "--json"]),
     Work("table build", ["table", "build", "--force", *MEASURE, "--rber", "0.02,0.05", "--out", "table.toml"]),
+    Work("shard", ["fer", *MEASURE, "--rber", "0.02,0.04", "--shard", "1/2"]),
     Work("sweep", ["sweep", "sweep.toml", "--out", "out", "--workers", "2"], {"sweep.toml": SWEEP}),
     Work("reproduce", ["reproduce", "lae-ftl", "--figure", "1,lone", "--out", "out"]),
 ]

@@ -43,14 +43,16 @@ if TYPE_CHECKING:
         policies,
     )
     from softsense.api import compare, load_config, run
-    from softsense.base import NO_SOFT_SENSING, Interrupted
+    from softsense.base import NO_SOFT_SENSING, Interrupted, ShardDone
     from softsense.campaign import FerResult, measure_fer
     from softsense.code_design import CodeDesign, design_code
     from softsense.codes import bench
     from softsense.conformance import Conformance, conform
     from softsense.decode_tables import BuiltTable, build_table
     from softsense.judged_tables import JudgedTable, judge_table
+    from softsense.merging import Merged, merge
     from softsense.results import Comparison, RunResult
+    from softsense.shards import Shard
     from softsense.store import Store
     from softsense.tenants import Fairness, fairness
     from softsense.traces import Trace
@@ -77,9 +79,12 @@ __all__ = [
     "FileError",
     "Interrupted",
     "JudgedTable",
+    "Merged",
     "ReadStep",
     "RunResult",
     "RunTimeline",
+    "Shard",
+    "ShardDone",
     "SoftsenseError",
     "Store",
     "TableError",
@@ -102,6 +107,7 @@ __all__ = [
     "judge_table",
     "load_config",
     "measure_fer",
+    "merge",
     "policies",
     "run",
 ]
@@ -110,7 +116,7 @@ __all__ = [
 # beginning.
 _HOMES = {
     "api": ("compare", "load_config", "run"),
-    "base": ("NO_SOFT_SENSING", "Interrupted"),
+    "base": ("NO_SOFT_SENSING", "Interrupted", "ShardDone"),
     "campaign": ("FerResult", "measure_fer"),
     "code_comparison": ("CodeComparison", "compare_codes"),
     "code_design": ("CodeDesign", "design_code"),
@@ -118,8 +124,10 @@ _HOMES = {
     "conformance": ("Conformance", "conform"),
     "decode_tables": ("BuiltTable", "build_table"),
     "judged_tables": ("JudgedTable", "judge_table"),
+    "merging": ("Merged", "merge"),
     "results": ("Comparison", "RunResult"),
     "run_timeline": ("RunTimeline",),
+    "shards": ("Shard",),
     "store": ("Store",),
     "tenants": ("Fairness", "fairness"),
     "traces": ("Trace",),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import Code, ConfigError
-from softsense.base import Interrupted, Progress
+from softsense.base import Interrupted, Progress, ShardDone
 from softsense.campaign import FerResult, measure_fer
 from softsense.store import Store, opened_store
 
@@ -159,18 +159,25 @@ def compare_codes(
     _check(pairs, options.get("traps"))
     labels = _labels(pairs)
     results: list[FerResult] = []
-    with opened_store(store) as kept:
+    left: ShardDone | None = None
+    plan = {key: value for key, value in options.items() if key != "workers"}
+    of = [[code.name, decoder] for code, decoder in pairs]
+    with opened_store(store) as kept, kept.doing(what="fer", codes=of, rber=rber, **plan):
         for i, (code, decoder) in enumerate(pairs):
             follow = _share_of(progress, i, len(pairs), labels[i])
             try:
                 more = {**options, "decoder": decoder, "store": kept, "progress": follow}
                 results.append(measure_fer(code, rber, **more))
+            except ShardDone as done:
+                left = done
             except KeyboardInterrupt as interruption:
                 # One that comes between two codes is a plain one.
                 partial = interruption.result if isinstance(interruption, Interrupted) else None
                 results += [partial] if partial else []
                 found = CodeComparison(results, labels[: len(results)], interrupted=True)
                 raise Interrupted(found if results else None) from None
+        if left:
+            raise left
     return CodeComparison(results, labels)
 
 

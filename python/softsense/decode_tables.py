@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from softsense.store import Counts, Store
+    from softsense.counts import Counts
+    from softsense.store import Store
     from softsense.traps import Traps
 
 _STAND_IN = "flash-8-9"
@@ -159,10 +161,12 @@ def build_table(
             f"{wanted.levels}"
         )
     standing = json.loads(_core.placement_json(placement))
-    with opened_store(store) as kept:
+    with opened_store(store) as kept, ExitStack() as begun:
         campaign = Campaign(opened, decoder, iterations, seed, goal, kept, opened_traps(opened, traps))
         runner = Runner(kept, chosen_workers(workers), opened.name, progress)
         grid = numbers(rber, "rber", 0, 0.5) if rber is not None else None
+        asked = {"levels": chosen, "rber": grid, "placement": placement, "judge": judge, "for": wanted and vars(wanted)}
+        begun.enter_context(kept.doing(what="table", **campaign.plan(), **asked))
         if grid is None:
             grid = runner.run([campaign.grid(chosen, standing)])[0] or []
             grid = wanted.spanning(grid) if wanted and grid else grid

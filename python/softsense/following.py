@@ -9,12 +9,15 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softsense._core import FileError
-from softsense.base import Progress
+from softsense.base import Progress, ShardDone
 from softsense.files import read_json, replacing
 from softsense.shapes import Between, Shape, misfit
+
+if TYPE_CHECKING:
+    from softsense.store import Store
 
 NAME = ".progress.json"
 """Name of the progress file in a folder of results; a store's file has the store's name and this suffix."""
@@ -132,6 +135,9 @@ def following(file: Path | None, what: str, name: str, progress: Progress) -> It
     try:
         yield found
         state = FINISHED
+    except ShardDone:
+        state = FINISHED
+        raise
     except KeyboardInterrupt:
         state = INTERRUPTED
         raise
@@ -139,9 +145,10 @@ def following(file: Path | None, what: str, name: str, progress: Progress) -> It
         found.ended(state)
 
 
-def beside(store: Path | None) -> Path | None:
+def beside(store: Path | Store | None) -> Path | None:
     """The progress file of a store."""
-    return Path(f"{store}{NAME}") if store else None
+    path = store if isinstance(store, Path | None) else store.path
+    return Path(f"{path}{NAME}") if path else None
 
 
 def read_told(file: Path) -> dict[str, Any]:

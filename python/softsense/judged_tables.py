@@ -27,6 +27,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ from softsense.floors import Floor, floor_frames
 from softsense.formats import as_share
 from softsense.intervals import CONFIDENCE
 from softsense.measured_part import LEAST, MOSTLY, is_measured, measured_share
-from softsense.runner import Runner
+from softsense.runner import Runner, all_of
 from softsense.sampling import Goal
 from softsense.store import opened_store
 from softsense.strata import MOST_EXTRAPOLATED
@@ -191,21 +192,25 @@ def judge_curves(
     kept = (*_NEEDED, "splitting")
     judged = [{curve: list(level[curve]) for curve in kept if curve in level} for level in levels]
     result = Judgement(judged, runs, 0, 0, 0, [])
-    for depth, level in enumerate(judged, start=1):
+
+    def judge(depth: int, level: dict[str, list[Any]]) -> None:
+        nonlocal result
         # A second ladder would be fitted to the rates of the first.
-        if any(level.get("splitting", ())):
-            continue
+        if result.interrupted or any(level.get("splitting", ())):
+            return
         level["splitting"] = [0.0] * len(grid)
         if not (rungs := rungs_of(grid, level, down_to)):
-            continue
+            return
         found = campaign.split([grid[i] for i in rungs], depth, placement, runs, workers, progress, **_LADDER)
         if found.interrupted:
-            return replace(result, interrupted=True)
+            result = replace(result, interrupted=True)
+            return
         said = _said(found, grid, level, rungs, depth)
         wanted = [i for i in rungs if not _is_known(level, i)]
         floors = _floors(campaign, grid, depth, placement, said, wanted, workers, progress)
         if floors is None:
-            return replace(result, interrupted=True)
+            result = replace(result, interrupted=True)
+            return
         frames = sum(run["decoded"] for run in found.runs)
         compared, apart = _merge(level, said, floors, frames)
         _carry(level, rungs[0])
@@ -216,6 +221,8 @@ def judge_curves(
             compared=result.compared + compared,
             apart=[*result.apart, *((depth, grid[i]) for i in apart)],
         )
+
+    all_of(partial(judge, depth, level) for depth, level in enumerate(judged, start=1))
     return result
 
 
@@ -402,7 +409,8 @@ def judge_table(
     with opened_store(store) as kept:
         campaign = Campaign(opened, found[1], int(found[2]), seed, goal, kept, opened_traps(opened, traps))
         grid, by = document["rber"], chosen_workers(workers)
-        judgement = judge_curves(campaign, grid, document["level"], placement, runs, down_to, by, progress)
+        with kept.doing(what="table judge", **campaign.plan(), table=document, runs=runs):
+            judgement = judge_curves(campaign, grid, document["level"], placement, runs, down_to, by, progress)
     if judgement.interrupted:
         raise Interrupted(None)
     levels, _ = monotone(judgement.levels)

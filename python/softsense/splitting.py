@@ -272,7 +272,7 @@ def split(
     what = Split(ladder(task, rber, effective), particles, steps, redraw)
     work = SplitWork(task, what)
     count = chosen_workers(workers)
-    with opened_store(store) as kept:
+    with opened_store(store) as kept, kept.doing(what="splitting", identity=work.identity, runs=runs, **spec):
         every = run_units(kept, count, work, runs, "splitting", progress)
         done = [run for unit in range(runs) if (run := kept.result(work.identity, unit)) is not None]
     description = {"code": opened.name, "codeword_bits": opened.codeword_bits, **spec, "identity": task.identity}

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import SoftsenseError
-from softsense.base import Interrupted, Progress, inline
+from softsense.base import Interrupted, Progress, ShardDone, inline
 from softsense.executing import Elsewhere, Flight, Workers, chosen_workers
 from softsense.folders import Folder, opened_folder
 from softsense.latin_hypercube import LatinHypercube, Range
@@ -46,7 +46,9 @@ from softsense.points import (
     work,
     write_parquet,
 )
+from softsense.points.sharing import POINTS, Share
 from softsense.search import Search
+from softsense.shards import parse_part
 from softsense.sweep_file import Pair, Sweep, TraceFile
 
 if TYPE_CHECKING:
@@ -57,7 +59,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Search", "Sweep", "SweepResult", "TraceFile", "sweep"]
 
-_MOST_ELSEWHERE = 1024
 _DIED = "the process that simulated it died, expected it to go on: out of memory? (fewer --workers need less)"
 
 
@@ -160,6 +161,7 @@ def sweep(
     spec: Sweep | Planned | str | os.PathLike[str],
     *,
     out: str | os.PathLike[str] | Folder | None = None,
+    shard: str | None = None,
     workers: int | Executor | Any | None = None,
     progress: Progress | None = None,
     on_batch: Callable[[Planned], None] | None = None,
@@ -174,6 +176,9 @@ def sweep(
         spec: a sweep, or its file.
         out: folder for results; default: `out/` and the name of the sweep. Several sweeps may share the points in it,
             one after the other.
+        shard: which part of how many, such as `3/64`: of the points that the folder lacks those are simulated that are
+            this shard's, and kept in a folder beside `points`, which `softsense.merge` unites. Shards may be at work
+            together.
         workers: processes of this machine (default: one per CPU), each with the memory of a whole device; or any
             executor; or a Dask client, whose workers need the same softsense and see the same files.
         progress: called now and then with what is being done, the finished points and the finished fraction.
@@ -184,6 +189,7 @@ def sweep(
     Raises:
         SoftsenseError: the sweep, its config, a trace, the folder or the workers are wrong; the message names it.
         Interrupted: Ctrl-C; its `result` is what there was by then, and everything finished is kept.
+        ShardDone: the shard has done its share. Of a search that is one of the batch at hand.
     """
     from softsense.designs import Judged
 
@@ -191,11 +197,15 @@ def sweep(
         planned = spec
     else:
         planned = Planned(spec if isinstance(spec, Sweep) else Sweep.open(spec), progress)
-    with (
-        opened_folder(Path("out") / planned.sweep.name if out is None else out) as to,
-        Kept(to.path / "points") as kept,
-    ):
-        folder = to.path
+    share = Share(*parse_part(shard)) if shard else None
+    out = Path("out") / planned.sweep.name if out is None else out
+    with contextlib.ExitStack() as opened:
+        # Shards share the folder of the sweep, which no one of them may have for itself.
+        to = None if share else opened.enter_context(opened_folder(out))
+        folder = to.path if to else out.path if isinstance(out, Folder) else Path(out)
+        kept = opened.enter_context(Kept(share.folder(folder), folder / POINTS) if share else Kept(folder / POINTS))
+        if share:
+            share.note(folder, planned, ended=False)
         known = set(kept.ids)
         failures: dict[str, str] = {}
         count = chosen_workers(workers)
@@ -203,12 +213,17 @@ def sweep(
         if isinstance(count, int):
             by = Processes(count)
         else:
-            by = Elsewhere(count, lambda executor, job: executor.submit(work, job), _MOST_ELSEWHERE)
+            by = Elsewhere(count, lambda executor, job: executor.submit(work, job))
         try:
             while True:
                 jobs = (*planned.jobs.values(), *planned.lifetimes.values())
-                todo = [job for job in jobs if job.id not in kept.ids and job.id not in failures]
+                left = [job for job in jobs if job.id not in kept.ids and job.id not in failures]
+                todo = [job for job in share.of(jobs, kept) if job in left] if share else left
                 interrupted = _carry_out(planned, todo, kept, by, progress, failures)
+                if share and not interrupted:
+                    share.note(folder, planned, ended=True)
+                    if len(todo) < len(left):
+                        raise ShardDone(share.told(folder))
                 if interrupted or not planned.go_on(lambda: Judged(_result(planned, kept, failures, folder))):
                     break
                 if on_batch:
@@ -221,7 +236,8 @@ def sweep(
         result = SweepResult(planned, frame, simulated, folder, interrupted=interrupted)
         if interrupted:
             raise Interrupted(result)
-        _write(result, to)
+        if to:
+            _write(result, to)
     return result
 
 
@@ -229,8 +245,12 @@ class _Staying:
     """Workers that stay when the jobs of a batch are done: the next one may come."""
 
     def __init__(self, workers: Workers[Job]) -> None:
-        self.most, self.here, self._workers = workers.most, workers.here, workers
-        self.submit = workers.submit
+        self.here, self._workers, self.submit = workers.here, workers, workers.submit
+
+    @property
+    def most(self) -> int:
+        """As in `Workers`."""
+        return self._workers.most
 
     def close(self, *, stop: bool) -> None:
         """End them if `stop`."""
@@ -248,7 +268,6 @@ def _carry_out(
 ) -> bool:
     """Do jobs, and take note of why some failed, by identity; returns whether it was interrupted."""
     flight = Flight(_Staying(workers), todo)
-    most = flight.most
     # What a search has not asked for yet comes on top.
     coming = planned.size - len(planned.points)
     # Jobs in flight when a process died, one of which was its end: each is tried again by itself.
@@ -296,7 +315,7 @@ def _carry_out(
                 kept.add(rows)
 
     def feed() -> None:
-        flight.most = 1 if suspected else most
+        flight.one_at_a_time = bool(suspected)
 
     # A second Ctrl-C, or one that polars received.
     with contextlib.suppress(KeyboardInterrupt):

@@ -21,6 +21,7 @@ import json
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from softsense._core import placement_json
 from softsense.base import Progress
 from softsense.campaign.curves import continued
 from softsense.floors import MOST_RIGHT
-from softsense.runner import run_units
+from softsense.runner import all_of, run_units
 
 if TYPE_CHECKING:
     from softsense._core import FrameTask, StopFlag
@@ -99,14 +100,17 @@ def judge_points(
         workers: threads of this process, or an executor.
         progress: called now and then.
     """
-    for level in sorted({point["level"] for point in points}):
+    interrupted = False
+
+    def judge(level: int) -> None:
+        nonlocal interrupted
         read = [p for p in points if p["level"] == level]
         # Where frames as they come fail often enough to be counted, strata are not asked; on hard decisions they are.
         starts = [p for p in read if p["fer"] >= SPLIT_FROM and (level > 1 or p["method"] == "weight")]
         least = campaign.goal.down_to / 10
         below = [p for p in read if p["fer"] > 0 and least <= p["fer"] < SPLIT_FROM and p["method"] == "weight"]
-        if not starts or not below or (level > 1 and "pe_cycles" in below[0]):
-            continue
+        if interrupted or not starts or not below or (level > 1 and "pe_cycles" in below[0]):
+            return
         if level > 1:
             below = [min(below, key=lambda p: p["rber"])]
         rates = [min(p["rber"] for p in starts), *(p["rber"] for p in below)]
@@ -121,16 +125,18 @@ def judge_points(
             if (floor := sum(s["rate"] for s in present)) > _FLOOR_SHARE * fer:
                 times = _times(campaign, point, placement, runs, workers, progress)
                 if times is None:
-                    return True
+                    interrupted = True
+                    return
                 share = float(times.mean())
                 floor = floor / share if share else math.inf
                 spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share if share else math.inf
                 fer += floor
                 deviation = math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))
             point["judged"] = {"fer": fer, "relative_error": deviation / fer, "agrees": _agrees(point, fer, deviation)}
-        if found.interrupted:
-            return True
-    return False
+        interrupted = found.interrupted
+
+    all_of(partial(judge, level) for level in sorted({point["level"] for point in points}))
+    return interrupted
 
 
 def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
@@ -113,9 +114,10 @@ def measure_fer(
     standing = json.loads(_core.placement_json(placement))
     if (cells is None) != (not pe_cycles and not retention_days) or (cells is not None and rber is not None):
         raise ConfigError("cells: expected either rber, or cells with pe_cycles and retention_days")
-    with opened_store(store) as kept:
+    with opened_store(store) as kept, ExitStack() as begun:
         campaign = Campaign(opened, decoder, iterations, seed, goal, kept, listed)
         channel: dict[str, Any] = {"placement": standing}
+        rates: list[float] | None = None
         if cells is not None:
             cycles = [int(n) for n in numbers(pe_cycles, "pe_cycles", 0, 10**7)]
             days = numbers(retention_days, "retention_days", 0, 400_000)
@@ -128,6 +130,9 @@ def measure_fer(
             plans = campaign.plans([campaign.gaussian(level, rate, standing) for level in chosen for rate in rates])
         else:
             plans = campaign.automatic_plans(chosen, standing)
+        begun.enter_context(
+            kept.doing(what="fer", **campaign.plan(), levels=chosen, rber=rates, judge=judge, **channel)
+        )
         runner = Runner(kept, chosen_workers(workers), opened.name, progress)
         found = runner.run(plans)
         order = ("level", "pe_cycles", "retention_days", "rber")

@@ -15,7 +15,7 @@ from softsense.background import in_background
 from softsense.cli.conform import code_conform
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.hardware import code_hardware
-from softsense.cli.measuring import dask_executor, measuring
+from softsense.cli.measuring import dask_executor, measuring, opened_shard
 from softsense.cli.options import (
     LEVELS,
     code_argument,
@@ -319,7 +319,12 @@ def code_traps(
         if not 0 <= rber <= 0.5:  # Click accepts NaN in every range.
             raise ConfigError(f"--rber: found {rber}, expected 0 to 0.5")
         shared = {key: running[key] for key in ("iterations", "seed", "workers", "progress")}
-        with opened_store(running.pop("store")) as store:
+        asked = {key: value for key, value in running.items() if key not in ("workers", "progress", "store")}
+        asked |= {"code": name, "matrix": finding.matrix_identity(code), "decoders": names, "rber": rber}
+        with (
+            opened_store(running.pop("store")) as store,
+            store.doing(what="traps", frames=frames, **asked),
+        ):
             try:
                 found = finding.find_traps(code, store=store, **running)
                 failing = finding.failures_on_sets(found, names, rber=rber, frames=frames, store=store, **shared)
@@ -428,9 +433,10 @@ def code_design_command(
     sizes = None if circulants is None else whole_numbers("--circulants", circulants, "256,512")
     chosen = [word.strip().lower().replace("-", "_") for word in families.split(",") if word.strip()]
     with (
+        opened_shard(options.pop("store"), options.pop("shard")) as store,
         dask_executor(dask) as executor,
         progress_bars(no_progress, "units") as report,
-        following.following(following.beside(options["store"]), "code design", f"{data}+{parity}", report) as followed,
+        following.following(following.beside(store), "code design", f"{data}+{parity}", report) as followed,
     ):
         try:
             found = softsense.design_code(
@@ -440,6 +446,7 @@ def code_design_command(
                 circulant_sizes=sizes,
                 families=chosen,
                 workers=executor or workers,
+                store=store,
                 progress=followed,
                 **options,
             )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from softsense import SoftsenseError, _core
+from softsense.base import ShardDone
 from softsense.cli.exits import INTERRUPTED, NOBODY_READS, complain, drop_output, failed
 from softsense.cli.root import cli
 from softsense.own import commanded
@@ -94,6 +95,9 @@ def _command(arguments: list[str] | None) -> int:
         words = sys.argv[1:] if arguments is None else arguments
         with commanded(words, lambda line: click.echo(line, err=True)):
             code = cli.main(arguments, prog_name="softsense", standalone_mode=False, obj=["softsense", *words])
+    except ShardDone as done:
+        click.echo(done.what, err="--json" in words)
+        return 0
     except SoftsenseError as error:
         return complain(*str(error).splitlines())
     except SystemExit as ended:

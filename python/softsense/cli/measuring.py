@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softsense import Code, Config, ConfigError, Trace
 from softsense.cli.output import progress_bars
+
+if TYPE_CHECKING:
+    from softsense import Store
 
 _CONNECT_S = 5
 
@@ -34,18 +37,37 @@ def measuring_codes(
     if "traps" in given:
         chosen = given.pop("traps")
         given |= {} if chosen is None else {"traps": None if chosen == "none" else chosen}
-    file = following.beside(given.get("store"))
     with (
+        opened_shard(given.pop("store"), given.pop("shard")) as store,
         dask_executor(address) as executor,
         progress_bars(no_progress, given.pop("what", "frames")) as report,
-        following.following(file, "frames", ", ".join(code.name for code in codes), report) as followed,
+        following.following(
+            following.beside(store), "frames", ", ".join(code.name for code in codes), report
+        ) as followed,
     ):
-        yield codes, {**given, "workers": executor or workers, "progress": followed}
+        yield codes, {**given, "store": store, "workers": executor or workers, "progress": followed}
+
+
+@contextlib.contextmanager
+def opened_shard(store: Path | None, shard: str | None) -> Iterator[Path | Store | None]:
+    """The store of a shard; without one the file that was given, or None."""
+    if shard is None:
+        yield store
+        return
+    from softsense.shards import Shard, parse_part
+
+    part, parts = parse_part(shard)
+    if store is None:
+        raise ConfigError(
+            f"--shard: found {shard} without --store, expected the store of all shards, such as --store all.fer"
+        )
+    with Shard(store, part, parts) as opened:
+        yield opened
 
 
 def asked(options: dict[str, Any]) -> dict[str, Any]:
     """Of the options of a measurement those on which its results depend, but for the seed: not who carries it out."""
-    return {key: value for key, value in options.items() if key not in ("workers", "dask", "store", "seed")}
+    return {key: value for key, value in options.items() if key not in ("workers", "dask", "store", "shard", "seed")}
 
 
 @contextlib.contextmanager

@@ -101,6 +101,13 @@ def retention_option(default: str, help_text: str) -> Decorator:
     )
 
 
+shard_option = click.option(
+    "--shard",
+    metavar="PART/PARTS",
+    help="Do one part of the work, such as 3/64, and keep it in a store beside --store; "
+    "`softsense merge` adds the parts up.",
+)
+
 worker_options = together(
     click.option("--workers", type=Whole(1, 1024), help="Threads; default: one per CPU."),
     click.option(
@@ -112,6 +119,7 @@ worker_options = together(
         metavar="FILE",
         help="Keep all results in this file, and resume from it.",
     ),
+    shard_option,
 )
 
 trace_options = together(

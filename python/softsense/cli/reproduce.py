@@ -14,8 +14,8 @@ from softsense import ConfigError, _core
 from softsense.api import default_jobs
 from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
-from softsense.cli.measuring import dask_executor
-from softsense.cli.options import example, no_progress_option
+from softsense.cli.measuring import dask_executor, opened_shard
+from softsense.cli.options import example, no_progress_option, shard_option
 from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
 
@@ -49,6 +49,7 @@ def _paper(context: click.Context, parameter: click.Parameter, given: str | None
     metavar="FILE",
     help="Keep all simulations in this file, and resume from it.",
 )
+@shard_option
 @click.option("--json", "as_json", is_flag=True, help="Print the claims, or the list, as one JSON document.")
 @no_progress_option
 def reproduce_command(
@@ -62,6 +63,7 @@ def reproduce_command(
     jobs: int | None,
     dask: str | None,
     store: Path | None,
+    shard: str | None,
     as_json: bool,
     no_progress: bool,
 ) -> int:
@@ -76,6 +78,7 @@ def reproduce_command(
     from softsense.files import sha256_of
     from softsense.folders import Folder, default_folder
     from softsense.manifests import Manifest, of_config
+    from softsense.store import opened_store
 
     if (listing or name is None) and as_json:
         listed = [
@@ -129,8 +132,13 @@ def reproduce_command(
     with (
         Folder(out, manifest.identity) as folder,
         dask_executor(dask) as executor,
-        softsense.Store(store) if store else contextlib.nullcontext() as kept,
+        opened_shard(store, shard) as given,
+        opened_store(given) if given else contextlib.nullcontext() as kept,
+        contextlib.ExitStack() as begun,
     ):
+        if kept:
+            names = [paper.name for paper in chosen]
+            begun.enter_context(kept.doing(what="reproduce", papers=names, figures=parts, full=full))
         for paper, of_paper, plan in todo:
             if plan.left_out:
                 left = ", ".join(workload.name for workload in plan.left_out)

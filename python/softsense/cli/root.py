@@ -24,6 +24,7 @@ _MODULES = {
     "fio": "fio:fio_command",
     "fit": "fit:fit_command",
     "flash": "flash:flash_group",
+    "merge": "merge:merge_command",
     "lifetime": "life:lifetime_command",
     "policies": "run:policies_command",
     "reproduce": "reproduce:reproduce_command",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import dask_executor
-from softsense.cli.options import example, no_progress_option
+from softsense.cli.options import example, no_progress_option, shard_option
 from softsense.cli.output import command_line, progress_bars
 from softsense.cli.ranges import Whole
 
@@ -27,6 +28,7 @@ from softsense.cli.ranges import Whole
 @click.option(
     "--dask", metavar="ADDRESS", help="Simulate on the Dask cluster at this address instead, such as tcp://host:8786."
 )
+@shard_option
 @click.option(
     "--all",
     "all_designs",
@@ -45,6 +47,7 @@ def sweep_command(
     out: Path | None,
     workers: int | None,
     dask: str | None,
+    shard: str | None,
     all_designs: bool,
     allow_own: bool,
     as_json: bool,
@@ -59,6 +62,8 @@ def sweep_command(
     report.html.
     """
     from softsense import folders, following, frontier, manifests, own, points, sweep, tables
+    from softsense.points import sharing
+    from softsense.shards import parse_part
 
     if allow_own:
         own.allow()
@@ -67,7 +72,10 @@ def sweep_command(
     # A sweep file keeps its folder however it is changed; another file of the same name gets another folder.
     manifest = manifests.Manifest("sweep", command_line(), known_by={"file": str(file.resolve())})
     path = out or folders.default_folder(Path("out") / spec.name, manifest)
-    with folders.Folder(path, manifest.identity) as folder, dask_executor(dask) as executor:
+    # Shards have the folder together.
+    alone = contextlib.nullcontext() if shard else folders.Folder(path, manifest.identity)
+    told = sharing.Share(*parse_part(shard)).folder(path) if shard else path
+    with alone as folder, dask_executor(dask) as executor:
         with progress_bars(no_progress) as report:
             planned = points.Planned(spec, report)
         seeds = list(dict.fromkeys(point.seed for point in planned.points if point.seed is not None))
@@ -78,18 +86,27 @@ def sweep_command(
         try:
             with (
                 progress_bars(no_progress, "simulations") as report,
-                following.following(path / following.NAME, "sweep", spec.name, report) as followed,
+                following.following(told / following.NAME, "sweep", spec.name, report) as followed,
             ):
-                followed.plan(path / following.PLAN, planned.to_dict())
 
-                def plan_again(planned: points.Planned) -> None:
-                    followed.plan(path / following.PLAN, planned.to_dict())
+                def plan(planned: points.Planned) -> None:
+                    if folder:
+                        followed.plan(told / following.PLAN, planned.to_dict())
 
+                plan(planned)
                 result = sweep.sweep(
-                    planned, out=folder, workers=executor or workers, progress=followed, on_batch=plan_again
+                    planned,
+                    out=folder or path,
+                    shard=shard,
+                    workers=executor or workers,
+                    progress=followed,
+                    on_batch=plan,
                 )
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
+        # Before anything is printed, which nobody may read: what is written is whole by then.
+        if folder and not interrupted:
+            folder.sign(manifest)
         if as_json:
             click.echo(json.dumps(result.to_dict(), indent=2, allow_nan=False))
         else:
@@ -97,8 +114,7 @@ def sweep_command(
         if interrupted:
             click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
             return INTERRUPTED
-        folder.sign(manifest)
-        if not as_json:
+        if folder and not as_json:
             click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
         if not result.count(points.OK, points.WITHOUT_LIFETIME):
             return complain(f"{file}: found no point that could be simulated; point 1: {result.failures['error'][0]}")

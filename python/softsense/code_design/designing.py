@@ -6,16 +6,28 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
 from softsense._core import Code, CodeError
 from softsense.base import Progress
-from softsense.code_design.steps import FEWEST_ROWS, Reading, Work, lifted, measure, profile_row, ranked, shapes_of
+from softsense.code_design.steps import (
+    FEWEST_ROWS,
+    Reading,
+    Work,
+    lifted,
+    made_of,
+    measure,
+    profile_row,
+    ranked,
+    shapes_of,
+)
 from softsense.executing import chosen_workers
 from softsense.files import replacing
 from softsense.formats import as_column_weights
+from softsense.runner import all_of
 from softsense.store import Store, opened_store
 
 if TYPE_CHECKING:
@@ -211,10 +223,16 @@ def design_code(
     asked |= {"circulant_sizes": [size for size, _, _ in shapes], "decoder": decoder, **options}
     if shares:
         asked["shares"] = [f"{of}:{share:g}" for of, share in sorted(targets.items()) if of < level]
-    with opened_store(store) as kept:
+    with opened_store(store) as kept, kept.doing(what="design", **asked):
         work = Work(kept, workers, progress)
         best_of = ranked(work, shapes, families, (lightest, heaviest), reading)
-        found = [c for profile in best_of[:profiles] if (c := lifted(work, profile, seed, seeds, most_bits, reading))]
+        chosen = best_of[:profiles]
+        made = all_of(partial(made_of, work, profile, seed, seeds) for profile in chosen)
+        steps = (
+            partial(lifted, work, number, profile, of, seed, most_bits, reading)
+            for number, (profile, of) in enumerate(zip(chosen, made, strict=True))
+        )
+        found = [candidate for candidate in all_of(steps) if candidate]
         if not found:
             raise CodeError("column weights: found none that make a matrix, expected others, or smaller circulants")
         found.sort(key=lambda candidate: -candidate.profile.rber)

@@ -8,15 +8,17 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import AbsorbingSets, Code, CodeError, StopFlag, Waterfall, code_profiles, code_shapes
-from softsense.base import Interrupted, Progress
+from softsense.base import Interrupted, Progress, ShardDone
 from softsense.formats import as_column_weights
-from softsense.runner import run_units
+from softsense.runner import all_of, run_units
 from softsense.store import Store
 
 if TYPE_CHECKING:
+    from softsense.campaign import FerResult
     from softsense.floors import Floor
     from softsense.traps import Traps
 
@@ -297,24 +299,46 @@ def _widths(decoder: str) -> dict[str, int]:
     return dict(zip(("message_bits", "posterior_bits"), map(int, bits), strict=False)) if name == "rcq" else {}
 
 
-def lifted(work: Work, profile: Profile, seed: int, seeds: int, most_bits: int, reading: Reading) -> Candidate | None:
-    """The best matrix of some column weights; None if there is none.
+def made_of(work: Work, profile: Profile, seed: int, seeds: int) -> list[dict[str, Any]]:
+    """Matrices of some column weights, by seed, or why there is none."""
+    task = LiftTask(profile.shape, profile.weights, profile.memory, profile.punctured, seed)
+    return work.units(task, seeds, f"matrices of {_name(profile)}")
+
+
+def _name(profile: Profile) -> str:
+    return as_column_weights(profile.runs, profile.memory, profile.punctured)
+
+
+def lifted(
+    work: Work, number: int, profile: Profile, made: list[dict[str, Any]], seed: int, most_bits: int, reading: Reading
+) -> Candidate | None:
+    """The best of the matrices that were made of the column weights that are `number` in rank; None if there is none.
+
+    Raises `ShardDone` where another shard is to find it.
+    """
+    of = _digest("best matrix", vars(profile), len(made), seed, most_bits, vars(reading))
+    with work.store.whole(number, of) as here:
+        if here:
+            return _best(work, profile, made, seed, most_bits, reading)
+    raise ShardDone(work.store.told())
+
+
+def _best(
+    work: Work, profile: Profile, made: list[dict[str, Any]], seed: int, most_bits: int, reading: Reading
+) -> Candidate | None:
+    """The best of the matrices that were made of some column weights; None if there is none.
 
     Matrices are searched for absorbing sets, those with the fewest short cycles first, two at least, until one has a
     floor that does not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those
     whose floors do not matter it has the sets that would fail least often, were all of their bits wrong.
     """
-    name = as_column_weights(profile.runs, profile.memory, profile.punctured)
-    made = work.units(
-        LiftTask(profile.shape, profile.weights, profile.memory, profile.punctured, seed), seeds, f"matrices of {name}"
-    )
     fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
     best: tuple[tuple[float, float, float, int], Candidate] | None = None
     matters = _NEGLIGIBLE * reading.fer
     for searched, (cost, of, found) in enumerate(sorted(fair, key=lambda each: each[:2])):
         if searched >= _FEWEST_SEARCHED and best and best[0][0] == matters:
             break
-        code = Code.parse(f"{name}, seed {of}", found["matrix"])
+        code = Code.parse(f"{_name(profile)}, seed {of}", found["matrix"])
         traps = _traps(work, code, most_bits)
         bound = sum(float(c["sets"]) * profile.rber ** c["bits"] for c in traps.classes)
         for frames in FLOOR_FRAMES:
@@ -383,29 +407,34 @@ def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: i
         for candidate in candidates
     ]
     places = {level: [float(f"{best.rber(rate):.3g}") for rate in MEASURED_AT] for level, best in waterfalls[0].items()}
+
+    def measured(candidate: Candidate, level: int) -> FerResult:
+        deepest, fer = level == reading.level, reading.targets[level]
+        return measure_fer(
+            candidate.code,
+            sorted({*places[level], candidate.profile.rber} if deepest else places[level]),
+            levels=[level],
+            decoder=reading.decoder,
+            iterations=reading.iterations,
+            relative_error=0.1,
+            down_to=min(fer, *MEASURED_AT),
+            frames=frames,
+            seed=seed,
+            traps=candidate.traps if deepest else None,
+            floor_frames=max(frames, *FLOOR_FRAMES),
+            floor_down_to=fer,
+            workers=work.workers,
+            store=work.store,
+            progress=work.progress,
+        )
+
+    levels = sorted(reading.targets)
+    results = iter(all_of(partial(measured, candidate, level) for candidate in candidates for level in levels))
     for candidate, predictions in zip(candidates, waterfalls, strict=True):
         target = candidate.profile.rber
         candidate.points, reached = [], []
         for level, fer in sorted(reading.targets.items()):
-            deepest = level == reading.level
-            predicted = predictions[level]
-            result = measure_fer(
-                candidate.code,
-                sorted({*places[level], target} if deepest else places[level]),
-                levels=[level],
-                decoder=reading.decoder,
-                iterations=reading.iterations,
-                relative_error=0.1,
-                down_to=min(fer, *MEASURED_AT),
-                frames=frames,
-                seed=seed,
-                traps=candidate.traps if deepest else None,
-                floor_frames=max(frames, *FLOOR_FRAMES),
-                floor_down_to=fer,
-                workers=work.workers,
-                store=work.store,
-                progress=work.progress,
-            )
+            predicted, result = predictions[level], next(results)
             moved = []
             for point in result.points:
                 if point["rber"] == target and point["floor"] is not None:

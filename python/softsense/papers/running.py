@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from softsense import _core
 from softsense._core import StopFlag
 from softsense.api import run
-from softsense.base import Progress
+from softsense.base import Progress, ShardDone
 from softsense.charts import Sheet
 from softsense.executing import Elsewhere, Flight, Threads, Workers
 from softsense.formats import listed
@@ -132,6 +132,10 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
                 self._keys[case] = _identity(*asked(case))
                 if (known := store.result(self._keys[case], 0)) is not None:
                     self._found[case] = known
+        self._elsewhere = set[Case]()
+        if store is not None:
+            here = {key for key, _ in store.to_do((key, 0) for key in dict.fromkeys(self._keys.values()))}
+            self._elsewhere = {c for c, key in self._keys.items() if c not in self._found and key not in here}
         # All at once: other simulations continue while a finished figure is measured.
         most = len(distinct)
         by: Workers[Case]
@@ -139,7 +143,8 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
             by = Threads(jobs, lambda case, stop: _simulated(*asked(case), self._watched(case, stop)), most)
         else:
             by = Elsewhere(jobs, lambda executor, case: executor.submit(_simulated, *asked(case), None), most)
-        self._flight = Flight(by, [case for case in distinct if case not in self._found])
+        left = self._found.keys() | self._elsewhere
+        self._flight = Flight(by, [case for case in distinct if case not in left])
         self._flight.submit()
 
     def _watched(self, case: Case, stop: StopFlag) -> Progress:
@@ -162,6 +167,12 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._fractions)
+
+    def share(self, progress: Progress | None) -> None:
+        """Of a shard, do its share; raises `ShardDone` where others have simulations to do."""
+        if self._store is not None and self._elsewhere:
+            self.wait(self._keys.keys() - self._elsewhere, progress)
+            raise ShardDone(self._store.told())
 
     def wait(self, cases: Iterable[Case], progress: Progress | None) -> None:
         """Return when all these cases have ended; an error of any case is raised."""
@@ -270,6 +281,7 @@ def reproduce(
         result.devices = tuple(dict.fromkeys([paper.config, *(case.device or paper.config for case in every)]))
         files = {case.workload.file for case in every} - {None}
         result.traces = tuple(Path(traces or "") / str(file) for file in sorted(map(str, files)))
+        simulations.share(progress)
         for figure in figures:
             simulations.wait(cases[figure.id], progress)
             measured = _with_left_out(figure.measure(plan, simulations), plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,13 @@ class Kept:
 
     Args:
         folder: made if there is none.
+        base: of a shard, the folder of all points, which is looked at, if it is there, and never written.
 
     Raises:
         FileError: it cannot be written, another sweep uses it, or a file in it is damaged.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, base: Path | None = None) -> None:
         import polars as pl
 
         self._folder = folder
@@ -45,8 +46,14 @@ class Kept:
             folder.mkdir(parents=True, exist_ok=True)
         self._lock = Lock(folder)
         try:
-            self._parts: dict[Path, pl.DataFrame] = {}
-            self._load()
+            # Of a process that was killed while it wrote, as the folder is now this one's alone.
+            with blaming(folder):
+                for left in folder.glob(".softsense-*"):
+                    left.unlink()
+            self._parts = self._read(folder)
+            self._base = self._read(base) if base else {}
+            self.base_ids = _ids(self._base.values())
+            """The ids of points that the base has."""
         except BaseException:
             self.close()
             raise
@@ -64,7 +71,7 @@ class Kept:
     @cached_property
     def ids(self) -> set[str]:
         """The ids of finished points."""
-        return {identity for part in self._parts.values() for identity in part["id"]}
+        return _ids(self._parts.values()) | self.base_ids
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Keep numbers by column, each row with its `id`."""
@@ -75,15 +82,20 @@ class Kept:
             name: [row.get(name) if kind != pl.Float64 or row.get(name) is None else float(row[name]) for row in rows]
             for name, kind in self._schema.items()
         }
-        self._write(pl.DataFrame(columns, schema=self._schema))
-        self.ids.update(str(row["id"]) for row in rows)
+        self.add_frame(pl.DataFrame(columns, schema=self._schema))
         if len(self._parts) > _MOST_PARTS:
             self.merge()
+
+    def add_frame(self, frame: pl.DataFrame) -> None:
+        """The same, of a frame as `frame` gives it."""
+        if len(frame):
+            self._write(frame)
+            self.ids.update(frame["id"])
 
     def merge(self) -> None:
         """Make all files one."""
         if len(self._parts) > 1:
-            old, whole = list(self._parts), self.frame()
+            old, whole = list(self._parts), self._one(self._parts.values())
             new = self._write(whole)
             for path in old:
                 if path != new:
@@ -92,21 +104,21 @@ class Kept:
 
     def frame(self) -> pl.DataFrame:
         """Everything: `id` and the numbers, by increasing id."""
+        return self._one([*self._base.values(), *self._parts.values()])
+
+    def _one(self, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
         import polars as pl
 
-        parts = list(self._parts.values()) or [pl.DataFrame(schema=self._schema)]
-        return pl.concat(parts).unique("id", keep="any").sort("id")
+        return pl.concat([pl.DataFrame(schema=self._schema), *parts]).unique("id", keep="any").sort("id")
 
-    def _load(self) -> None:
+    def _read(self, folder: Path) -> dict[Path, pl.DataFrame]:
         import io
 
         import polars as pl
 
-        with blaming(self._folder):
-            # Of a process that was killed while it wrote, as the folder is now this one's alone.
-            for left in self._folder.glob(".softsense-*"):
-                left.unlink()
-            for path in sorted(self._folder.glob("*.parquet")):
+        found = {}
+        with blaming(folder):
+            for path in sorted(folder.glob("*.parquet")):
                 content = path.read_bytes()
                 if hashlib.sha256(content).hexdigest() != path.stem:
                     raise FileError(
@@ -116,7 +128,8 @@ class Kept:
                 part = pl.read_parquet(io.BytesIO(content))
                 # Another version of softsense keeps other numbers, of points with other identities.
                 if part.schema == self._schema:
-                    self._parts[path] = part
+                    found[path] = part
+        return found
 
     def _write(self, part: pl.DataFrame) -> Path:
         import io
@@ -128,6 +141,10 @@ class Kept:
             file.write(buffer.getvalue())
         self._parts[path] = part
         return path
+
+
+def _ids(parts: Iterable[pl.DataFrame]) -> set[str]:
+    return {identity for part in parts for identity in part["id"]}
 
 
 def write_parquet(frame: pl.DataFrame, to: Any) -> None:

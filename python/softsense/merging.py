@@ -1,0 +1,260 @@
+"""Stores added up: shards of a campaign, or whatever several people have counted of the same.
+
+A range of frames that several stores have counts once. Where two ranges lie across each other neither can be cut, as
+only the whole of each was counted: of all ranges those are taken that do not meet and hold the most frames, and the
+frames of the others are told, to be counted anew. So the order of the stores changes nothing.
+
+Stores are merged that are of the same plan, or of none; what differs is told by name.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from softsense._core import FileError
+from softsense.base import Progress
+from softsense.counts import Counts, Place, Row
+from softsense.store import Part, Store
+
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge came to.
+
+    Attributes:
+        out: the store, or the folder of a sweep.
+        sources: stores, or folders of points, that were merged into it.
+        unit: what is counted: `frames`, or `points` of a sweep.
+        held: how many it holds now.
+        new: of them those that it had not.
+        results: of other work than counting that it had not.
+        twice: how many several sources had, and that count once.
+        left_out: frames of ranges that lie across others, to be counted anew.
+        parts: of the shards among the sources, how many there are of each plan in all.
+        missing: shards that are not among the sources.
+        unfinished: shards that have not done their share.
+    """
+
+    out: Path
+    sources: int
+    unit: str
+    held: int
+    new: int
+    results: int
+    twice: int
+    left_out: int
+    parts: int
+    missing: tuple[int, ...]
+    unfinished: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {**vars(self), "out": str(self.out)}
+
+
+@dataclass(frozen=True)
+class _Source:
+    name: str
+    tasks: dict[str, tuple[str, str, int]]
+    rows: dict[Place, list[Row]]
+    texts: dict[tuple[str, int], str]
+    parts: list[Part]
+
+
+def merge(
+    out: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]], progress: Progress | None = None
+) -> Merged:
+    """Add stores up, in one that goes on like any other; or unite the points of shards of a sweep.
+
+    Args:
+        out: the store that they are merged into, or the folder of the sweep; made if there is none. What it has counts
+            too.
+        sources: stores, such as those of `softsense.Shard`, or folders of points; they stay as they are. In any order.
+        progress: called with a name, the stores read so far and the share that they are of all.
+
+    Returns what it came to. The same stores in any order come to the same. `out` is written at once, or not at all.
+
+    Raises:
+        FileError: a file is no store, is damaged or in use; two of them are of different plans, or contradict each
+            other; or `out` cannot be written. The message names the files.
+    """
+    paths = list(dict.fromkeys(Path(source) for source in sources))
+    if not paths:
+        raise FileError("merge: found no shards, expected some")
+    if Path(out).is_dir() or any(path.is_dir() for path in paths):
+        from softsense.points.sharing import merge_points
+
+        return merge_points(Path(out), paths, progress)
+    found = []
+    for number, path in enumerate(paths):
+        if Path(out).exists() and path.exists() and path.samefile(out):
+            raise FileError(f"{path}: found it among the stores to be merged into itself, expected it once")
+        found.append(_read(path))
+        if progress:
+            progress("reading stores", number + 1, (number + 1) / len(paths))
+    here = _read(Path(out)) if Path(out).exists() else _Source(str(out), {}, {}, {}, [])
+    every = [here, *found]
+    _check(every)
+    chosen = {place: _chosen(place, every) for place in dict.fromkeys(p for each in every for p in each.rows)}
+    texts = _results(every)
+    parts = {part for source in found for part in source.parts}
+    ended = {part[:3] for part in parts if part.ended}
+    with Store(out) as store, store.at_once():
+        for place, (rows, *_) in chosen.items():
+            had, wanted = set(here.rows.get(place, ())), set(rows)
+            store.drop(place, had - wanted)
+            of = next(source.tasks[place[0]] for source in every if place[0] in source.tasks)
+            store.add_rows(place[0], of, place[1], [row for row in rows if row not in had])
+        new = [(key, text) for key, text in texts.items() if key not in here.texts]
+        for key, text in new:
+            store.add_text(*key, text)
+        for part in sorted(parts):
+            store.note(part._replace(ended=part[:3] in ended))
+    before = _frames(here.rows.values())
+    frames = _frames(rows for rows, *_ in chosen.values())
+    twice, left_out = sum(again for _, again, _ in chosen.values()), sum(across for *_, across in chosen.values())
+    of_all, missing, unfinished = missing_parts(parts)
+    held = len(paths), "frames", frames, frames - before, len(new), twice, left_out
+    return Merged(Path(out), *held, of_all, missing, unfinished)
+
+
+def missing_parts(parts: Iterable[Part]) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Of shards how many there are in all, which of them are not there, and which have not done their share."""
+    shards = [part for part in parts if part.parts > 1]
+    of_all = max((part.parts for part in shards), default=1)
+    there = {part.part for part in shards if part.parts == of_all}
+    ended = {part[:3] for part in shards if part.ended}
+    missing = tuple(sorted(set(range(1, of_all + 1)) - there)) if shards else ()
+    return of_all, missing, tuple(sorted({part.part for part in shards if part[:3] not in ended}))
+
+
+def _read(path: Path) -> _Source:
+    if not path.exists():
+        raise FileError(f"{path}: found no file, expected a store")
+    with Store(path, read_only=True) as store:
+        return _Source(str(path), store.known(), store.rows(), store.texts(), store.plans())
+
+
+def _frames(rows: Iterable[Iterable[Row]]) -> int:
+    return sum(row.counts.frames for each in rows for row in each)
+
+
+def check_plans(sources: Iterable[tuple[str, Sequence[Part]]]) -> None:
+    """Raise `FileError` unless all sources, by their names, are of the same plans, or of none."""
+    plans = [(name, {part.plan for part in parts}) for name, parts in sources]
+    most, expected = max(plans, key=lambda each: len(each[1]))
+    for name, of in plans:
+        if other := sorted(of - expected):
+            nearest = min(sorted(expected), key=lambda plan: len(_differences(other[0], plan)))
+            raise FileError(f"{name}: found another plan than that of {most}: {differing(other[0], nearest)}")
+
+
+def _check(sources: Sequence[_Source]) -> None:
+    check_plans((source.name, source.parts) for source in sources)
+    tasks: dict[str, tuple[str, _Source]] = {}
+    for source in sources:
+        for identity, task in source.tasks.items():
+            told, first = tasks.setdefault(identity, (json.dumps(task[1:]), source))
+            if told != json.dumps(task[1:]):
+                raise FileError(
+                    f"{source.name}: task {identity[:12]}: found {task[1]} in units of {task[2]} frames, expected what "
+                    f"{first.name} has"
+                )
+
+
+def differing(found: str, expected: str) -> str:
+    """Where two plans (JSON) differ, for people."""
+    differences = _differences(found, expected)
+    told = [f"{key}: found {a}, expected {b}" for key, a, b in differences[:_MOST_NAMED]]
+    return "; ".join(told + [f"and {len(differences) - _MOST_NAMED} more"] * (len(differences) > _MOST_NAMED))
+
+
+def _differences(found: str, expected: str) -> list[tuple[str, str, str]]:
+    def flat(value: Any, name: str) -> dict[str, str]:
+        if isinstance(value, dict):
+            return {path: text for key in value for path, text in flat(value[key], f"{name}.{key}").items()}
+        return {name.removeprefix("."): json.dumps(value)}
+
+    ours, theirs = flat(json.loads(found), ""), flat(json.loads(expected), "")
+    keys = dict.fromkeys([*theirs, *ours])
+    return [(k, ours.get(k, "nothing"), theirs.get(k, "nothing")) for k in keys if ours.get(k) != theirs.get(k)]
+
+
+def _chosen(place: Place, sources: Sequence[_Source]) -> tuple[list[Row], int, int]:
+    """The rows of all sources that do not meet and have the most units; frames that are there twice, and left out."""
+    by_range: dict[tuple[int, int], tuple[Row, _Source]] = {}
+    twice = 0
+    for source in sources:
+        for row in source.rows.get(place, ()):
+            known, first = by_range.setdefault((row.first_unit, row.end), (row, source))
+            if known is not row:
+                twice += row.counts.frames
+                _check_within(place, (row, source), (known, first))
+                _check_within(place, (known, first), (row, source))
+    rows = [row for row, _ in by_range.values()]
+    rows.sort(key=lambda row: (row.end, row.first_unit))
+    # Of rows by their end: the most units in the first ones, and the last row that is taken for them.
+    most, ends = [0], [row.end for row in rows]
+    for index, row in enumerate(rows):
+        before = bisect.bisect_right(ends, row.first_unit, hi=index)
+        most.append(max(most[index], most[before] + row.units))
+    chosen: list[Row] = []
+    index = len(rows)
+    while index:
+        if most[index] == most[index - 1]:
+            index -= 1
+            continue
+        chosen.append(rows[index - 1])
+        index = bisect.bisect_right(ends, rows[index - 1].first_unit, hi=index - 1)
+    chosen.reverse()
+    across, taken, starts = 0, set(chosen), [row.first_unit for row in chosen]
+    for row in rows:
+        if row in taken:
+            continue
+        around = chosen[max(0, bisect.bisect_right(starts, row.first_unit) - 1)]
+        if around.first_unit <= row.first_unit and row.end <= around.end:
+            twice += row.counts.frames
+            _check_within(place, by_range[row.first_unit, row.end], by_range[around.first_unit, around.end])
+        else:
+            across += row.counts.frames
+    return chosen, twice, across
+
+
+def _check_within(place: Place, inner: tuple[Row, _Source], outer: tuple[Row, _Source]) -> None:
+    """Raise `FileError` if a part of some frames has more of anything than all of them have."""
+
+    def numbers(counts: Counts) -> list[int]:
+        return [counts.failures, counts.undetected, *counts.iterations]
+
+    (row, source), (whole, first) = inner, outer
+    pairs = [numbers(row.counts), numbers(whole.counts)]
+    length = max(map(len, pairs))
+    ours, theirs = ([*each, *[0] * (length - len(each))] for each in pairs)
+    if any(a > b for a, b in zip(ours, theirs, strict=True)):
+        raise FileError(
+            f"{source.name}: task {place[0][:12]}, errors {place[1]}, units {row.first_unit} to {row.end - 1}: found "
+            f"{row.counts.failures} failures, expected what {first.name} has of the same frames "
+            f"({whole.counts.failures} in units {whole.first_unit} to {whole.end - 1})"
+        )
+
+
+def _results(sources: Sequence[_Source]) -> dict[tuple[str, int], str]:
+    """Results of other work than counting, each once."""
+    known: dict[tuple[str, int], tuple[str, _Source]] = {}
+    for source in sources:
+        for key, text in sorted(source.texts.items()):
+            before, first = known.setdefault(key, (text, source))
+            if before != text:
+                raise FileError(
+                    f"{source.name}: result {key[0][:12]}, unit {key[1]}: found another than {first.name} has, "
+                    "expected the same"
+                )
+    return {key: text for key, (text, _) in known.items()}

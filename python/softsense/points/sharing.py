@@ -1,0 +1,124 @@
+"""Shards of a sweep: each simulates every so many-th point in a folder of its own; `softsense merge` unites them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from softsense._core import FileError, build_info
+from softsense.base import Progress
+from softsense.files import read_json, replacing
+from softsense.merging import Merged, check_plans, missing_parts
+from softsense.points.kept import Kept
+from softsense.points.planned import Job, Planned
+from softsense.shapes import Between, misfit
+from softsense.store import Part
+
+POINTS = "points"
+"""The folder of all finished points, in that of a sweep."""
+
+_RECORD = "shard.json"
+_SHAPE = {"plan": dict, "part": Between(1, 10**6), "parts": Between(1, 10**6), "ended": bool}
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which shard of how many, from 1."""
+
+    part: int
+    parts: int
+
+    def folder(self, out: Path) -> Path:
+        """Where its points are kept, in the folder of the sweep."""
+        return out / f"{POINTS}-{self.part}-of-{self.parts}"
+
+    def of(self, jobs: Iterable[Job], kept: Kept) -> list[Job]:
+        """Those of some jobs that this shard does: of what the base lacks every so many-th, less what it has done."""
+        missing = [job for job in jobs if job.id not in kept.base_ids]
+        return [job for job in missing[self.part - 1 :: self.parts] if job.id not in kept.ids]
+
+    def note(self, out: Path, planned: Planned, *, ended: bool) -> None:
+        """Note which plan the shard is of, and whether it has done its share.
+
+        Raises `FileError` where it is one of another plan.
+        """
+        folder = self.folder(out)
+        plan = plan_of(planned)
+        if before := _noted(folder):
+            check_plans([(str(folder), [before]), ("this sweep", [Part(plan, self.part, self.parts, ended=True)])])
+        document = {"plan": json.loads(plan), "part": self.part, "parts": self.parts, "ended": ended}
+        with replacing(folder / _RECORD) as partial:
+            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+    def told(self, out: Path) -> str:
+        """That the shard has done its share, and how all of them become one."""
+        return (
+            f"shard {self.part} of {self.parts} has done its share: {self.folder(out)}\n"
+            f"when all have: softsense merge {out} {out / f'{POINTS}-*-of-{self.parts}'}"
+        )
+
+
+def plan_of(planned: Planned) -> str:
+    """What the points of a sweep follow from, as JSON: the same wherever its files lie."""
+    apart = ("origin", "config", "traces", "pairs", "constraints", "all_designs")
+    told = {name: value for name, value in vars(planned.sweep).items() if name not in apart}
+    traces = [{"content": trace["sha256"], "options": trace["options"]} for trace in planned.traces]
+    build = build_info()
+    versions = {"softsense_version": build["version"], "model_version": build["model_version"]}
+    return json.dumps({**told, "config": planned.config, "traces": traces, **versions}, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else vars(value) if hasattr(value, "__dict__") else str(value)
+
+
+def _noted(folder: Path) -> Part | None:
+    """What a folder of points says that it is a part of."""
+    if not (file := folder / _RECORD).exists():
+        return None
+    found = read_json(file)
+    if wrong := misfit(found, _SHAPE):
+        raise FileError(f"{file}: {wrong}")
+    return Part(json.dumps(found["plan"], sort_keys=True), found["part"], found["parts"], found["ended"])
+
+
+def merge_points(out: Path, sources: Sequence[Path], progress: Progress | None = None) -> Merged:
+    """Unite folders of points in the folder of their sweep, as `softsense.merge` does.
+
+    Raises:
+        FileError: a folder has no points, one of its files is damaged, or its points are of another plan; or two
+            folders contradict each other. The message names them.
+    """
+    import polars as pl
+
+    noted: list[tuple[str, list[Part]]] = []
+    frames: list[tuple[Path, pl.DataFrame]] = []
+    for number, folder in enumerate(sources):
+        part = _noted(folder)
+        if part is None and not any(folder.glob("*.parquet")):
+            raise FileError(f"{folder}: found no points, expected a folder such as {out / f'{POINTS}-1-of-4'}")
+        noted.append((str(folder), [part] if part else []))
+        with Kept(folder) as kept:
+            frames.append((folder, kept.frame()))
+        if progress:
+            progress("reading folders", number + 1, (number + 1) / len(sources))
+    check_plans(noted)
+    out.mkdir(parents=True, exist_ok=True)
+    with Kept(out / POINTS) as kept:
+        before = set(kept.ids)
+        known, twice = kept.frame(), 0
+        for folder, frame in frames:
+            both = frame.join(known, on="id", how="semi").sort("id")
+            if not both.equals(known.join(both, on="id", how="semi").sort("id")):
+                raise FileError(f"{folder}: found other numbers of a point than another shard has, expected the same")
+            twice += len(both)
+            known = pl.concat([known, frame.join(known, on="id", how="anti")])
+        new = known.filter(~pl.col("id").is_in(list(before)))
+        kept.add_frame(new)
+        kept.merge()
+        held = len(kept.ids)
+    parts, missing, unfinished = missing_parts([part for _, of in noted for part in of])
+    return Merged(out, len(sources), "points", held, held - len(before), 0, twice, 0, parts, missing, unfinished)
