@@ -19,6 +19,8 @@ STORE_VERSION = 5
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _MOST_PARTS = 64
+# Files with more rows are read when they are asked for, some columns at a time: 100,000 points have 130 MB of numbers.
+_MOST_HELD, _READ_AT_ONCE = 10_000, 4
 
 
 class Kept:
@@ -45,7 +47,7 @@ class Kept:
             folder.mkdir(parents=True, exist_ok=True)
         self._lock = Lock(folder)
         try:
-            self._parts: dict[Path, pl.DataFrame] = {}
+            self._parts: dict[Path, pl.DataFrame | None] = {}
             self._load()
         except BaseException:
             self.close()
@@ -64,7 +66,7 @@ class Kept:
     @cached_property
     def ids(self) -> set[str]:
         """The ids of finished points."""
-        return {identity for part in self._parts.values() for identity in part["id"]}
+        return {identity for path in self._parts for identity in self._read(path, ["id"])["id"]}
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Keep numbers by column, each row with its `id`."""
@@ -92,10 +94,37 @@ class Kept:
 
     def frame(self) -> pl.DataFrame:
         """Everything: `id` and the numbers, by increasing id."""
+        ids = self._places()["id"].sort()
+        return ids.to_frame().hstack(self.numbers(ids, [name for name in self._schema if name != "id"]))
+
+    def numbers(self, ids: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
+        """Of each of these ids, in their order, the numbers in these columns; null where there are none."""
         import polars as pl
 
-        parts = list(self._parts.values()) or [pl.DataFrame(schema=self._schema)]
-        return pl.concat(parts).unique("id", keep="any").sort("id")
+        wanted = pl.DataFrame({"id": ids})
+        places = wanted.join(self._places(), on="id", how="left", maintain_order="left")["place"]
+        found: list[pl.Series] = []
+        for at in range(0, len(columns), _READ_AT_ONCE):
+            some = columns[at : at + _READ_AT_ONCE]
+            parts = [self._read(path, some) for path in self._parts]
+            whole = pl.concat(parts or [pl.DataFrame(schema={name: self._schema[name] for name in some})])
+            found += whole.select(pl.all().gather(places)).get_columns()
+        return pl.DataFrame(found)
+
+    def _places(self) -> pl.DataFrame:
+        """Each `id` with its `place` among the rows of all files."""
+        import polars as pl
+
+        parts = [self._read(path, ["id"]) for path in self._parts] or [pl.DataFrame(schema={"id": pl.String})]
+        return pl.concat(parts).with_row_index("place").unique("id", keep="first", maintain_order=True)
+
+    def _read(self, path: Path, columns: Sequence[str]) -> pl.DataFrame:
+        """Columns of a file, which was whole when it was opened or written."""
+        import polars as pl
+
+        if (part := self._parts[path]) is not None:
+            return part.select(columns)
+        return pl.read_parquet(path, columns=list(columns))
 
     def _load(self) -> None:
         import io
@@ -113,20 +142,21 @@ class Kept:
                         f"{path}: found a damaged file, expected one whose SHA-256 is its name "
                         "(without it, its points are simulated again)"
                     )
-                part = pl.read_parquet(io.BytesIO(content))
+                buffer = io.BytesIO(content)
                 # Another version of softsense keeps other numbers, of points with other identities.
-                if part.schema == self._schema:
-                    self._parts[path] = part
+                if pl.read_parquet_schema(buffer) == self._schema:
+                    rows = pl.read_parquet(buffer, columns=["id"]).height
+                    self._parts[path] = pl.read_parquet(buffer) if rows <= _MOST_HELD else None
 
     def _write(self, part: pl.DataFrame) -> Path:
         import io
 
         buffer = io.BytesIO()
         write_parquet(part, buffer)
-        path = self._folder / f"{hashlib.sha256(buffer.getvalue()).hexdigest()}.parquet"
+        path = self._folder / f"{hashlib.sha256(buffer.getbuffer()).hexdigest()}.parquet"
         with replacing(path) as partial, partial.open("wb") as file:
-            file.write(buffer.getvalue())
-        self._parts[path] = part
+            file.write(buffer.getbuffer())
+        self._parts[path] = part if len(part) <= _MOST_HELD else None
         return path
 
 
