@@ -180,7 +180,7 @@ def test_what_seeds_do_not_tell_is_no_winner() -> None:
     mean, percentile = Pair("response.read.mean_us", "energy.total_uj"), Pair("response.read.p99_us", "energy.total_uj")
 
     def design(*x: float) -> designs.Design:
-        by_seed = {seed: (value, 1.0) for seed, value in enumerate(x)}
+        by_seed = tuple((seed, value, 1.0) for seed, value in enumerate(x))
         return designs.Design({}, None, sum(x) / len(x), 1.0, (), by_seed=by_seed)
 
     base = design(100.0, 140.0, 90.0)

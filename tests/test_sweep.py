@@ -24,13 +24,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import big_sweep
 import softsense
 from conftest import ROOT, SMALL, Softsense, dask_cluster
 from softsense import ConfigError, FileError, SoftsenseError, points
 from softsense import sweep as sweeping
 from softsense.designs import pareto
 from softsense.folders import Folder
-from softsense.points import working
+from softsense.live.results import Results
+from softsense.points import planned as planned_points
+from softsense.points import resolving, working
 from softsense.sweep import LatinHypercube, Planned, Range, Sweep, sweep
 from test_cli import assert_bad_input
 
@@ -1032,3 +1035,125 @@ def test_workers_import_nothing_heavy() -> None:
 def test_examples_are_sweeps(file: Path) -> None:
     planned = Planned(Sweep.open(file))
     assert not [point.error for point in planned.points if point.error]
+
+
+# Large sweeps, of which tests/big_sweep.py measures 100,000 points.
+
+MIXED = """
+config = "tlc-femu"
+policies = ["two_step", "look-ahead-progressive"]
+seeds = [3, 1]
+set = ["workload.requests=2000"]
+
+[latin_hypercube]
+samples = 40
+"ftl.over_provisioning" = { from = 0.07, to = 0.4 }
+"reliability.table.variation.chip_sigma" = { from = 1e-6, to = 0.1, log = true }
+"reliability.table.file" = ["flash-8/9", "flash-32-35"]
+"precondition.retention_days" = [0, 30, 30.0, 1e-5]
+"precondition.pe_cycles" = { from = 500, to = 6000, whole = true }
+"flash.busy_unit" = ["die", "Plane"]
+"decoder.placement" = [{ per_channel = 1 }, { pool = 4 }]
+"host.reads_first" = [true, false]
+
+[frontier]
+lifetime = true
+"""
+AGES = """
+config = "disksim-ssd"
+[latin_hypercube]
+samples = 40
+"precondition.retention_days" = [0, 30, 30.0, 0.001, 90]
+"precondition.pe_cycles" = [0, 1, 10000, 5000, 7]
+"""
+
+
+@pytest.mark.parametrize("text", [MIXED, AGES, TWELVE.replace("0.001, ", "")], ids=["mixed", "ages", "grid"])
+def test_a_config_derived_from_another_one_is_that_of_the_core(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Large sweeps put numbers into the text of one config, and must know points by what the core would call them."""
+    made = []
+    for checked in (10**9, 0):
+        monkeypatch.setattr(planned_points, "MOST_CHECKED", checked)
+        monkeypatch.setattr(resolving, "_COMPARED", 0)
+        if checked:
+            # Nothing is derived, not even seeds.
+            monkeypatch.setattr(resolving._Frame, "derived", lambda *_: None)
+        made.append(Planned(parsed(text)))
+        monkeypatch.undo()
+    one_by_one, derived = made
+    assert derived.points == one_by_one.points
+    assert derived.jobs == one_by_one.jobs
+    assert derived.lifetimes == one_by_one.lifetimes
+
+
+def test_few_configs_of_a_large_sweep_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    monkeypatch.setattr(
+        Planned, "_config", lambda self, overrides, was=Planned._config: opened.append(1) or was(self, overrides)
+    )
+    text = 'config = "tlc-femu"\npolicies = ["two_step", "progressive"]\n[latin_hypercube]\nsamples = 4000\n'
+    planned = Planned(
+        parsed(text + '"ftl.over_provisioning" = { from = 0.07, to = 0.4 }\n"flash.busy_unit" = ["die", "plane"]')
+    )
+    assert len(planned.jobs) == 8000
+    assert len(opened) < 100
+
+
+def test_numbers_that_make_no_sense_fail_their_points_in_a_large_sweep_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers say so, in the words of the plan of a small sweep."""
+    plain = sweep(sweep_file(tmp_path), out=tmp_path / "small", workers=1)
+    monkeypatch.setattr(planned_points, "MOST_CHECKED", 0)
+    monkeypatch.setattr(resolving, "_COMPARED", 0)
+    # The first is right: others are not known to be wrong.
+    text = TWELVE.replace("[0.001, 0.15, 0.25]", "[0.25, 0.15, 0.001]")
+    result = sweep(sweep_file(tmp_path, text), out=tmp_path / "large", workers=2)
+    assert not [point.error for point in result.planned.points if point.error]
+    assert result.frame["status"].to_list() == ["ok"] * 8 + ["failed"] * 4
+    assert result.frame["error"][8:].to_list() == plain.frame["error"][:4].to_list()
+    assert result.frame["id"][:8].sort().to_list() == plain.frame["id"][4:].sort().to_list()
+
+
+def test_a_large_sweep_has_light_results(softsense_command: Softsense, tmp_path: Path) -> None:
+    """Its report has every design of its frontiers, says what it leaves out and where that is; so has its page."""
+    file = sweep_file(tmp_path, big_sweep.HEAD + big_sweep.SAMPLES.format(points=5000))
+    for seed, out in enumerate(("out", "other")):
+        big_sweep.made_up(file, tmp_path / out, seed)
+    result = sweep(file, out=tmp_path / "out", workers=1)
+    for out in ("out", "other"):
+        done = softsense_command(["sweep", "s.toml", "--out", out, "--workers", "1"])
+        assert done.returncode == 0, done.stderr
+    assert (len(result.frame), result.simulated) == (5000, 0)
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert len(report.encode()) < 1_000_000
+    charts = json.loads(report.partition('id="charts">')[2].partition("</script>")[0])
+    for frontier, chart in zip(result.frontiers, charts, strict=False):
+        (drawn,) = (each for each in chart["series"] if each["name"] == "frontier")
+        assert drawn["x"] == [float(f"{design.x:.7g}") for design in frontier.best]
+        points_drawn = sum(len(each["x"]) for each in chart["series"] if each["kind"] == "points")
+        assert len(frontier.best) <= points_drawn <= len(frontier.best) + 2000
+    marginals = [chart for chart in charts if chart["title"].endswith(", by precondition.pe_cycles")]
+    assert marginals[0]["y"]["label"] == "response time of reads, mean (us)"
+    youngest = result.frame.sort("precondition.pe_cycles").head(250)
+    ages = youngest["response.read.mean_us"]
+    (series,) = marginals[0]["series"]
+    assert series["x"][0] == youngest["precondition.pe_cycles"].median()
+    assert series["y"][0] == pytest.approx(ages.median())
+    assert series["lo"][0] == pytest.approx(ages.quantile(0.1, "linear"))
+    for words in ("designs are drawn: those on the frontier", "100 of 5,000 points, by lot", "sweep.parquet"):
+        assert words in report
+    assert (tmp_path / "out" / ".plan.json").stat().st_size < 1_000_000
+    state = Results(tmp_path / "out").state()
+    assert (state["runs"][0]["points"]["planned"], state["runs"][0]["points"]["of"]) == (1000, 5000)
+    assert len(json.dumps(state)) < 1_000_000
+    compared = softsense_command(["results", "compare", "out", "other"])
+    assert "and 4,960 more; --json has all" in compared.stdout
+    assert "Ratios of other to out, of all" in compared.stdout
+    assert len(compared.stdout) < 60_000
+
+
+def test_a_small_sweep_has_all_points_in_its_report(expected: Path) -> None:
+    report = (expected / "report.html").read_text()
+    assert "What each field does" not in report
+    assert report.count("<tr data-row=") == 12

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +39,17 @@ class ShardDone(Exception):  # noqa: N818 - as StopIteration, it is no error
         self.what = what
 
 
+def by_lot(of: int, most: int) -> list[int]:
+    """At most so many of the numbers from 0 below `of`, by lot: the same ones each time, in their order.
+
+    >>> by_lot(2, 5), by_lot(100_000, 3)
+    ([0, 1], [88484, 91415, 96635])
+    """
+    if of <= most:
+        return list(range(of))
+    return sorted(sorted(range(of), key=lambda i: hashlib.sha256(str(i).encode()).digest())[:most])
+
+
 def inline(value: Any) -> str:
     """A value as inline TOML, the notation of overrides; fields that are None are left out.
 
@@ -51,6 +64,8 @@ def _inline(value: Any, depth: int) -> str:
     if isinstance(value, dict):
         fields = (f"{key} = {_inline(each, depth - 1)}" for key, each in value.items() if each is not None)
         return "{ " + ", ".join(fields) + " }"
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return repr(value)
     # Numbers, strings and lists are written as in JSON.
     return (
         f"[{', '.join(_inline(each, depth - 1) for each in value)}]" if isinstance(value, list) else json.dumps(value)

@@ -9,8 +9,11 @@ unless the sweep asks for all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import takewhile
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from softsense.sweep_file import Pair
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Design:
     """A setting of the swept fields with a read policy, and its numbers.
 
@@ -41,7 +44,7 @@ class Design:
         problems: why it is no contender; empty if it is one.
         buildable: whether a controller could read like that.
         half_widths: of the 95 % intervals of x and y over seeds; None with one seed.
-        by_seed: x and y for each seed.
+        by_seed: each seed with its x and y.
     """
 
     setting: Mapping[str, Any]
@@ -52,12 +55,12 @@ class Design:
     problems: tuple[Problem, ...] = ()
     buildable: bool = True
     half_widths: tuple[float | None, float | None] = (None, None)
-    by_seed: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    by_seed: tuple[tuple[int, float, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The design, ready for JSON."""
         told = [f"{problem.reason}: {problem.told}" for problem in self.problems]
-        own = {name: value for name, value in vars(self).items() if name != "by_seed"}
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "by_seed"}
         return {**own, "points": list(self.points), "problems": told, "half_widths": list(self.half_widths)}
 
 
@@ -86,12 +89,17 @@ class Frontier:
     @property
     def bounds(self) -> list[Design]:
         """Designs that cannot be built; they bound the others and are not on the frontier."""
-        return [design for design in self.designs if not design.buildable and design not in self.contenders]
+        return [design for design in self._others if not design.buildable]
 
     @property
     def aside(self) -> list[Design]:
         """Designs that could be built and are no contenders."""
-        return [design for design in self.designs if design.buildable and design not in self.contenders]
+        return [design for design in self._others if design.buildable]
+
+    @cached_property
+    def _others(self) -> list[Design]:
+        ranked = set(map(id, self.contenders))
+        return [design for design in self.designs if id(design) not in ranked]
 
     def to_dict(self) -> dict[str, Any]:
         """The frontier, ready for JSON."""
@@ -158,14 +166,26 @@ def _frontier(
     result: SweepResult, pair: Pair, trace: str | None, condition: Mapping[str, Any], designs: Sequence[Design]
 ) -> Frontier:
     """That of the designs in a condition, which is no part of their settings then."""
-    here = [
-        replace(design, setting={name: value for name, value in design.setting.items() if name not in condition})
-        for design in designs
-        if _some_of(design.setting, condition) == condition
-    ]
+    here = list(designs)
+    if condition:
+        here = [
+            replace(design, setting={name: value for name, value in design.setting.items() if name not in condition})
+            for design in designs
+            if _some_of(design.setting, condition) == condition
+        ]
     contenders = [d for d in here if result.sweep.all_designs or (d.buildable and not d.problems)]
-    best = [contenders[i] for i in pareto([(design.x, design.y) for design in contenders], pair.better)]
-    ties = [d for d in contenders if d not in best and not any(_beats(each, d, pair) for each in best)]
+    signs = [1 if each == "lower" else -1 for each in pair.better]
+
+    def no_worse(than: Design) -> Iterator[Design]:
+        """Of the designs on the frontier those that are no worse in both means."""
+        end = bisect_right(best, signs[0] * than.x, key=lambda each: signs[0] * each.x)
+        return takewhile(lambda each: signs[1] * each.y <= signs[1] * than.y, reversed(best[:end]))
+
+    on = pareto([(design.x, design.y) for design in contenders], pair.better)
+    best, off = [contenders[i] for i in on], set(range(len(contenders))).difference(on)
+    ties = [
+        contenders[i] for i in sorted(off) if not any(_beats(b, contenders[i], pair) for b in no_worse(contenders[i]))
+    ]
     by_x = sorted(best, key=lambda each: each.x)
     return Frontier(pair, trace, condition, tuple(here), tuple(contenders), tuple(by_x), tuple(ties))
 
@@ -174,18 +194,19 @@ def _beats(one: Design, other: Design, pair: Pair) -> bool:
     """Whether a design is better than another by more than seeds, and the resolution of columns, explain: no worse in
     both means, and in one of them better by more than the 95 % interval of differences seed by seed.
     """
-    clearly = False
-    seeds = [seed for seed in one.by_seed if seed in other.by_seed]
-    for axis, (column, better) in enumerate(zip((pair.x, pair.y), pair.better, strict=True)):
-        sign = 1 if better == "lower" else -1
-        differences = [sign * (other.by_seed[seed][axis] - one.by_seed[seed][axis]) for seed in seeds]
-        means = [(one.x, one.y)[axis], (other.x, other.y)[axis]]
-        gain = sign * (means[1] - means[0])
-        if gain < 0:
-            return False
+    signs = [1 if better == "lower" else -1 for better in pair.better]
+    ends = [((one.x, one.y)[axis], (other.x, other.y)[axis]) for axis in (0, 1)]
+    gains = [sign * (theirs - ours) for sign, (ours, theirs) in zip(signs, ends, strict=True)]
+    if min(gains) < 0:
+        return False
+    seeds = {seed: numbers for seed, *numbers in one.by_seed}
+    both = [(seeds[seed], numbers) for seed, *numbers in other.by_seed if seed in seeds]
+    for axis, column in enumerate((pair.x, pair.y)):
+        differences = [signs[axis] * (theirs[axis] - ours[axis]) for ours, theirs in both]
         half = (interval(differences)[1] or 0.0) if differences else 0.0
-        clearly |= gain > half + sum(resolution(column, mean) for mean in means) * (len(seeds) > 1)
-    return clearly
+        if gains[axis] > half + sum(resolution(column, mean) for mean in ends[axis]) * (len(both) > 1):
+            return True
+    return False
 
 
 def _designs(pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
@@ -194,15 +215,12 @@ def _designs(pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
         rows = [row for row in group.rows if row[pair.x] is not None and row[pair.y] is not None]
         if group.trace != trace or not rows:
             continue
-        (x, x_half), (y, y_half) = (
-            interval_of(column, [float(row[column]) for row in rows]) for column in (pair.x, pair.y)
-        )
+        by_seed = tuple((row["seed"], float(row[pair.x]), float(row[pair.y])) for row in rows)
+        x, x_half = interval_of(pair.x, [x for _, x, _ in by_seed])
+        y, y_half = interval_of(pair.y, [y for _, _, y in by_seed])
         points = tuple(sorted(row["point"] for row in rows))
-        by_seed = {row["seed"]: (float(row[pair.x]), float(row[pair.y])) for row in rows}
-        half_widths = (x_half, y_half)
-        found.append(
-            Design(group.setting, group.policy, x, y, points, group.problems, group.buildable, half_widths, by_seed)
-        )
+        first = (group.setting, group.policy, x, y, points, group.problems, group.buildable)
+        found.append(Design(*first, (x_half, y_half), by_seed))
     return found
 
 
@@ -212,15 +230,16 @@ def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
     A device is as good as the best way there is to read it, on whichever trace is worst for that.
     """
     columns = result.sweep.columns
-    together: dict[str, tuple[dict[str, Any], list[Mapping[str, Any]], dict[str, list[Problem]]]] = {}
+    together: dict[str, tuple[dict[str, Any], list[tuple[int, float, float]], dict[str, list[Problem]]]] = {}
+    asked = [columns[name] for name in device(dict.fromkeys(result.sweep.fields))]
     for group in judged.groups:
+        setting = {name: group.setting[name] for name in asked}
         for row in group.rows:
             if row[pair.x] is None or row[pair.y] is None:
                 continue
             point = result.planned.points[row["point"] - 1]
-            setting = {columns[name]: row[columns[name]] for name in device(point.setting)}
             _, rows, ways = together.setdefault(str(point.lifetime_id), (setting, [], {}))
-            rows.append(row)
+            rows.append((row["point"], row[pair.x], row[pair.y]))
             # A policy that knows the level in advance says nothing about designs that can be built.
             if group.buildable:
                 way = ways.setdefault(json.dumps([group.policy, *group.setting.values()]), [])
@@ -228,8 +247,8 @@ def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
     found = []
     for setting, rows, ways in together.values():
         problems = min(ways.values(), key=len, default=[])
-        x, y = (fmean(row[column] for row in rows) for column in (pair.x, pair.y))
-        points = tuple(sorted(row["point"] for row in rows))
+        x, y = (fmean(row[i] for row in rows) for i in (1, 2))
+        points = tuple(sorted(point for point, _, _ in rows))
         found.append(Design(setting, None, x, y, points, tuple(problems)))
     return found
 
@@ -237,7 +256,48 @@ def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
 # What is wrong -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+class _Columns:
+    """The columns of a sweep's frame that somebody has asked for."""
+
+    def __init__(self, result: SweepResult) -> None:
+        self.names, self._select = result.columns, result.select
+        self._known: dict[str, tuple[Any, Any]] = {}
+
+    def at(self, column: str, i: int) -> Any:
+        """A value, None where there is none. Raises `KeyError` where there is no such column."""
+        if column not in self._known:
+            if column not in self.names:
+                raise KeyError(column)
+            values = self._select(column)[column]
+            if values.dtype.is_numeric():
+                # Eight bytes each, where lists have objects.
+                there = values.is_not_null().to_numpy() if values.null_count() else None
+                self._known[column] = values.fill_null(0).to_numpy().item, there
+            else:
+                self._known[column] = values.to_list().__getitem__, None
+        item, there = self._known[column]
+        return item(i) if there is None or there[i] else None
+
+
+class _Row(Mapping[str, Any]):
+    """A row of a sweep's frame."""
+
+    __slots__ = ("_columns", "_i")
+
+    def __init__(self, columns: _Columns, i: int) -> None:
+        self._columns, self._i = columns, i
+
+    def __getitem__(self, column: str) -> Any:
+        return self._columns.at(column, self._i)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns.names)
+
+    def __len__(self) -> int:
+        return len(self._columns.names)
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """The simulated points of a design on a trace, which differ in their seeds, and their problems.
 
@@ -245,7 +305,8 @@ class Group:
         setting: by column.
         policy: as it was asked for.
         trace: None for the config's workload.
-        rows: of the sweep's frame.
+        places: of its rows in the frame of its columns.
+        columns: of the sweep's frame.
         problems: none if it is a contender.
         buildable: whether a controller could read like that.
     """
@@ -253,9 +314,15 @@ class Group:
     setting: Mapping[str, Any]
     policy: str | None
     trace: str | None
-    rows: Sequence[Mapping[str, Any]]
+    places: tuple[int, ...]
+    columns: _Columns
     problems: tuple[Problem, ...]
     buildable: bool
+
+    @property
+    def rows(self) -> list[Mapping[str, Any]]:
+        """The rows of the sweep's frame, one for each seed."""
+        return [_Row(self.columns, i) for i in self.places]
 
 
 _Judged = TypeVar("_Judged", Design, Group)
@@ -265,22 +332,25 @@ class Judged:
     """All designs of a sweep on each trace, in its order, judged."""
 
     def __init__(self, result: SweepResult) -> None:
-        columns = list(result.sweep.columns.values())
-        together: dict[str, list[dict[str, Any]]] = {}
-        simulated = result.frame.filter(
-            (result.frame["status"] != NOT_SIMULATED) & result.frame["requests"].is_not_null()
-        )
-        for row in simulated.iter_rows(named=True):
-            key = json.dumps([row["policy"], row["trace"], *(row[name] for name in columns)])
-            together.setdefault(key, []).append(row)
+        columns = _Columns(result)
+        swept = list(result.sweep.columns.values())
+        frame = result.select("status", "requests", "policy", "trace", *swept)
+        there = (frame["status"] != NOT_SIMULATED) & frame["requests"].is_not_null()
+        # What designs of one policy, trace and setting have in common, and where their rows are.
+        together: dict[tuple[Any, ...], list[int]] = {}
+        for i, ended, *key in zip(
+            range(len(frame)), there, *(frame[name] for name in ("policy", "trace", *swept)), strict=True
+        ):
+            if ended:
+                together.setdefault(tuple(key), []).append(i)
         self.groups: list[Group] = []
-        for rows in together.values():
-            first = rows[0]
-            setting = {name: first[name] for name in columns}
-            open_loop = result.planned.points[first["point"] - 1].open_loop
+        for (policy, trace, *values), places in together.items():
+            rows = [_Row(columns, i) for i in places]
+            open_loop = result.planned.points[places[0]].open_loop
             problems = tuple(_problems(rows, result.sweep.constraints, open_loop))
-            buildable = not ((first["policy"] and knows_level(first["policy"])) or first[FOLLOWS_AGE])
-            self.groups.append(Group(setting, first["policy"], first["trace"], rows, problems, buildable))
+            buildable = not ((policy and knows_level(policy)) or rows[0][FOLLOWS_AGE])
+            setting = dict(zip(swept, values, strict=True))
+            self.groups.append(Group(setting, policy, trace, tuple(places), columns, problems, buildable))
 
     def frame(self, columns: Iterable[str]) -> pl.DataFrame:
         """A row for each design and trace: setting, verdict, and the mean of each column with the half width of its
@@ -288,24 +358,26 @@ class Judged:
         """
         import polars as pl
 
-        rows: list[dict[str, Any]] = []
-        for group in self.groups:
-            verdict = "contender" if not group.problems else "; ".join(f"{p.reason}: {p.told}" for p in group.problems)
-            row: dict[str, Any] = {
-                "policy": group.policy,
-                "trace": group.trace,
-                **group.setting,
-                "seeds": len(group.rows),
-                **({BATCH: group.rows[0][BATCH]} if BATCH in group.rows[0] else {}),
-                "can_be_built": group.buildable,
-                "verdict": verdict,
-            }
-            for column in columns:
-                values = [float(each[column]) for each in group.rows if each[column] is not None]
+        groups = self.groups
+        told: dict[str, list[Any]] = {"policy": [group.policy for group in groups]}
+        told["trace"] = [group.trace for group in groups]
+        told |= {name: [group.setting[name] for group in groups] for name in (groups[0].setting if groups else ())}
+        told["seeds"] = [len(group.places) for group in groups]
+        if groups and BATCH in groups[0].columns.names:
+            told[BATCH] = [group.rows[0][BATCH] for group in groups]
+        told["can_be_built"] = [group.buildable for group in groups]
+        told["verdict"] = ["; ".join(f"{p.reason}: {p.told}" for p in g.problems) or "contender" for g in groups]
+        # A column at a time, as lists of numbers take four times the room.
+        found = {name: pl.Series(name, values, strict=False) for name, values in told.items()}
+        for column in columns:
+            means, halves = [], []
+            for group in groups:
+                values = [float(value) for row in group.rows if (value := row[column]) is not None]
                 mean, half = interval_of(column, values) if values else (None, None)
-                row |= {column: mean, f"{column}.half_width": half}
-            rows.append(row)
-        return pl.DataFrame(rows, infer_schema_length=None)
+                means.append(mean)
+                halves.append(half)
+            found |= {column: pl.Series(means), f"{column}.half_width": pl.Series(halves)}
+        return pl.DataFrame(found if groups else {})
 
 
 def _problems(

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -220,12 +220,9 @@ class Results:
         if kind not in _LABELS:
             known = ", ".join(_LABELS)
             raise FileError(f"{self.folder / MANIFEST}: found results of kind `{kind}`, expected one of {known}")
-        path = self._belonging("sweep.parquet" if kind == "sweep" else _DOCUMENTS.get(kind, f"{kind}.json"))
         if kind == "sweep":
-            try:
-                return parquet(path, path.read_bytes()).to_dicts()
-            except OSError as error:
-                raise FileError(f"{path}: cannot read: {error.strerror or error}") from None
+            return self.points().to_dicts()
+        path = self._belonging(_DOCUMENTS.get(kind, f"{kind}.json"))
         document = read_json(path)
         try:
             return list(_ROWS[kind](document))
@@ -233,6 +230,14 @@ class Results:
             raise FileError(
                 f"{path}: found other content than `softsense {kind}` writes, expected its results"
             ) from None
+
+    def points(self, wanted: Callable[[str], bool] = lambda _: True) -> pl.DataFrame:
+        """The wanted columns of a sweep's frame. Raises `FileError` as `rows` does."""
+        path = self._belonging("sweep.parquet")
+        try:
+            return parquet(path, path.read_bytes(), wanted)
+        except OSError as error:
+            raise FileError(f"{path}: cannot read: {error.strerror or error}") from None
 
     def config(self) -> dict[str, Any]:
         """The fields of the resolved config, by dotted path; empty where no config was written."""
@@ -298,12 +303,14 @@ def _unfinished(folder: Path) -> dict[str, str] | None:
     return told if told and "identity" in told else None
 
 
-def parquet(path: Path, content: bytes) -> pl.DataFrame:
-    """The content of a Parquet file that anybody may have written. Raises `FileError`."""
+def parquet(path: Path, content: bytes, wanted: Callable[[str], bool] = lambda _: True) -> pl.DataFrame:
+    """The wanted columns of a Parquet file that anybody may have written. Raises `FileError`."""
+    import io
+
     import polars as pl
 
     try:
-        return pl.read_parquet(content)
+        return pl.read_parquet(content, columns=list(filter(wanted, pl.read_parquet_schema(io.BytesIO(content)))))
     except BaseException as error:
         # Polars has panics, too, whose class nobody can import.
         if isinstance(error, pl.exceptions.PolarsError) or type(error).__name__ == "PanicException":

@@ -48,6 +48,7 @@ _SCALAR = int | float | bool | str
 _PLANNED = {
     "fields": [str],
     "pair": (str, str),
+    "of?": Between(0, 2**63),
     "points": [
         {
             "point": int,

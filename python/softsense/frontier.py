@@ -1,4 +1,4 @@
-"""Frontiers of a sweep as text, picture and report: which designs are set aside and why, and which others are best."""
+"""Frontiers of a sweep as text and picture: which designs are set aside and why, and which others are best."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import build_info
-from softsense.base import inline
+from softsense.base import by_lot, inline
 from softsense.charts import Chart, Kind, Series, Sheet
 from softsense.colours import BASELINE, INK, POLICIES, SERIES, SPARE
 from softsense.designs import Design, Frontier, Group, nearest, pareto, tally
 from softsense.formats import as_share, as_significant, listed
 from softsense.points import BATCH, NOT_SIMULATED
-from softsense.problems import UNWRITTEN, unwritten
+from softsense.problems import READ, UNWRITTEN, unwritten_shares
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from softsense.report import Table
     from softsense.sweep import SweepResult
 
 _LABELS = {
@@ -50,9 +48,11 @@ _MOST_FAILURES = 10
 _MOST_BOUNDS = 3
 _MOST_SAID = 4
 _WIDE = 30
-_MOST_PANELS = 24
+MOST_PANELS = 24
 _INCHES = (7.6, 4.1)
-_MOST_POINTS = 2000
+
+MOST_DRAWN = 2000
+"""So many designs of a frontier are drawn: those on it, and others by lot."""
 
 
 # As text -------------------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def label(column: str) -> str:
 
 def title(frontier: Frontier) -> str:
     """The title of a frontier."""
-    return f"{_sentence(f'{label(frontier.pair.x)}, and {label(frontier.pair.y)}')}{where(frontier)}"
+    return f"{sentence(f'{label(frontier.pair.x)}, and {label(frontier.pair.y)}')}{where(frontier)}"
 
 
 def where(frontier: Frontier) -> str:
@@ -79,7 +79,7 @@ def where(frontier: Frontier) -> str:
     return f"{on} at {listed(told)}" if told else on
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """A text that begins with a capital letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
@@ -110,16 +110,18 @@ def shown(value: Any) -> str:
 def outcome(result: SweepResult) -> str:
     """How many points there are, in a sentence; of a search, how they were chosen, in another."""
     failed, missing = len(result.failures), result.count(NOT_SIMULATED)
-    done = f"{len(result.frame) - failed - missing:,} of {len(result.frame):,} points are simulated"
+    every = len(result.planned.points)
+    done = f"{every - failed - missing:,} of {every:,} points are simulated"
     told = f"{done}, {failed:,} failed." if failed else f"{done}."
     return f"{told} {_searched(result)}" if result.sweep.search else told
 
 
 def _searched(result: SweepResult) -> str:
     """What a search has done."""
-    batches = result.frame[BATCH]
+    frame = result.select("point", BATCH)
+    batches = frame[BATCH]
     best = {number for frontier in result.frontiers for design in frontier.best for number in design.points}
-    late = batches.filter(result.frame["point"].is_in(sorted(best))).n_unique()
+    late = batches.filter(frame["point"].is_in(sorted(best))).n_unique()
     return f"A search chose them in {batches.n_unique():,} batches; {late:,} of these have a design on a frontier."
 
 
@@ -127,8 +129,8 @@ def finding(result: SweepResult) -> str:
     """The main result of a sweep: the number of points, and the frontiers of its first pair, a sentence each."""
     first = [frontier for frontier in result.frontiers if frontier.best and frontier.pair == result.sweep.pairs[0]]
     first = first or [frontier for frontier in result.frontiers if frontier.best][:1]
-    told = [_said(frontier) for frontier in first[:_MOST_SAID]]
-    sentences = [_idle(result), _unwritten(result), outcome(result), _set_aside(result), *told]
+    told = [said(frontier) for frontier in first[:_MOST_SAID]]
+    sentences = [_idle(result), _unwritten(result), outcome(result), set_aside(result), *told]
     return " ".join(filter(None, sentences))
 
 
@@ -147,20 +149,19 @@ def _idle(result: SweepResult) -> str:
 
 def _unwritten(result: SweepResult) -> str:
     """A sentence about points that read what holds no data; empty if none does."""
-    names = [name for name in result.frame.columns if name.startswith("codeword_reads.")]
-    shares = {row["point"]: unwritten(row) for row in result.frame.select("point", *names).iter_rows(named=True)}
-    some = [point for point, share in shares.items() if share >= UNWRITTEN]
+    shares = unwritten_shares(result.select(*READ))
+    some = (shares >= UNWRITTEN).sum()
     if not some:
         return ""
-    most = max(some, key=lambda point: shares[point])
+    most = shares.arg_max() or 0
     return (
-        f"In {len(some):,} of {len(shares):,} points codewords were read that were never written, or were trimmed "
-        f"({as_share(shares[most])} of those read in point {most}, the most of any): no flash is read for them, and "
-        "response times are shorter for it."
+        f"In {some:,} of {len(shares):,} points codewords were read that were never written, or were trimmed "
+        f"({as_share(shares[most])} of those read in point {most + 1}, the most of any): no flash is read for them, "
+        "and response times are shorter for it."
     )
 
 
-def _set_aside(result: SweepResult) -> str:
+def set_aside(result: SweepResult) -> str:
     """A sentence about how many designs are no contenders, and why; empty if all are contenders."""
     groups = [group for group in result.judged.groups if group.buildable]
     aside = [group for group in groups if group.problems]
@@ -175,20 +176,20 @@ def _set_aside(result: SweepResult) -> str:
 
 def problems(result: SweepResult) -> str:
     """The designs that are no contenders, as a block of text; empty if all are contenders."""
-    if not (said := _set_aside(result)):
+    if not (first := set_aside(result)):
         return ""
 
     def told(group: Group) -> str:
         return f"{describe(group)}{f' on {group.trace}' if len(result.sweep.traces) > 1 else ''}"
 
     lines = [f"  {reason} ({count:,}): {words}" for reason, count, words in tally(result.judged.groups, told)]
-    return "\n".join([said, *lines])
+    return "\n".join([first, *lines])
 
 
-def _said(frontier: Frontier) -> str:
+def said(frontier: Frontier) -> str:
     """A frontier in a sentence."""
     best, pair = frontier.best, frontier.pair
-    many = f"{len(best)} of {len(frontier.contenders)} designs {'is' if len(best) == 1 else 'are'} on the frontier"
+    many = f"{len(best):,} of {len(frontier.contenders):,} designs {'is' if len(best) == 1 else 'are'} on the frontier"
     ends = [f"{describe(each)} ({' and '.join(_numbers_of(each))})" for each in (best[0], best[-1])]
     told = f"from {ends[0]} to {ends[1]}" if len(best) > 1 else ends[0]
     ties = f" Seeds do not tell {len(frontier.ties):,} more from these." if frontier.ties else ""
@@ -203,17 +204,17 @@ def _numbers_of(design: Design) -> list[str]:
 
 def table(result: SweepResult) -> str:
     """The frontiers as blocks of text, the points that failed, and the number of points."""
-    blocks = [said for said in (_idle(result), _unwritten(result), problems(result)) if said]
+    blocks = list(filter(None, (_idle(result), _unwritten(result), problems(result))))
     for frontier in result.frontiers:
         if not frontier.best:
-            blocks += [] if result.interrupted else [f"{title(frontier)}\n{_why_none(frontier)}"]
+            blocks += [] if result.interrupted else [f"{title(frontier)}\n{why_none(frontier)}"]
             continue
-        heads, rows = _listed(result, frontier)
+        heads, rows = rows_of(result, frontier)
         left = len(rows) - _MOST_ROWS
         lines = _aligned([heads, *rows[:_MOST_ROWS]])
         more = [f"and {left:,} more"] if left > 0 else []
-        head = f"{title(frontier)}: {len(frontier.best)} of {len(frontier.contenders)} designs on the frontier"
-        blocks.append("\n".join([head, *lines, *more, *_ties(frontier), *_bounds(frontier)]))
+        head = f"{title(frontier)}: {len(frontier.best):,} of {len(frontier.contenders):,} designs on the frontier"
+        blocks.append("\n".join([head, *lines, *more, *ties(frontier), *bounds(frontier)]))
     if failures := _failures(result):
         lines = [f"  {_numbers(numbers)}: {error}" for error, numbers in failures[:_MOST_FAILURES]]
         left = sum(len(numbers) for _, numbers in failures[_MOST_FAILURES:])
@@ -230,17 +231,17 @@ def _failures(result: SweepResult) -> list[tuple[str, list[int]]]:
     return list(together.items())
 
 
-def _why_none(frontier: Frontier) -> str:
+def why_none(frontier: Frontier) -> str:
     """Why a frontier has no designs."""
     if not frontier.designs:
         return "no design has both numbers"
     reasons = nearest(frontier.designs, describe)
     if bounds := frontier.bounds:
         reasons.append(f"{len(bounds):,} cannot be built")
-    return f"none of {len(frontier.designs)} designs is a contender: {listed(reasons)}; --all ranks them"
+    return f"none of {len(frontier.designs):,} designs is a contender: {listed(reasons)}; --all ranks them"
 
 
-def _ties(frontier: Frontier) -> list[str]:
+def ties(frontier: Frontier) -> list[str]:
     """Designs that seeds do not tell from those on the frontier, a line."""
     told = [f"{describe(each)}: {' and '.join(_numbers_of(each))}" for each in frontier.ties[:_MOST_BOUNDS]]
     left = len(frontier.ties) - len(told)
@@ -248,7 +249,7 @@ def _ties(frontier: Frontier) -> list[str]:
     return [f"within seeds of these: {'; '.join(told)}{more}"] if told else []
 
 
-def _bounds(frontier: Frontier) -> list[str]:
+def bounds(frontier: Frontier) -> list[str]:
     """Designs that cannot be built, which bound the others, a line each."""
     bounds = [design for design in frontier.bounds if not design.problems]
     best = [bounds[i] for i in pareto([(each.x, each.y) for each in bounds], frontier.pair.better)]
@@ -256,7 +257,7 @@ def _bounds(frontier: Frontier) -> list[str]:
     return [f"bounds of what can be built: {'; '.join(told)}"] if told else []
 
 
-def _listed(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[list[str]]]:
+def rows_of(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[list[str]]]:
     """The frontier as heads and cells; of a search with the batches that its designs were asked for in."""
     searched = result.sweep.search is not None
     names = short(list(frontier.best[0].setting))
@@ -315,10 +316,12 @@ def draw(result: SweepResult, style: str = "screen", columns: int | None = None)
     """
     from softsense.plots import draw_sheet
 
-    drawn = result.frontiers[:_MOST_PANELS]
-    note = f"{len(result.frame):,} points"
+    drawn = result.frontiers[:MOST_PANELS]
+    note = f"{len(result.planned.points):,} points"
     if len(result.sweep.seeds) > 1:
         note += f", means over {len(result.sweep.seeds)} seeds with their 95 % intervals"
+    if any(len(each.designs) > MOST_DRAWN for each in drawn):
+        note += f"; of each frontier at most {MOST_DRAWN:,} designs are drawn, those that are not on it by lot"
     if more := len(result.frontiers) - len(drawn):
         note += f"; {more} more frontiers are not drawn"
     charts = [replace(chart(result, frontier), title=where(frontier).strip().removeprefix("on ")) for frontier in drawn]
@@ -326,20 +329,25 @@ def draw(result: SweepResult, style: str = "screen", columns: int | None = None)
     return draw_sheet(sheet, style, columns)
 
 
-def chart(result: SweepResult, frontier: Frontier) -> Chart:
-    """A frontier as a chart, with all other designs around it."""
+def chart(result: SweepResult, frontier: Frontier, most: int = MOST_DRAWN) -> Chart:
+    """A frontier as a chart, with all other designs around it; of more than `most` those that `sample` takes."""
     pair = frontier.pair
+    every, frontier = frontier, sample(frontier, most)
+    note = f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other."
+    if frontier is not every:
+        drawn = f"{len(frontier.designs):,} of {len(every.designs):,} designs are drawn"
+        note += f" {drawn}: those on the frontier, and others chosen by lot, the same ones each time."
     policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
     colours = of_policies(policies)
     # A lifetime is of several designs, where it takes no notice of some fields.
     columns = list(result.sweep.columns.values())
     whole = bool(frontier.best) and {*frontier.best[0].setting, *frontier.condition} == set(columns)
-    whole = whole and (frontier.best[0].policy is not None or not policies)
+    whole = whole and frontier is every and (frontier.best[0].policy is not None or not policies)
     series = []
     for policy in dict.fromkeys(design.policy for design in frontier.contenders):
         some = [design for design in frontier.contenders if design.policy == policy]
-        every = [{**design.setting, **frontier.condition} for design in some]
-        keys = [_key({name: each[name] for name in columns}, policy) for each in every] if whole else None
+        settings = [{**design.setting, **frontier.condition} for design in some]
+        keys = [key_of({name: each[name] for name in columns}, policy) for each in settings] if whole else None
         series.append(_points(policy or "devices", some, colour=colours[policy], keys=keys))
     listed = _some(frontier.best)
     if frontier.best:
@@ -354,19 +362,39 @@ def chart(result: SweepResult, frontier: Frontier) -> Chart:
     told = [f"{number:>2}  {describe(design)}" for number, design in enumerate(listed, start=1)]
     if (between := len(frontier.best) - len(listed)) > 0:
         told.append(f"and {between} between them")
-    heads = [f"on the frontier ({len(frontier.best)} of {len(frontier.contenders)}):", ""] if frontier.designs else []
+    heads = [f"on the frontier ({len(every.best):,} of {len(every.contenders):,}):", ""] if every.designs else []
     return Chart(
         "All designs" if result.sweep.all_designs else "Designs",
         series,
         label(pair.x),
         label(pair.y),
-        log_x=_wide([design.x for design in frontier.designs]),
-        log_y=_wide([design.y for design in frontier.designs]),
-        note=f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other.",
+        log_x=_wide([design.x for design in every.designs]),
+        log_y=_wide([design.y for design in every.designs]),
+        note=note,
         corner=f"better: towards the {'bottom' if down else 'top'} {'left' if across else 'right'}",
         beside=_wrapped([*heads, *told], 46),
         why_empty="no design has both numbers",
     )
+
+
+def sample(frontier: Frontier, most: int) -> Frontier:
+    """The frontier with all that is on it, and of its other designs as many as make `most`, by lot: a function of their
+    number. The same frontier if it has no more.
+    """
+    if len(frontier.designs) <= most:
+        return frontier
+    on = set(map(id, frontier.best))
+    others = [design for design in frontier.designs if id(design) not in on]
+    taken = on | {id(others[i]) for i in by_lot(len(others), max(0, most - len(on)))}
+    designs, contenders = (
+        tuple(design for design in those if id(design) in taken) for those in (frontier.designs, frontier.contenders)
+    )
+    return replace(frontier, designs=designs, contenders=contenders)
+
+
+def key_of(setting: Mapping[str, Any], policy: str | None) -> str:
+    """A key that identifies a design in all charts and tables."""
+    return ", ".join([policy or "", *(f"{column} {shown(value)}" for column, value in setting.items())])
 
 
 def _points(name: str, designs: Sequence[Design], *, kind: Kind = "points", **look: Any) -> Series:
@@ -410,65 +438,3 @@ def of_policies(policies: Sequence[str]) -> dict[str | None, str]:
         colour = POLICIES.get(policy.partition(":")[0], "")
         found[policy] = next(spare) if not colour or colour in found.values() else colour
     return found | {None: SERIES[0]}
-
-
-# As a report ---------------------------------------------------------------------------------------------------------
-
-
-def report(result: SweepResult) -> str:
-    """The report of a sweep as one HTML document."""
-    from softsense.report import Section, Table, html
-    from softsense.report.pages import without_folders
-
-    sections = []
-    if said := _set_aside(result):
-        heads = ["why", "designs", "which"]
-        rows = [[reason, f"{count:,}", words] for reason, count, words in tally(result.judged.groups, describe)]
-        sections.append(Section("Designs that are no contenders", [said], [Table("", heads, rows)]))
-    for frontier in result.frontiers:
-        parts: list[Chart | Table] = []
-        if frontier.best:
-            parts.append(chart(result, frontier))
-            heads, rows = _listed(result, frontier)
-            parts.append(Table("On the frontier", heads, rows))
-        said = _said(frontier) if frontier.best else f"{_sentence(_why_none(frontier))}."
-        sections.append(Section(title(frontier), [said, *_ties(frontier), *_bounds(frontier)], parts))
-    sections.append(Section("All points", (), [_all_points(result)]))
-    if failures := result.failures.to_dicts():
-        columns = list(failures[0])
-        rows = [
-            [without_folders(shown(row[name])) if row[name] is not None else "" for name in columns] for row in failures
-        ]
-        sections.append(Section("Points that failed", (), [Table("", columns, rows)]))
-    build = build_info()
-    provenance: dict[str, str] = {}
-    for name, text in result.planned.describe():
-        provenance[name] = f"{provenance[name]}\n{text}" if name in provenance else text
-    provenance["softsense"] = f"{build['version']}, model {build['model_version']}"
-    return html(f"Sweep: {result.sweep.name}", finding(result), sections, provenance)
-
-
-def _key(setting: Mapping[str, Any], policy: str | None) -> str:
-    """A key that identifies a design in all charts and tables."""
-    return ", ".join([policy or "", *(f"{column} {shown(value)}" for column, value in setting.items())])
-
-
-def _all_points(result: SweepResult) -> Table:
-    """Every point with its swept fields and the columns of the frontiers."""
-    from softsense.report import Table
-
-    swept = list(result.sweep.columns.values())
-    told = list(dict.fromkeys(name for each in result.frontiers for name in (each.pair.x, each.pair.y)))
-    told = [name for name in told if name in result.frame.columns and name not in swept]
-    batch = [BATCH] if result.sweep.search else []
-    columns = ["point", *swept, "policy", "trace", "seed", *batch, "status", *told]
-    names = short(swept)
-    rows = result.frame.head(_MOST_POINTS).select(columns).to_dicts()
-    # Columns with one value for all points are left out.
-    columns = [name for name in columns if name == "point" or name in told or len({row[name] for row in rows}) > 1]
-    cells = [[row[name] if isinstance(row[name], int | float) else row[name] or "" for name in columns] for row in rows]
-    note = ""
-    if len(result.frame) > _MOST_POINTS:
-        note = f"The first {_MOST_POINTS:,} of {len(result.frame):,} points: all are in `sweep.parquet`."
-    keys = [_key({name: row[name] for name in swept}, row["policy"]) for row in rows]
-    return Table("", [names.get(name, name) for name in columns], cells, note, keys=keys)

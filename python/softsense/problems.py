@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softsense.formats import as_share
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LOSES_DATA = "lose data"
 OVERLOADED = "cannot serve the load"
@@ -22,6 +25,9 @@ _BUSY = 0.95
 _WAITING_SHARE, _WAITING = 0.05, 100
 UNWRITTEN = 0.005
 """The share of codewords read that were never written, or were trimmed, from which on it is said."""
+READ = tuple(f"codeword_reads.{name}" for name in ("unmapped", "count", "from_controller"))
+"""Codewords that the host read: those that hold no data, and those that do."""
+
 _UNITS = {
     "utilisation.plane": "planes are",
     "utilisation.channel": "channels are",
@@ -104,8 +110,14 @@ def unwritten(row: Mapping[str, Any]) -> float:
     Args:
         row: the summary of a run, with nested names joined by dots.
     """
-    parts = [row.get(f"codeword_reads.{name}") or 0 for name in ("unmapped", "count", "from_controller")]
+    parts = [row.get(name) or 0 for name in READ]
     return float(parts[0] / max(1, sum(parts)))
+
+
+def unwritten_shares(frame: pl.DataFrame) -> pl.Series:
+    """The same for each row of a frame of runs."""
+    first, *rest = (frame[name].fill_null(0) for name in READ)
+    return first / sum(rest, first).clip(lower_bound=1)
 
 
 def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:

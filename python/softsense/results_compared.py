@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softsense._core import ConfigError
 from softsense.constraints import resolve
 from softsense.folders import Results
 from softsense.intervals import interval, interval_of, plus_minus, resolution
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _SIMULATED = ("run", "compare", "sweep")
 _USUAL = (
@@ -21,6 +24,7 @@ _USUAL = (
 # Columns of points of a sweep that are neither metrics nor names of the design.
 _NO_METRIC = ("point", "id", "status", "error", "seed", "config_sha256", "softsense_version", "model_version")
 _MOST_ROWS = 40
+_OTHER = " of the other"
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,10 @@ class Value:
         return plus_minus(self.mean, self.half_width, 0 if size >= 1e4 else 1 if size >= 10 else 4)
 
 
+_Table = Mapping[str, Mapping[str, Value]]
+"""By label, and by metric, the numbers over seeds."""
+
+
 @dataclass(frozen=True)
 class Compared:
     """Folders of results side by side.
@@ -64,12 +72,26 @@ class Compared:
     Attributes:
         results: the folders.
         differences: for each input that differs its name, and the value in each folder.
-        rows: `label`, `metric` and `values`, one for each folder, None where it has none.
+        tables: of each folder by label and metric its values.
+        labels: of all folders.
+        metrics: that are compared.
     """
 
     results: Sequence[Results]
     differences: Sequence[tuple[str, list[str]]]
-    rows: Sequence[tuple[str, str, list[Value | None]]]
+    tables: Sequence[_Table]
+    labels: Sequence[str]
+    metrics: Sequence[str]
+
+    @property
+    def rows(self) -> list[tuple[str, str, list[Value | None]]]:
+        """`label`, `metric` and `values`, one for each folder, None where it has none."""
+        return [(label, metric, values) for label in self.labels for metric, values in self._of(label)]
+
+    def _of(self, label: str) -> list[tuple[str, list[Value | None]]]:
+        found = [table.get(label, {}) for table in self.tables]
+        rows = [(metric, [values.get(metric) for values in found]) for metric in self.metrics]
+        return [(metric, values) for metric, values in rows if any(v and (v.by_seed or v.text) for v in values)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -94,7 +116,7 @@ class Compared:
         }
 
     def text(self) -> str:
-        """All of it for the terminal."""
+        """All of it for the terminal; of more than 40 labels the first ones, and how far all are from the first."""
         from softsense.tables import paneled
 
         names = [str(each.folder) for each in self.results]
@@ -103,9 +125,8 @@ class Compared:
             blocks = [paneled("What differs", "", [what for what, _ in self.differences], columns, 150)]
         else:
             blocks = ["Nothing differs in config, traces, seeds and version."]
-        labels = list(dict.fromkeys(label for label, _, _ in self.rows))
-        for label in labels[:_MOST_ROWS]:
-            rows = [(metric, values) for each, metric, values in self.rows if each == label]
+        told = [(label, rows) for label in self.labels[:_MOST_ROWS] if (rows := self._of(label))]
+        for label, rows in told:
             columns = []
             for i, name in enumerate(names):
                 column = [values[i] for _, values in rows]
@@ -113,9 +134,31 @@ class Compared:
                 if i:
                     columns.append(("ratio", [_told(change(values[0], values[i])) for _, values in rows]))
             blocks.append(paneled(label, "", [metric for metric, _ in rows], columns, 150))
-        if (left := len(labels) - _MOST_ROWS) > 0:
+        if (left := len(self.labels) - _MOST_ROWS) > 0:
             blocks.append(f"and {left:,} more; --json has all")
+            blocks += self._spread() if isinstance(self.tables[0], _Designs) else []
         return "\n\n".join(blocks)
+
+    def _spread(self) -> list[str]:
+        """For each sweep but the first how the ratios to that one are spread over all designs."""
+        from softsense.tables import paneled
+
+        first, *others = (table.means for table in self.tables if isinstance(table, _Designs))
+        blocks = []
+        for results, other in zip(self.results[1:], others, strict=True):
+            both = first.join(other, on="label", suffix=_OTHER)
+            rows = []
+            for metric in (name for name in self.metrics if f"{name}{_OTHER}" in both.columns):
+                ratios = (both[f"{metric}{_OTHER}"] / both[metric]).drop_nulls()
+                if len(ratios := ratios.filter(ratios.is_finite())):
+                    spread = [f"{ratios.quantile(share, 'nearest'):.3f}" for share in (0.1, 0.5, 0.9)]
+                    rows.append((metric, *spread, f"{len(ratios):,}"))
+            if rows:
+                metrics, *cells = (list(column) for column in zip(*rows, strict=True))
+                columns = list(zip(("10 %", "median", "90 %", "of"), cells, strict=True))
+                title = f"Ratios of {results.folder} to {self.results[0].folder}, of all"
+                blocks.append(paneled(title, "", metrics, columns, 150))
+        return blocks
 
 
 def change(first: Value | None, other: Value | None) -> dict[str, float | None] | None:
@@ -149,39 +192,84 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
     kinds = dict.fromkeys("compare" if each.manifest.kind == "run" else each.manifest.kind for each in results)
     if len(kinds) > 1:
         raise ConfigError(f"found results of {' and '.join(kinds)}, expected results of one kind")
-    tables = [_values(each) for each in results]
+
+    def asked(known: Sequence[str]) -> list[str]:
+        if metrics:
+            return [resolve(name, known) for name in metrics]
+        usual = [name for name in _USUAL if name in known]
+        return usual if usual and not everything else list(known)
+
+    tables: list[_Table]
+    if "sweep" in kinds:
+        wanted = asked([name for name in (*SUMMARY_COLUMNS, *LIFETIME_COLUMNS) if name not in _NO_METRIC])
+        tables = [_Designs(each, wanted) for each in results]
+    else:
+        tables = [_values(each) for each in results]
     if all(len(table) == 1 for table in tables) and len({label for table in tables for label in table}) > 1:
         # Single runs are compared whatever their policies.
         joined = " | ".join(label for table in tables for label in table)
         tables = [{joined: next(iter(table.values()))} for table in tables]
-    known = list(dict.fromkeys(name for table in tables for values in table.values() for name in values))
-    if metrics:
-        wanted = [resolve(name, known) for name in metrics]
-    else:
-        usual = [name for name in _USUAL if name in known]
-        wanted = usual if usual and not everything else known
-    labels = dict.fromkeys(label for table in tables for label in table)
-    rows = []
-    for label in labels:
-        for metric in wanted:
-            values = [table.get(label, {}).get(metric) for table in tables]
-            if any(value and (value.by_seed or value.text) for value in values):
-                rows.append((label, metric, values))
-    return Compared(list(results), _differences(results), rows)
+    if "sweep" not in kinds:
+        wanted = asked(list(dict.fromkeys(name for table in tables for values in table.values() for name in values)))
+    labels = list(dict.fromkeys(label for table in tables for label in table))
+    if "sweep" not in kinds:
+        labels = [label for label in labels if any(name in table.get(label, {}) for table in tables for name in wanted)]
+    return Compared(list(results), _differences(results), tables, labels, wanted)
+
+
+class _Designs(Mapping[str, Mapping[str, Value]]):
+    """The table of a sweep: its designs, whose numbers are made values when they are asked for."""
+
+    def __init__(self, results: Results, metrics: Sequence[str]) -> None:
+        import polars as pl
+
+        numbers = {*SUMMARY_COLUMNS, *LIFETIME_COLUMNS}.difference(metrics)
+        found = results.points(lambda name: name not in numbers)
+        there = [name for name in metrics if name in found.columns]
+        keys = list(results.labels)
+        keys += [name for name in found.columns if name not in (*_NO_METRIC, *keys, *there)]
+        found = found.filter(pl.any_horizontal(pl.col(there).is_not_null()))
+        self._places: dict[str, list[int]] = {}
+        labels = []
+        for i, row in enumerate(found.select(keys).iter_rows()):
+            words = [
+                str(value) if key in results.labels else f"{key} {value}"
+                for key, value in zip(keys, row, strict=True)
+                if value is not None
+            ]
+            labels.append(", ".join(filter(None, words)) or "sweep")
+            self._places.setdefault(labels[-1], []).append(i)
+        self._seeds = found["seed"]
+        self._columns = {name: found[name] for name in there}
+        self._named = found.select(pl.Series("label", labels, dtype=pl.String), *there)
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """Of each `label` the means over seeds."""
+        import polars as pl
+
+        return self._named.group_by("label", maintain_order=True).agg(pl.exclude("label").mean())
+
+    def __getitem__(self, label: str) -> Mapping[str, Value]:
+        places = self._places[label]
+        seeds = [self._seeds[i] for i in places]
+        values = {name: [column[i] for i in places] for name, column in self._columns.items()}
+        pairs = {name: [(s, v) for s, v in zip(seeds, of, strict=True) if v is not None] for name, of in values.items()}
+        return {name: _value(name, found) for name, found in pairs.items() if found}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def _values(results: Results) -> dict[str, dict[str, Value]]:
     """By label, and by metric: the numbers over seeds."""
-    kind = results.manifest.kind
+    kind, keys = results.manifest.kind, results.labels
     together: dict[str, dict[str, list[tuple[Any, Any]]]] = {}
     for row in results.rows():
-        keys = list(results.labels)
-        if kind == "sweep":
-            numbers = SUMMARY_COLUMNS | LIFETIME_COLUMNS
-            keys += [name for name in row if name not in numbers and name not in (*_NO_METRIC, *keys)]
-        words = [
-            str(row[key]) if key in results.labels else f"{key} {row[key]}" for key in keys if row.get(key) is not None
-        ]
+        words = [str(row[key]) for key in keys if row.get(key) is not None]
         found = together.setdefault(", ".join(filter(None, words)) or kind, {})
         for name, value in row.items():
             if name not in keys and name not in _NO_METRIC and value is not None:

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Search", "Sweep", "SweepResult", "TraceFile", "sweep"]
 
+# Points whose numbers stay in memory: those of 100,000 are 150 MB.
+_MOST_HELD = 10_000
 _DIED = "the process that simulated it died, expected it to go on: out of memory? (fewer --workers need less)"
 
 
@@ -68,9 +70,7 @@ class SweepResult:
 
     Attributes:
         planned: the sweep and its points, of a search those that it asked for.
-        frame: a row for each point in their order, as in `sweep.parquet`: `point`, `id`, the swept fields, `policy`,
-            `trace`, `seed`, of a search its `batch`, `status` (`ok`, `failed` or `lifetime failed`), `error`, and the
-            numbers of the summary.
+        whole: the frame, or the file that has it.
         simulated: points that this call simulated; the others had been kept.
         folder: where results are.
         written: the files that were written there.
@@ -78,7 +78,7 @@ class SweepResult:
     """
 
     planned: Planned
-    frame: pl.DataFrame
+    whole: pl.DataFrame | Path
     simulated: int
     folder: Path
     written: list[Path] = field(default_factory=list)
@@ -90,11 +90,35 @@ class SweepResult:
         return self.planned.sweep
 
     @property
+    def frame(self) -> pl.DataFrame:
+        """A row for each point in their order, as in `sweep.parquet`: `point`, `id`, the swept fields, `policy`,
+        `trace`, `seed`, of a search its `batch`, `status` (`ok`, `failed` or `lifetime failed`), `error`, and the
+        numbers of the summary. Of more than 10,000 points it is read from `sweep.parquet` each time.
+        """
+        return self.select(*self.columns)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the frame."""
+        import polars as pl
+
+        return list(pl.read_parquet_schema(self.whole)) if isinstance(self.whole, Path) else self.whole.columns
+
+    def select(self, *columns: str) -> pl.DataFrame:
+        """Some columns of the frame."""
+        import polars as pl
+
+        if isinstance(self.whole, Path):
+            return pl.read_parquet(self.whole, columns=list(columns)).select(columns)
+        return self.whole.select(columns)
+
+    @property
     def failures(self) -> pl.DataFrame:
         """The points that failed, without their numbers, as in `failures.csv`."""
         batch = [BATCH] if self.sweep.search else []
         first = ["point", "id", *self.sweep.columns.values(), "policy", "trace", "seed", *batch, "status", "error"]
-        return self.frame.filter(self.frame["error"].is_not_null()).select(first)
+        found = self.select(*first)
+        return found.filter(found["error"].is_not_null())
 
     @cached_property
     def frontiers(self) -> list[Frontier]:
@@ -123,7 +147,7 @@ class SweepResult:
 
     def count(self, *statuses: str) -> int:
         """The number of points with one of these statuses."""
-        return int(self.frame["status"].is_in(statuses).sum())
+        return int(self.select("status")["status"].is_in(statuses).sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -132,7 +156,7 @@ class SweepResult:
             "config": self.sweep.config,
             "folder": str(self.folder),
             "interrupted": self.interrupted,
-            "points": len(self.frame),
+            "points": len(self.planned.points),
             "constraints": [constraint.text for constraint in self.sweep.constraints],
             "ok": self.count(OK),
             "failed": self.count(FAILED, WITHOUT_LIFETIME),
@@ -218,10 +242,11 @@ def sweep(
             while True:
                 jobs = (*planned.jobs.values(), *planned.lifetimes.values())
                 left = [job for job in jobs if job.id not in kept.ids and job.id not in failures]
-                todo = [job for job in share.of(jobs, kept) if job in left] if share else left
+                todo = [job for job in share.of(jobs, kept) if job.id not in failures] if share else left
                 interrupted = _carry_out(planned, todo, kept, by, progress, failures)
                 if share and not interrupted:
                     share.note(folder, planned, ended=True)
+                    kept.merge()
                     if len(todo) < len(left):
                         raise ShardDone(share.told(folder))
                 if interrupted or not planned.go_on(lambda: Judged(_result(planned, kept, failures, folder))):
@@ -231,9 +256,8 @@ def sweep(
         finally:
             by.close(stop=False)
         kept.merge()
-        frame = _frame(planned, kept, failures)
         simulated = len((kept.ids & planned.jobs.keys()) - known)
-        result = SweepResult(planned, frame, simulated, folder, interrupted=interrupted)
+        result = SweepResult(planned, _frame(planned, kept, failures), simulated, folder, interrupted=interrupted)
         if interrupted:
             raise Interrupted(result)
         if to:
@@ -357,12 +381,11 @@ def _frame(planned: Planned, kept: Kept, failures: Mapping[str, str]) -> pl.Data
     ends = [ended(point) for point in points]
     columns["status"] = pl.Series([status for status, _ in ends], dtype=pl.String)
     columns["error"] = pl.Series([error for _, error in ends], dtype=pl.String)
-    found = kept.frame()
-    frame = pl.DataFrame(columns).join(found.select("id", *SUMMARY_COLUMNS), on="id", how="left", maintain_order="left")
+    numbers = kept.numbers(columns["id"], list(SUMMARY_COLUMNS))
+    frame = pl.DataFrame(columns).hstack(numbers)
     if sweep.lifetime:
-        devices = pl.DataFrame({"id": pl.Series([point.lifetime_id for point in points], dtype=pl.String)})
-        lifetimes = devices.join(found.select("id", *LIFETIME_COLUMNS), on="id", how="left", maintain_order="left")
-        frame = frame.hstack(lifetimes.drop("id"))
+        devices = pl.Series([point.lifetime_id for point in points], dtype=pl.String)
+        frame = frame.hstack(kept.numbers(devices, list(LIFETIME_COLUMNS)))
     return frame
 
 
@@ -382,10 +405,13 @@ def _write(result: SweepResult, folder: Folder) -> None:
     """Write the files of a finished sweep, each whole, and remove files of an earlier run that are not written any
     more.
     """
-    from softsense import frontier
+    from softsense.sweep_report import report
 
     with folder.replacing("sweep.parquet") as path:
         write_parquet(result.frame, path)
+    if len(result.planned.points) > _MOST_HELD:
+        # What follows looks at few columns.
+        result.whole = folder.path / "sweep.parquet"
     with folder.replacing("failures.csv") as path:
         result.failures.write_csv(path)
     with folder.replacing("designs.csv") as path:
@@ -395,5 +421,5 @@ def _write(result: SweepResult, folder: Folder) -> None:
             result.plot().savefig(path)
     else:
         folder.remove("frontier.png")
-    folder.write("report.html", frontier.report(result))
+    folder.write("report.html", report(result))
     result.written = folder.written()

@@ -7,7 +7,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,7 @@ class Results:
             return
         x, y = plan["pair"]
         names = list(dict.fromkeys(["response.read.mean_us", "response.read.p99_us", x, y]))
+        asked = {point["id"] for point in plan["points"]}
         known: dict[str, dict[str, Any]] = {}
         for part in parts:
             # Files are made one now and then, under our eyes.
@@ -185,7 +186,7 @@ class Results:
                 content = part.read_bytes()
                 if hashlib.sha256(content).hexdigest() != part.stem:
                     raise FileError(f"{part}: found a damaged file, expected one whose SHA-256 is its name")
-                known |= _numbers(part, content, names)
+                known |= _numbers(part, content, names, asked)
         done = [point | {"numbers": known[point["id"]]} for point in plan["points"] if point["id"] in known]
         columns = [name for name in names if any(point["numbers"].get(name) is not None for point in done)]
         swept = list(plan["fields"])
@@ -202,6 +203,7 @@ class Results:
             ],
             "finished": len(done),
             "planned": len(plan["points"]),
+            "of": plan.get("of", len(plan["points"])),
         }
         policies = dict.fromkeys(point["policy"] for point in done)
         series = []
@@ -234,16 +236,16 @@ class Results:
         return Answer(content, _KINDS[file.suffix], scripts=file.suffix == ".html")
 
 
-def _numbers(part: Path, content: bytes, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Of the points in a file those columns of numbers that it has, by id."""
+def _numbers(part: Path, content: bytes, names: Sequence[str], asked: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Of these points those in a file, with the columns of numbers that it has, by id."""
     import polars as pl
 
-    frame = parquet(part, content)
+    frame = parquet(part, content, lambda name: name == "id" or name in names)
     kinds = frame.schema
     if kinds.get("id") != pl.String:
         raise FileError(f"{part}: found no column `id` of text, expected those of points")
     there = [name for name in names if name in kinds and (kinds[name].is_float() or kinds[name].is_integer())]
-    rows = frame.select("id", *there).to_dicts()
+    rows = frame.filter(pl.col("id").is_in(sorted(asked))).select("id", *there).to_dicts()
     return {
         str(row["id"]): {
             name: row[name] if row[name] is not None and math.isfinite(row[name]) else None for name in there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ STORE_VERSION = 5
 """Part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _MOST_PARTS = 64
+# Files with more rows are read when they are asked for, some columns at a time: 100,000 points have 130 MB of numbers.
+_MOST_HELD, _READ_AT_ONCE = 10_000, 4
 
 
 class Kept:
@@ -46,14 +48,16 @@ class Kept:
             folder.mkdir(parents=True, exist_ok=True)
         self._lock = Lock(folder)
         try:
+            self._parts: dict[Path, pl.DataFrame | None] = {}
+            if base:
+                self._load(base)
+            self.base_ids = self._ids()
+            """The ids of points that the base has."""
             # Of a process that was killed while it wrote, as the folder is now this one's alone.
             with blaming(folder):
                 for left in folder.glob(".softsense-*"):
                     left.unlink()
-            self._parts = self._read(folder)
-            self._base = self._read(base) if base else {}
-            self.base_ids = _ids(self._base.values())
-            """The ids of points that the base has."""
+            self._load(folder)
         except BaseException:
             self.close()
             raise
@@ -71,7 +75,10 @@ class Kept:
     @cached_property
     def ids(self) -> set[str]:
         """The ids of finished points."""
-        return _ids(self._parts.values()) | self.base_ids
+        return self._ids()
+
+    def _ids(self) -> set[str]:
+        return {identity for path in self._parts for identity in self._read(path, ["id"])["id"]}
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Keep numbers by column, each row with its `id`."""
@@ -93,10 +100,10 @@ class Kept:
             self.ids.update(frame["id"])
 
     def merge(self) -> None:
-        """Make all files one."""
-        if len(self._parts) > 1:
-            old, whole = list(self._parts), self._one(self._parts.values())
-            new = self._write(whole)
+        """Make all files one, but for those of a base."""
+        old = [path for path in self._parts if path.parent == self._folder]
+        if len(old) > 1:
+            new = self._write(self._frame(old))
             for path in old:
                 if path != new:
                     path.unlink(missing_ok=True)
@@ -104,19 +111,49 @@ class Kept:
 
     def frame(self) -> pl.DataFrame:
         """Everything: `id` and the numbers, by increasing id."""
-        return self._one([*self._base.values(), *self._parts.values()])
+        return self._frame(list(self._parts))
 
-    def _one(self, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    def _frame(self, paths: Sequence[Path]) -> pl.DataFrame:
+        ids = self._places(paths)["id"].sort()
+        return ids.to_frame().hstack(self._numbers(paths, ids, [name for name in self._schema if name != "id"]))
+
+    def numbers(self, ids: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
+        """Of each of these ids, in their order, the numbers in these columns; null where there are none."""
+        return self._numbers(list(self._parts), ids, columns)
+
+    def _numbers(self, paths: Sequence[Path], ids: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
         import polars as pl
 
-        return pl.concat([pl.DataFrame(schema=self._schema), *parts]).unique("id", keep="any").sort("id")
+        wanted = pl.DataFrame({"id": ids})
+        places = wanted.join(self._places(paths), on="id", how="left", maintain_order="left")["place"]
+        found: list[pl.Series] = []
+        for at in range(0, len(columns), _READ_AT_ONCE):
+            some = columns[at : at + _READ_AT_ONCE]
+            parts = [self._read(path, some) for path in paths]
+            whole = pl.concat(parts or [pl.DataFrame(schema={name: self._schema[name] for name in some})])
+            found += whole.select(pl.all().gather(places)).get_columns()
+        return pl.DataFrame(found)
 
-    def _read(self, folder: Path) -> dict[Path, pl.DataFrame]:
+    def _places(self, paths: Sequence[Path]) -> pl.DataFrame:
+        """Each `id` with its `place` among the rows of some files."""
+        import polars as pl
+
+        parts = [self._read(path, ["id"]) for path in paths] or [pl.DataFrame(schema={"id": pl.String})]
+        return pl.concat(parts).with_row_index("place").unique("id", keep="first", maintain_order=True)
+
+    def _read(self, path: Path, columns: Sequence[str]) -> pl.DataFrame:
+        """Columns of a file, which was whole when it was opened or written."""
+        import polars as pl
+
+        if (part := self._parts[path]) is not None:
+            return part.select(columns)
+        return pl.read_parquet(path, columns=list(columns))
+
+    def _load(self, folder: Path) -> None:
         import io
 
         import polars as pl
 
-        found = {}
         with blaming(folder):
             for path in sorted(folder.glob("*.parquet")):
                 content = path.read_bytes()
@@ -125,26 +162,22 @@ class Kept:
                         f"{path}: found a damaged file, expected one whose SHA-256 is its name "
                         "(without it, its points are simulated again)"
                     )
-                part = pl.read_parquet(io.BytesIO(content))
+                buffer = io.BytesIO(content)
                 # Another version of softsense keeps other numbers, of points with other identities.
-                if part.schema == self._schema:
-                    found[path] = part
-        return found
+                if pl.read_parquet_schema(buffer) == self._schema:
+                    rows = pl.read_parquet(buffer, columns=["id"]).height
+                    self._parts[path] = pl.read_parquet(buffer) if rows <= _MOST_HELD else None
 
     def _write(self, part: pl.DataFrame) -> Path:
         import io
 
         buffer = io.BytesIO()
         write_parquet(part, buffer)
-        path = self._folder / f"{hashlib.sha256(buffer.getvalue()).hexdigest()}.parquet"
+        path = self._folder / f"{hashlib.sha256(buffer.getbuffer()).hexdigest()}.parquet"
         with replacing(path) as partial, partial.open("wb") as file:
-            file.write(buffer.getvalue())
-        self._parts[path] = part
+            file.write(buffer.getbuffer())
+        self._parts[path] = part if len(part) <= _MOST_HELD else None
         return path
-
-
-def _ids(parts: Iterable[pl.DataFrame]) -> set[str]:
-    return {identity for part in parts for identity in part["id"]}
 
 
 def write_parquet(frame: pl.DataFrame, to: Any) -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
 import hashlib
 import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense import _core
 from softsense._core import Config, ConfigError, SoftsenseError
-from softsense.base import Progress, inline
+from softsense.base import Progress, by_lot, inline
 from softsense.files import sha256_of
 from softsense.own import RefusedError, opening
 from softsense.points.kept import STORE_VERSION
-from softsense.problems import is_open_loop
+from softsense.points.resolving import MOST_CHECKED, Resolved, Resolving, hashed
 from softsense.read_policies import knows_level, split_policy
 from softsense.traces import Trace
 
@@ -29,7 +32,11 @@ if TYPE_CHECKING:
     from softsense.sweep_file import Sweep, TraceFile
 
 
-@dataclass(frozen=True)
+_TAKEN_AT_ONCE = 4096
+_MOST_TOLD = 2000
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """One simulation of a sweep.
 
@@ -60,23 +67,50 @@ class Point:
     idle: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """What a worker is asked for: plain data, so that it can be sent anywhere. `own` has the sources of the user's."""
 
     id: str
     text: str
     origin: str
-    overrides: tuple[str, ...]
+    fixed: tuple[str, ...]
+    setting: Mapping[str, Any]
+    asked: tuple[str, ...]
     sha256: str
     trace: tuple[str, tuple[tuple[str, Any], ...], str] | None
     beyond: str
     demand: str | None = None
     own: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """What replaces fields of the config: what the sweep fixes, the swept fields, and what its policy and seed ask
+        for. Texts of 100,000 points would take 50 MB.
+        """
+        return (*self.fixed, *(f"{name}={inline(value)}" for name, value in self.setting.items()), *self.asked)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A point before its identity is known: its config, or why it has none."""
+
+    setting: Mapping[str, Any]
+    named: Mapping[str, Any]
+    policy: str | None
+    trace: str | None
+    seed: int | None
+    asked: tuple[str, ...]
+    config: Resolved | None
+    lifetime_id: str | None
+    error: str | None = None
+
 
 class Planned:
     """The points of a sweep, with their configs checked and their traces scanned.
+
+    Of more than `resolving.MOST_CHECKED` settings, each with each policy, configs that differ in numbers alone are
+    checked by the workers that simulate them.
 
     For a search these are the points of the first batch, until the optimiser is told their results.
 
@@ -115,6 +149,8 @@ class Planned:
         file = Path(sweep.config)
         self._origin = os.path.abspath(file if file.is_file() else Path(sweep.origin).parent / file.name)
         self._traces: dict[str, tuple[str, tuple[tuple[str, Any], ...], str]] = {}
+        # What identities say of traces.
+        self._replays: dict[int, str] = {}
         self._described: list[tuple[str, str]] = []
         for i, trace in enumerate(sweep.traces):
             self._scan(i, trace, progress)
@@ -124,12 +160,20 @@ class Planned:
         """Devices whose lifetime is to be found, likewise."""
         self.points: list[Point] = []
         """All of them, in order."""
+        settings = sweep.settings()
+        many = len(settings) * max(1, len(sweep.policies)) > MOST_CHECKED
+        self._resolving = Resolving(self._config, many)
+        self._drafts: list[_Draft] = []
+        self._devices: dict[str, str] = {}
         self._batches = 0
         self._batch: list[tuple[Wanted, list[int]]] = []
         self._searching = self._search() if sweep.search else None
         self._next_batch()
-        for setting in sweep.settings():
-            self._add(setting, sweep.policies or (None,))
+        with _unwatched():
+            for setting in settings:
+                self._add(setting, sweep.policies or (None,))
+            self._take()
+        self._resolving.forget()
         if all(point.error for point in self.points):
             first = self.points[0].error
             raise ConfigError(f"{sweep.origin}: found no point that can be simulated, expected some; point 1: {first}")
@@ -181,6 +225,7 @@ class Planned:
             before = len(self.points)
             self._batches += not self._batch
             self._add(wanted.setting, (wanted.policy,))
+            self._take()
             self._batch.append((wanted, [point.number for point in self.points[before:]]))
         return bool(self._batch)
 
@@ -226,8 +271,13 @@ class Planned:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """What is to be simulated, ready for JSON: `fields`, the first `pair` of columns, and `points` by identity."""
+        """What is to be simulated, ready for JSON: `fields`, the first `pair` of columns, and `points` by identity.
+
+        Of more than 2,000 points these are a thousand by lot, the same ones each time; `of` says how many there are.
+        """
         columns = self.sweep.columns
+        many = len(self.points)
+        taken = by_lot(many, many if many <= _MOST_TOLD else _MOST_TOLD // 2)
         pair = self.sweep.pairs[0]
         points = [
             {
@@ -241,9 +291,9 @@ class Planned:
                 "trace": point.trace,
                 "seed": point.seed,
             }
-            for point in self.points
+            for point in map(self.points.__getitem__, taken)
         ]
-        return {"fields": list(columns.values()), "pair": [pair.x, pair.y], "points": points}
+        return {"fields": list(columns.values()), "pair": [pair.x, pair.y], "of": many, "points": points}
 
     def _scan(self, i: int, trace: TraceFile, progress: Progress | None) -> None:
         def report(fraction: float) -> None:
@@ -260,7 +310,8 @@ class Planned:
             # What a file of columns says makes numbers, not where it lies.
             del options["format"]
             options |= _core.read_toml(opened.columns_toml() or "", trace.name)
-        self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
+        found = self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
+        self._replays[id(found)] = json.dumps([content, sorted(options.items()), self.sweep.beyond])
         told = ("file", "warning", "format", "columns", "units", "requests", "span", "footprint")
         rows: dict[str, str] = {}
         for key, value in opened.describe():
@@ -270,37 +321,58 @@ class Planned:
     def _add(self, setting: Mapping[str, Any], policies: Sequence[str | None]) -> None:
         """The points of one setting: policies, then traces, then seeds, which change fastest."""
         sweep = self.sweep
-        batch = self._batches or None
-        fields = tuple(f"{name}={inline(value)}" for name, value in setting.items())
         traces: list[str | None] = [trace.name for trace in sweep.traces] or [None]
         lifetime_id: str | None = None
+        known: dict[tuple[str | None, int | None], tuple[Resolved, tuple[str, ...]]] = {}
+        named: Mapping[str, Any] = setting
         for policy, trace, seed in itertools.product(policies, traces, sweep.seeds or (None,)):
-            number = len(self.points) + 1
-            overrides = (*sweep.overrides, *fields, *_asked_for(policy, seed))
+            asked = _asked_for(policy, seed)
             try:
-                config = self._config(overrides)
-                if self._area is not None:
-                    overrides = (*overrides, *self._bought(config, setting))
-                    config = self._config(overrides)
+                if (policy, seed) not in known:
+                    if self._area is not None:
+                        asked = (*asked, *self._bought(self._config(self._overrides(setting, asked)), setting))
+                    overrides = functools.partial(self._overrides, setting, asked)
+                    known[policy, seed] = self._resolving.resolved(setting, policy, seed, overrides), asked
+                config, asked = known[policy, seed]
                 if trace is None and not config.has_workload:
                     raise ConfigError("workload: found none, expected a [workload] in the config, or traces")
             except RefusedError:
                 raise
             except SoftsenseError as error:
-                identity = _identity("failed", self._text, *overrides, *map(str, (policy, trace, seed)))
                 why = self.plain(str(error))
-                self.points.append(Point(number, identity, setting, policy, trace, seed, error=why, batch=batch))
+                self._drafts.append(_Draft(setting, setting, policy, trace, seed, asked, None, None, why))
                 continue
-            identity = self._job(self.jobs, config, overrides, self._traces[trace] if trace else None, None)
             if sweep.lifetime and lifetime_id is None:
                 lifetime_id = self._lifetime(setting, sweep.lifetime)
-            resolved = json.loads(config.to_json())
-            named = {name: _own_name(value, resolved, name) for name, value in setting.items()}
-            told = policy or resolved["read"]["policy"]
-            open_loop = is_open_loop(resolved, trace is not None)
-            idle = tuple(name for name in config.idle_ages if name in setting)
-            first = (number, identity, named, told, trace, resolved["seed"], lifetime_id)
-            self.points.append(Point(*first, open_loop=open_loop, batch=batch, idle=idle))
+            if config.spelled and named is setting:
+                named = {**setting, **config.spelled}
+            self._drafts.append(_Draft(setting, named, policy, trace, seed, asked, config, lifetime_id))
+        if len(self._drafts) >= _TAKEN_AT_ONCE:
+            self._take()
+
+    def _overrides(self, setting: Mapping[str, Any], asked: tuple[str, ...]) -> tuple[str, ...]:
+        return Job("", "", "", self.sweep.overrides, setting, asked, "", None, "").overrides
+
+    def _take(self) -> None:
+        """Make points and jobs of drafts, in their order."""
+        hashed([draft.config for draft in self._drafts if draft.config])
+        batch = self._batches or None
+        for draft in self._drafts:
+            number, config, trace = len(self.points) + 1, draft.config, draft.trace
+            if config is None:
+                overrides = self._overrides(draft.setting, draft.asked)
+                identity = _identity("failed", self._text, *overrides, *map(str, (draft.policy, trace, draft.seed)))
+                first = (number, identity, draft.setting, draft.policy, trace, draft.seed)
+                self.points.append(Point(*first, error=draft.error, batch=batch))
+                continue
+            replayed = self._traces[trace] if trace else None
+            identity = self._job(self.jobs, config, draft.setting, draft.asked, replayed, None)
+            told = (draft.policy or config.policy, trace, config.seed, draft.lifetime_id)
+            open_loop = config.open_loop[trace is not None]
+            self.points.append(
+                Point(number, identity, draft.named, *told, open_loop=open_loop, batch=batch, idle=config.idle)
+            )
+        self._drafts = []
 
     def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
         """The overrides that give decoders the area of the config's decoders."""
@@ -320,30 +392,38 @@ class Planned:
 
     def _lifetime(self, setting: Mapping[str, Any], demand: Demand) -> str:
         """The lifetime of a device, which takes no notice of how it is read, of its load, nor of how old it is."""
-        fields = tuple(f"{name}={inline(value)}" for name, value in device(setting).items())
-        overrides = (*self.sweep.overrides, *fields, *_asked_for(None, next(iter(self.sweep.seeds), None)))
+        own = device(setting)
+        key = json.dumps(list(own.values()))
+        if key in self._devices:
+            return self._devices[key]
+        seed = next(iter(self.sweep.seeds), None)
+        fixes = _asked_for(None, seed)
+        overrides = self._overrides(own, fixes)
         asked = json.dumps(vars(demand), sort_keys=True)
         try:
-            return self._job(self.lifetimes, self._config(overrides), overrides, None, asked)
+            found = hashed([self._resolving.resolved(own, None, seed, lambda: overrides)])[0]
+            identity = self._job(self.lifetimes, found, own, fixes, None, asked)
         except SoftsenseError:
             # Without what it takes no notice of it may be no config any more; workers say so.
             identity = _identity("lifetime", self._text, *overrides, asked)
-            self.lifetimes[identity] = Job(identity, self._text, self._origin, overrides, "", None, "", asked)
-            return identity
+            first = (identity, self._text, self._origin, self.sweep.overrides, own, fixes)
+            self.lifetimes[identity] = Job(*first, "", None, "", asked)
+        self._devices[key] = identity
+        return identity
 
     def _job(
         self,
         jobs: dict[str, Job],
-        config: Config,
-        overrides: tuple[str, ...],
+        config: Resolved,
+        setting: Mapping[str, Any],
+        asked: tuple[str, ...],
         trace: tuple[str, tuple[tuple[str, Any], ...], str] | None,
         demand: str | None,
     ) -> str:
-        beyond = self.sweep.beyond
-        replayed = "" if trace is None else json.dumps([trace[2], sorted(trace[1]), beyond])
+        replayed = self._replays.get(id(trace), "")
         identity = _identity(config.sha256, replayed, demand or "")
-        own = tuple(sorted(config.own_sources.items()))
-        jobs[identity] = Job(identity, self._text, self._origin, overrides, config.sha256, trace, beyond, demand, own)
+        first = (identity, self._text, self._origin, self.sweep.overrides, setting, asked, config.sha256)
+        jobs[identity] = Job(*first, trace, self.sweep.beyond, demand, config.own)
         return identity
 
     def plain(self, message: str) -> str:
@@ -355,12 +435,16 @@ class Planned:
         return message.replace("--beyond wrap or --beyond scale", 'beyond = "wrap" or "scale"')
 
 
-def _own_name(value: Any, resolved: Any, path: str) -> Any:
-    """A swept value as the config calls it: a name may be spelled in other ways."""
-    for step in path.split("."):
-        resolved = resolved.get(step) if isinstance(resolved, dict) else None
-    same = isinstance(value, str) and isinstance(resolved, str) and _core.spelled_like(value, [resolved])
-    return resolved if same else value
+@contextlib.contextmanager
+def _unwatched() -> Iterator[None]:
+    """A context without the garbage collection that would look again and again at points that stay."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def device(setting: Mapping[str, Any]) -> dict[str, Any]:
@@ -369,6 +453,7 @@ def device(setting: Mapping[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in setting.items() if not any(f"{name}.".startswith(f"{a}.") for a in apart)}
 
 
+@functools.cache
 def _asked_for(policy: str | None, seed: int | None) -> tuple[str, ...]:
     name, retry = split_policy(policy or "")
     wanted = [("read.policy", name), ("read.retry", retry)]
@@ -377,4 +462,10 @@ def _asked_for(policy: str | None, seed: int | None) -> tuple[str, ...]:
 
 
 def _identity(*parts: str) -> str:
-    return hashlib.sha256(json.dumps(["softsense sweep", STORE_VERSION, *parts]).encode()).hexdigest()
+    told = ", ".join(map(_quoted, parts))
+    return hashlib.sha256(f'["softsense sweep", {STORE_VERSION}, {told}]'.encode()).hexdigest()
+
+
+def _quoted(part: str) -> str:
+    # Of hashes, which most parts are, no letter is written in another way.
+    return f'"{part}"' if part.isalnum() and part.isascii() else json.dumps(part)

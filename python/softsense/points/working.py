@@ -67,7 +67,7 @@ def work(job: Job) -> Outcome:
     except _StopError:
         return Outcome(sha256, stopped=True)
     except SoftsenseError as error:
-        return Outcome(sha256, error="; ".join(" ".join(line.split()) for line in str(error).splitlines()))
+        return Outcome(sha256, error="\n".join(" ".join(line.split()) for line in str(error).splitlines()))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

@@ -86,7 +86,7 @@
     const row = (tag, values) => make("tr", {}, ...values.map((value) => make(tag, { textContent: show(value), className: typeof value === "number" ? "number" : "" })));
     const head = make("thead", {}, row("th", points.columns));
     found.element.querySelector("table").replaceChildren(head, make("tbody", {}, ...points.rows.map((values) => row("td", values))));
-    found.element.querySelector(".table .note").textContent = `${points.finished} of ${points.planned} points are finished.`;
+    found.element.querySelector(".table .note").textContent = `${points.finished} of ${points.planned} points are finished${points.of > points.planned ? `: a sample by lot of ${points.of}` : ""}.`;
   };
 
   const follow = async () => {
