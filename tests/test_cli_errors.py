@@ -689,6 +689,13 @@ ERRORS: dict[str, Rows] = {
         (["mlc-lae", "--code", "ldpc", "--level", "2"], ["level", "adaptive-"]),
         (["mlc-lae", "--code", "turbo"], ["--code", "turbo"]),
     ],
+    "merge": [
+        (["new.fer", "nowhere.fer"], ["nowhere.fer", "found no file"]),
+        (["new.fer", "file"], ["file", "no SQLite database"]),
+        (["file", "file"], ["file", "into itself"]),
+        (["out", "folder"], ["folder", "found no points"]),
+        (["new.fer"], ["SHARD"]),
+    ],
     "lifetime": [
         *CONFIGS,
         (["tlc-femu", "--tables", "nothing"], ["nothing", "adaptive-5-6"]),

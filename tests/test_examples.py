@@ -52,7 +52,8 @@ MODULES = (
 )
 # Errors and results, which others raise and return, and what takes long.
 WITHOUT_EXAMPLE = {
-    *("BuiltTable", "Fairness", "FerResult", "Interrupted", "JudgedTable", "Store", "build_table", "judge_table"),
+    *("BuiltTable", "Fairness", "FerResult", "Interrupted", "JudgedTable", "Merged", "ShardDone", "Store"),
+    *("build_table", "judge_table", "merge"),
     *("CodeError", "ConfigError", "FileError", "SoftsenseError", "TableError", "TraceError"),
 }
 

@@ -509,7 +509,7 @@ def test_a_sweep_in_shards_is_that_of_one_process(softsense_command: Softsense, 
     for part in (3, 1):
         done = softsense_command(sweep, "--out", "all", "--shard", f"{part}/3")
         assert done.returncode == 0, done.stderr
-        assert f"shard {part} of 3 has done its share" in done.stderr
+        assert f"shard {part} of 3 has done its share" in done.stdout
     merged = softsense_command("merge", "all", "all/points-1-of-3", "all/points-3-of-3")
     assert merged.returncode == 0, merged.stderr
     assert "merged 2 into all: 5 points, 5 of them new" in merged.stdout

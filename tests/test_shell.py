@@ -78,6 +78,7 @@ RESULTS: dict[str, list[str]] = {
     "flash fit": ["measured.csv", "--mapping", "mlc"],
     "flash bake": [],
     "flash calibrate": ["mlc-25nm", *QUICK, "--set", "geometry.chips_per_channel=2", "--p-fail", "0.1"],
+    "merge": ["all.fer", "all-1-of-2.fer"],
     "explain": ["--policies", "two_step"],
     "lifetime": [
         *("tlc-femu", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"),
@@ -135,6 +136,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "latencies.csv").write_text(f",0\n{bins}")
     overrides = ", ".join(json.dumps(field) for field in SMALL)
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
+    with softsense.Shard(tmp_path / "all.fer", 1, 2) as shard:
+        softsense.measure_fer("bch:m=10,t=5,k=512", [0.002], store=shard)
     (tmp_path / "end.toml").write_text('[[event]]\nat = "0s"\nstop = true\n')
     (tmp_path / "sweep.toml").write_text(f"config = 'mlc-25nm'\npolicies = ['two_step']\nset = [{overrides}]\n{grid}")
     return tmp_path

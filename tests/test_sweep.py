@@ -456,7 +456,7 @@ class Shuffled(ThreadPoolExecutor):
     """Does jobs in an order drawn by lot, once a number of them are there."""
 
     def __init__(self, jobs: int) -> None:
-        super().__init__(2)
+        super().__init__(jobs // 2)
         self._lot, self._jobs, self._held = random.Random(1), jobs, []
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from softsense.conformance import Conformance, conform
     from softsense.decode_tables import BuiltTable, build_table
     from softsense.judged_tables import JudgedTable, judge_table
-    from softsense.merging import Merged, merge
+    from softsense.merging import merge
+    from softsense.parts import Merged
     from softsense.results import Comparison, RunResult
     from softsense.shards import Shard
     from softsense.store import Store
@@ -124,7 +125,8 @@ _HOMES = {
     "conformance": ("Conformance", "conform"),
     "decode_tables": ("BuiltTable", "build_table"),
     "judged_tables": ("JudgedTable", "judge_table"),
-    "merging": ("Merged", "merge"),
+    "merging": ("merge",),
+    "parts": ("Merged",),
     "results": ("Comparison", "RunResult"),
     "run_timeline": ("RunTimeline",),
     "shards": ("Shard",),

@@ -15,49 +15,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from softsense._core import FileError
 from softsense.base import Progress
 from softsense.counts import Counts, Place, Row
-from softsense.store import Part, Store
-
-_MOST_NAMED = 12
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What a merge came to.
-
-    Attributes:
-        out: the store, or the folder of a sweep.
-        sources: stores, or folders of points, that were merged into it.
-        unit: what is counted: `frames`, or `points` of a sweep.
-        held: how many it holds now.
-        new: of them those that it had not.
-        results: of other work than counting that it had not.
-        twice: how many several sources had, and that count once.
-        left_out: frames of ranges that lie across others, to be counted anew.
-        parts: of the shards among the sources, how many there are of each plan in all.
-        missing: shards that are not among the sources.
-        unfinished: shards that have not done their share.
-    """
-
-    out: Path
-    sources: int
-    unit: str
-    held: int
-    new: int
-    results: int
-    twice: int
-    left_out: int
-    parts: int
-    missing: tuple[int, ...]
-    unfinished: tuple[int, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
-        return {**vars(self), "out": str(self.out)}
+from softsense.parts import Merged, Part, check_plans, missing_parts
+from softsense.points.sharing import merge_points
+from softsense.store import Store
 
 
 @dataclass(frozen=True)
@@ -90,8 +54,6 @@ def merge(
     if not paths:
         raise FileError("merge: found no shards, expected some")
     if Path(out).is_dir() or any(path.is_dir() for path in paths):
-        from softsense.points.sharing import merge_points
-
         return merge_points(Path(out), paths, progress)
     found = []
     for number, path in enumerate(paths):
@@ -126,16 +88,6 @@ def merge(
     return Merged(Path(out), *held, of_all, missing, unfinished)
 
 
-def missing_parts(parts: Iterable[Part]) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Of shards how many there are in all, which of them are not there, and which have not done their share."""
-    shards = [part for part in parts if part.parts > 1]
-    of_all = max((part.parts for part in shards), default=1)
-    there = {part.part for part in shards if part.parts == of_all}
-    ended = {part[:3] for part in shards if part.ended}
-    missing = tuple(sorted(set(range(1, of_all + 1)) - there)) if shards else ()
-    return of_all, missing, tuple(sorted({part.part for part in shards if part[:3] not in ended}))
-
-
 def _read(path: Path) -> _Source:
     if not path.exists():
         raise FileError(f"{path}: found no file, expected a store")
@@ -145,16 +97,6 @@ def _read(path: Path) -> _Source:
 
 def _frames(rows: Iterable[Iterable[Row]]) -> int:
     return sum(row.counts.frames for each in rows for row in each)
-
-
-def check_plans(sources: Iterable[tuple[str, Sequence[Part]]]) -> None:
-    """Raise `FileError` unless all sources, by their names, are of the same plans, or of none."""
-    plans = [(name, {part.plan for part in parts}) for name, parts in sources]
-    most, expected = max(plans, key=lambda each: len(each[1]))
-    for name, of in plans:
-        if other := sorted(of - expected):
-            nearest = min(sorted(expected), key=lambda plan: len(_differences(other[0], plan)))
-            raise FileError(f"{name}: found another plan than that of {most}: {differing(other[0], nearest)}")
 
 
 def _check(sources: Sequence[_Source]) -> None:
@@ -168,24 +110,6 @@ def _check(sources: Sequence[_Source]) -> None:
                     f"{source.name}: task {identity[:12]}: found {task[1]} in units of {task[2]} frames, expected what "
                     f"{first.name} has"
                 )
-
-
-def differing(found: str, expected: str) -> str:
-    """Where two plans (JSON) differ, for people."""
-    differences = _differences(found, expected)
-    told = [f"{key}: found {a}, expected {b}" for key, a, b in differences[:_MOST_NAMED]]
-    return "; ".join(told + [f"and {len(differences) - _MOST_NAMED} more"] * (len(differences) > _MOST_NAMED))
-
-
-def _differences(found: str, expected: str) -> list[tuple[str, str, str]]:
-    def flat(value: Any, name: str) -> dict[str, str]:
-        if isinstance(value, dict):
-            return {path: text for key in value for path, text in flat(value[key], f"{name}.{key}").items()}
-        return {name.removeprefix("."): json.dumps(value)}
-
-    ours, theirs = flat(json.loads(found), ""), flat(json.loads(expected), "")
-    keys = dict.fromkeys([*theirs, *ours])
-    return [(k, ours.get(k, "nothing"), theirs.get(k, "nothing")) for k in keys if ours.get(k) != theirs.get(k)]
 
 
 def _chosen(place: Place, sources: Sequence[_Source]) -> tuple[list[Row], int, int]:

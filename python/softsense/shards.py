@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from softsense._core import ConfigError
 from softsense.counts import Counts, Place, Row, gaps, place_of
-from softsense.merging import differing
-from softsense.store import Part, Store
+from softsense.parts import Part, differing
+from softsense.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,17 +59,23 @@ def beside(store: str | os.PathLike[str], part: int, parts: int) -> Path:
 class Shard(Store):
     """The store of one shard, which counts its own part of what a plan is expected to need.
 
-    Given to any measurement as its `store`, in each of `parts` processes that need not know of each other, anywhere and
-    at any time::
+    Given to any measurement as its `store`, in processes that need not know of each other, anywhere and at any time:
 
-        for part in range(1, 4):
-            with softsense.Shard("flash.fer", part, 3) as shard:
-                try:
-                    softsense.measure_fer("flash-8/9", "0.006:0.008:0.0005", store=shard)
-                except softsense.ShardDone:
-                    pass
-        softsense.merge("flash.fer", ["flash-1-of-3.fer", "flash-2-of-3.fer", "flash-3-of-3.fer"])
-        result = softsense.measure_fer("flash-8/9", "0.006:0.008:0.0005", store="flash.fer")
+    >>> import pathlib, tempfile, softsense
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> asked = {"rber": [0.007], "method": "direct", "relative_error": 0.02}
+    >>> for part in (1, 2):
+    ...     with softsense.Shard(folder / "all.fer", part, 2) as shard:
+    ...         try:
+    ...             softsense.measure_fer("bch:m=8,t=5,k=215", store=shard, **asked)
+    ...         except softsense.ShardDone:
+    ...             print("shard", part)
+    shard 1
+    shard 2
+    >>> merged = softsense.merge(folder / "all.fer", folder.glob("all-*-of-2.fer"))
+    >>> result = softsense.measure_fer("bch:m=8,t=5,k=215", store=folder / "all.fer", **asked)
+    >>> result.points == softsense.measure_fer("bch:m=8,t=5,k=215", **asked).points
+    True
 
     A measurement ends with `ShardDone` when its share is done. A shard that was stopped goes on. Where the store of all
     has everything, the measurement returns its result as usual.

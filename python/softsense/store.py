@@ -26,12 +26,13 @@ import sqlite3
 import time
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from softsense import _core
 from softsense._core import FileError
 from softsense.counts import CHANNEL_ERRORS, Counts, Place, Row, block_start, gaps, place_of
 from softsense.files import opened, replacing
+from softsense.parts import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,15 +76,6 @@ PRAGMA user_version = {VERSION};
 """
 
 
-class Part(NamedTuple):
-    """Of a plan (JSON), which part of how many a store holds, from 1, and whether that has ended; 1 of 1 is a whole."""
-
-    plan: str
-    part: int
-    parts: int
-    ended: bool
-
-
 class Store:
     """Counts of frames by task, number of raw bit errors and unit.
 
@@ -95,6 +87,9 @@ class Store:
         FileError: the file is not a store, is damaged, is of a newer version, or is in use; it is left as it was.
     """
 
+    in_turn = False
+    """Whether plans are carried out one after the other, not at once."""
+
     def __init__(self, path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> None:
         self.path = None if path is None else Path(path)
         self._rows: dict[Place, list[Row]] = {}
@@ -102,8 +97,6 @@ class Store:
         self._results: dict[tuple[str, int], str] = {}
         self._plans: dict[tuple[str, int, int], bool] = {}
         self._doing = False
-        self.in_turn = False
-        """Whether plans are carried out one after the other, not at once."""
         self._committed = time.monotonic()
         with self._blaming():
             if self.path is None:
@@ -119,9 +112,7 @@ class Store:
             with self._blaming():
                 if not read_only:
                     # The lock outlasts the transaction, and ends when the process ends in any way.
-                    self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
-                    self._base.execute("BEGIN EXCLUSIVE")
-                    self._base.execute("COMMIT")
+                    self._base.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
                 self._load(version)
                 if version < VERSION and not read_only:
                     self._base.executescript(f"BEGIN; {_PLANS}; PRAGMA user_version = {VERSION}; COMMIT;")

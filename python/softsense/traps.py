@@ -295,9 +295,8 @@ def failures_on_sets(
                 rows.append({"decoder": decoder, "bits": bits, "violated": violated, "wrong": wrong, "rber": rber})
     if not tasks:
         return []
-    asked = {"code": traps.code.name, "sets": traps.sets.identity, "decoders": list(decoders), "rber": rber}
-    asked |= {"frames": frames, "iterations": iterations, "seed": seed}
-    with opened_store(store) as kept, kept.doing(what="failures on sets", **asked):
+    asked = {"decoders": decoders, "rber": rber, "frames": frames, "iterations": iterations, "seed": seed}
+    with opened_store(store) as kept, kept.doing(what="failures on sets", sets=traps.sets.identity, **asked):
 
         def plan() -> Plan[list[Counts]]:
             units = [whole_blocks(-(-frames // task.unit_frames)) for task in tasks]
@@ -312,9 +311,6 @@ def failures_on_sets(
         lo, hi = _core.binomial_interval(counts.failures, counts.frames, CONFIDENCE)
         row |= {"frames": counts.frames, "failures": counts.failures, "lo": lo, "hi": hi}
     return rows
-
-
-# Finding -------------------------------------------------------------------------------------------------------------
 
 
 class SearchTask:
@@ -446,8 +442,7 @@ def find_traps(
     [{'bits': 3, 'violated': 3, 'orbits': 7, 'sets': 56}]
     """
     opened = code if isinstance(code, Code) else Code.open(code)
-    if most_violated is None:
-        most_violated = _ALL_VIOLATED
+    most_violated = _ALL_VIOLATED if most_violated is None else most_violated
     _check("most_bits", most_bits, 0, 2**31)
     _check("most_violated", most_violated, 0, _ALL_VIOLATED)
     _check("impulses", impulses, 0, MOST_IMPULSES)
@@ -459,13 +454,8 @@ def find_traps(
     longest, workers = 0, chosen_workers(workers)
     # A decoder that there is not is told of before the search.
     pushing = ImpulseTask(opened, impulse_decoder, iterations, seed) if impulses else None
-    asked = {"code": opened.name, "matrix": matrix_identity(opened), "most_bits": most_bits, "seed": seed}
-    asked |= {
-        "most_violated": most_violated,
-        "impulses": impulses,
-        "decoder": impulse_decoder,
-        "iterations": iterations,
-    }
+    asked = {"sets": [most_bits, most_violated], "impulses": impulses, "seed": seed, "code": opened.name}
+    asked |= {"decoder": impulse_decoder, "iterations": iterations, "matrix": matrix_identity(opened)}
     with opened_store(store) as kept, kept.doing(what="absorbing sets", **asked):
 
         def run(task: Any, units: int, what: str) -> list[Any]:
@@ -480,7 +470,7 @@ def find_traps(
             try:
                 prepared = in_background(lambda: search.prepared(stop), stop)
             except KeyboardInterrupt:
-                raise Interrupted(None) from None
+                stop.set()
             if stop.is_set:
                 raise Interrupted(None)
             longest = prepared.longest_cycle

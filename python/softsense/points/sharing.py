@@ -11,11 +11,10 @@ from typing import Any
 from softsense._core import FileError, build_info
 from softsense.base import Progress
 from softsense.files import read_json, replacing
-from softsense.merging import Merged, check_plans, missing_parts
+from softsense.parts import Merged, Part, check_plans, missing_parts
 from softsense.points.kept import Kept
 from softsense.points.planned import Job, Planned
 from softsense.shapes import Between, misfit
-from softsense.store import Part
 
 POINTS = "points"
 """The folder of all finished points, in that of a sweep."""
