@@ -261,7 +261,14 @@ def test_a_store_that_was_merged_from_halves_goes_on_like_any_other(tmp_path: Pa
         ),
         pytest.param(
             lambda store: softsense.compare_codes(
-                ["teaching-1/2", CODE], [0.01, 0.03], method="auto", relative_error=0.2, workers=1, store=store
+                ["teaching-1/2", CODE],
+                [0.02],
+                decoders=["min-sum", "min-sum-8bit"],
+                method="direct",
+                relative_error=0.05,
+                frames=400_000,
+                workers=1,
+                store=store,
             ).to_dict(),
             id="several codes",
         ),

@@ -107,6 +107,7 @@ class Shard(Store):
         self._pilots: dict[Place, list[tuple[int, int]]] = {}
         self._foreseen: dict[Place, list[tuple[int, int, float]]] = {}
         self._share: list[tuple[FrameTask, int | None, int, int]] = []
+        self._foresaw = False
         self._dealt = 0
         self._fresh: set[tuple[Place, int]] = set()
         self._alone = False
@@ -148,6 +149,7 @@ class Shard(Store):
         return [gap for start, end in self._pilots.get(place, ()) for gap in gaps(own, start, min(end, request.units))]
 
     def _promise(self, request: Request, missing: list[tuple[int, int]]) -> None:
+        self._foresaw = True
         failing = request.failing
         if failing is None:
             known = self.counts(request.task, request.errors, self._planned[request.place])
@@ -179,8 +181,9 @@ class Shard(Store):
         real += [row for row in own if row.end <= units and any(a <= row.first_unit < b for a, b in pilots)]
         counts = sum((row.counts for row in real), Counts())
         for start, end, failing in () if self._alone else self._foreseen.get(place, ()):
-            frames = max(0, min(end, units) - start) * task.unit_frames
-            counts += Counts(frames, round(failing * frames))
+            if frames := max(0, min(end, units) - start) * task.unit_frames:
+                counts += Counts(frames, round(failing * frames))
+                self._foresaw = True
         return counts
 
     def _joined(self, place: Place, at: int) -> Row:
@@ -193,8 +196,10 @@ class Shard(Store):
         return (place, row.first_unit) in self._fresh
 
     def promised(self) -> list[tuple[FrameTask, int | None, int, int]] | None:
-        """The ranges that this shard is to count; None if nothing was foreseen."""
-        return self._share if self._foreseen and not self._alone else None
+        """The ranges that this shard is to count, each told once; None if nothing was foreseen since the last call."""
+        foresaw, self._foresaw = self._foresaw, False
+        share, self._share = self._share, []
+        return share if foresaw else None
 
     def to_do(self, works: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
         """Of units that the base lacks, every so many-th, less those that are done."""
@@ -221,7 +226,6 @@ class Shard(Store):
 
     def told(self) -> str:
         """That this shard has done its share, and how all of them become one."""
-        self._end()
         others = self._of_all.with_name(f"{self._of_all.stem}-*-of-{self.parts}{self._of_all.suffix}")
         return (
             f"shard {self.part} of {self.parts} has done its share: {self._name}\n"

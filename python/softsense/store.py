@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from softsense import _core
 from softsense._core import FileError
+from softsense.base import ShardDone
 from softsense.counts import CHANNEL_ERRORS, Counts, Place, Row, block_start, gaps, place_of
 from softsense.files import opened, replacing
 from softsense.parts import Part
@@ -189,10 +190,7 @@ class Store:
         return gaps(self._of(request.task, request.errors), 0, request.units)
 
     def promised(self) -> list[tuple[FrameTask, int | None, int, int]] | None:
-        """What a shard has to count as its share, as plans went on without: task, errors, first unit and end.
-
-        None where plans have met nothing but counts.
-        """
+        """What a shard is to count (task, errors, first unit, end), as plans went on without; None if they did not."""
         return None
 
     def to_do(self, works: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -200,9 +198,8 @@ class Store:
         return [work for work in works if work not in self._results]
 
     def whole(self, number: int, of: str) -> AbstractContextManager[bool]:
-        """A context for step `number` of several, whose parts need each other, of the identity `of`.
-
-        A shard takes every so many-th step, and does all of that by itself. Gives whether the step is done here.
+        """A context for step `number` of several, of the identity `of`, whose parts need each other: a shard takes every
+        so many-th, and does all of it by itself. Gives whether the step is done here.
         """
         return contextlib.nullcontext(True)
 
@@ -226,6 +223,10 @@ class Store:
         try:
             self._begin(text)
             yield
+        except ShardDone:
+            self._end()
+            raise
+        else:
             self._end()
         finally:
             self._doing = False
