@@ -198,9 +198,7 @@ class Store:
         return [work for work in works if work not in self._results]
 
     def whole(self, number: int, of: str) -> AbstractContextManager[bool]:
-        """A context for step `number` of several, of the identity `of`, whose parts need each other: a shard takes every
-        so many-th, and does all of it by itself. Gives whether the step is done here.
-        """
+        """A context for step `number` of several, known as `of`, that a shard does alone; whether it is done here."""
         return contextlib.nullcontext(True)
 
     def told(self) -> str:
