@@ -694,6 +694,7 @@ ERRORS: dict[str, Rows] = {
         (["new.fer", "file"], ["file", "no SQLite database"]),
         (["file", "file"], ["file", "into itself"]),
         (["out", "folder"], ["folder", "found no points"]),
+        (["folder", "file"], ["file", "found no points"]),
         (["new.fer"], ["SHARD"]),
     ],
     "lifetime": [

@@ -216,6 +216,8 @@ def test_a_store_that_was_merged_from_halves_goes_on_like_any_other(tmp_path: Pa
     coarse = {"relative_error": 0.2}
     merge(tmp_path / "all.fer", in_shards(tmp_path / "all.fer", 2, lambda store: measured(store, **coarse)))
     assert measured(tmp_path / "all.fer", **coarse) == measured(None, **coarse)
+    finer = merge(tmp_path / "all.fer", in_shards(tmp_path / "all.fer", 3, measured))
+    assert finer.new > 0
     assert measured(tmp_path / "all.fer") == measured(None)
 
 

@@ -4,7 +4,7 @@ A range of frames that several stores have counts once. Where two ranges lie acr
 only the whole of each was counted: of all ranges those are taken that do not meet and hold the most frames, and the
 frames of the others are told, to be counted anew. So the order of the stores changes nothing.
 
-Stores are merged that are of the same plan, or of none; what differs is told by name.
+Stores are merged that are of the same plans, or of none; what differs is told by name.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def merge(
             progress("reading stores", number + 1, (number + 1) / len(paths))
     here = _read(Path(out)) if Path(out).exists() else _Source(str(out), {}, {}, {}, [])
     every = [here, *found]
-    _check(every)
+    # The store of all may be of other plans, too: what shards begin with was measured for some other goal.
+    check_plans((source.name, source.parts) for source in found)
+    _check_tasks(every)
     chosen = {place: _chosen(place, every) for place in dict.fromkeys(p for each in every for p in each.rows)}
     texts = _results(every)
     parts = {part for source in found for part in source.parts}
@@ -99,8 +101,7 @@ def _frames(rows: Iterable[Iterable[Row]]) -> int:
     return sum(row.counts.frames for each in rows for row in each)
 
 
-def _check(sources: Sequence[_Source]) -> None:
-    check_plans((source.name, source.parts) for source in sources)
+def _check_tasks(sources: Sequence[_Source]) -> None:
     tasks: dict[str, tuple[str, _Source]] = {}
     for source in sources:
         for identity, task in source.tasks.items():

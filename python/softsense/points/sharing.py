@@ -105,7 +105,6 @@ def merge_points(out: Path, sources: Sequence[Path], progress: Progress | None =
         if progress:
             progress("reading folders", number + 1, (number + 1) / len(sources))
     check_plans(noted)
-    out.mkdir(parents=True, exist_ok=True)
     with Kept(out / POINTS) as kept:
         before = set(kept.ids)
         known, twice = kept.frame(), 0
