@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -718,6 +719,14 @@ def test_workers_with_another_version_are_refused(tmp_path: Path) -> None:
 
     with Elsewhere(1) as executor, pytest.raises(SoftsenseError, match="another version"):
         sweep(sweep_file(tmp_path), out=tmp_path / "out", workers=executor)
+
+
+def test_an_identity_that_was_derived_amiss_costs_no_point(tmp_path: Path) -> None:
+    """What a worker says is what the core says here, too: so no other version is at work there."""
+    planned = Planned(Sweep.open(sweep_file(tmp_path)))
+    planned.jobs = {id_: replace(job, sha256="0" * 64) for id_, job in planned.jobs.items()}
+    with ThreadPoolExecutor(1) as executor:
+        assert sweep(planned, out=tmp_path / "out", workers=executor).count("ok") == 8
 
 
 def test_a_panic_is_a_failed_point(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -386,6 +386,10 @@ class Planned:
         self._got.append(", ".join(bought))
         return bought
 
+    def config_of(self, job: Job) -> str:
+        """The identity of a job's config, as the core has it and not as it was derived."""
+        return self._config(job.overrides).sha256
+
     def _config(self, overrides: Sequence[str]) -> Config:
         with opening(self.sweep.config, overrides, self.sweep.origin):
             return Config.from_toml(self._text, self._origin, list(overrides))
