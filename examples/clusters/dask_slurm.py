@@ -3,8 +3,8 @@
     pip install dask-jobqueue
     python dask_slurm.py --jobs 10 --cores 16 --walltime 04:00:00
 
-Runs where `sbatch` runs (other batch systems: the other clusters of dask_jobqueue), in a terminal that stays open or as a
-small job. Only this process opens the store; when it ends, the same call goes on.
+Runs where `sbatch` runs (other batch systems: the other clusters of dask_jobqueue), in a terminal that stays open or
+as a small job. Only this process opens the store; when it ends, the same call goes on.
 """
 
 from __future__ import annotations

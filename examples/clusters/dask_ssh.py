@@ -4,8 +4,8 @@
     python dask_ssh.py here.example node1.example node2.example
 
 Starts a scheduler on the first machine and workers on the others, with the Python of this process, which has to have
-the same path there; prints the address for `softsense ... --dask ADDRESS`; and ends them all with Ctrl-C. Keys must open
-every machine without a password. Whoever reaches the address can run programs there: see SECURITY.md.
+the same path there; prints the address for `softsense ... --dask ADDRESS`; and ends them all with Ctrl-C. Keys must
+open every machine without a password. Whoever reaches the address can run programs there: see SECURITY.md.
 """
 
 from __future__ import annotations
