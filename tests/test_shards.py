@@ -499,6 +499,20 @@ def test_a_store_of_before_is_read_and_goes_on(tmp_path: Path) -> None:
         assert len(store.plans()) == 1
 
 
+def test_a_paper_in_shards_is_that_of_one_process(softsense_command: Softsense, tmp_path: Path) -> None:
+    paper = ["reproduce", "lae-ftl", "--figure", "lone", "--no-progress"]
+    assert softsense_command(paper, "--out", "one").returncode == 0
+    for part in (2, 1):
+        done = softsense_command(paper, "--store", "all.store", "--shard", f"{part}/2", "--out", "all")
+        assert (done.returncode, "has done its share" in done.stdout) == (0, True), done.stderr
+    merged = softsense_command("merge", "all.store", "all-1-of-2.store", "all-2-of-2.store")
+    assert "new results of other work" in merged.stdout
+    done = softsense_command(paper, "--store", "all.store", "--out", "all")
+    assert done.returncode == 0, done.stderr
+    for name in ("claims.json", "lone.csv", "lone.png", "report.md"):
+        assert (tmp_path / "all" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
+
+
 # Sweeps.
 
 SWEEP = f"""

@@ -78,6 +78,7 @@ def reproduce_command(
     from softsense.files import sha256_of
     from softsense.folders import Folder, default_folder
     from softsense.manifests import Manifest, of_config
+    from softsense.shards import beside, parse_part
     from softsense.store import opened_store
 
     if (listing or name is None) and as_json:
@@ -128,6 +129,9 @@ def reproduce_command(
 
     manifest = manifest_of(name)
     out = out or default_folder(Path("out") / name, manifest)
+    if shard:
+        # Shards may be at work together, and one process has a folder.
+        out = beside(out, *parse_part(shard))
     results: list[papers.Reproduction] = []
     with (
         Folder(out, manifest.identity) as folder,
