@@ -168,7 +168,8 @@ def run_units(
         interrupted = flight.carry_out(keep, report)
     finally:
         store.commit()
-    if interrupted:
+    # A unit that was stopped has no result either.
+    if interrupted or any(store.result(identity, unit) is None for unit in to_do):
         return None
     found = [store.result(identity, unit) for unit in range(units)]
     if None in found:
