@@ -80,7 +80,7 @@ def block_end(unit: int) -> int:
 
 
 def _block_length(unit: int) -> int:
-    """Of a block beyond the first 16 units."""
+    """The length of the block that a unit beyond the first 16 belongs to."""
     return _BLOCK_UNITS if unit < _LONG_BLOCKS_FROM else 1 << unit.bit_length() - 5
 
 

@@ -177,7 +177,7 @@ def _frontier(
     signs = [1 if each == "lower" else -1 for each in pair.better]
 
     def no_worse(than: Design) -> Iterator[Design]:
-        """Of the designs on the frontier those that are no worse in both means."""
+        """The designs on the frontier that are no worse in both means."""
         end = bisect_right(best, signs[0] * than.x, key=lambda each: signs[0] * each.x)
         return takewhile(lambda each: signs[1] * each.y <= signs[1] * than.y, reversed(best[:end]))
 
@@ -336,7 +336,7 @@ class Judged:
         swept = list(result.sweep.columns.values())
         frame = result.select("status", "requests", "policy", "trace", *swept)
         there = (frame["status"] != NOT_SIMULATED) & frame["requests"].is_not_null()
-        # What designs of one policy, trace and setting have in common, and where their rows are.
+        # A design is a policy, a trace and a setting; its rows stand at these places.
         together: dict[tuple[Any, ...], list[int]] = {}
         for i, ended, *key in zip(
             range(len(frame)), there, *(frame[name] for name in ("policy", "trace", *swept)), strict=True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from softsense._core import FileError
+from softsense._core import FileError, build_info
 
 _MOST_NAMED = 12
 
@@ -55,6 +55,26 @@ class Merged:
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         return {**vars(self), "out": str(self.out)}
+
+
+def plan_text(plan: Mapping[str, Any]) -> str:
+    """A plan as JSON, with the versions that its counts depend on: equal plans are equal texts.
+
+    >>> json.loads(plan_text({"what": "fer"})).keys() == {"what", "softsense_version", "model_version"}
+    True
+    """
+    build = build_info()
+    versions = {"softsense_version": build["version"], "model_version": build["model_version"]}
+    return json.dumps({**plan, **versions}, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else vars(value) if hasattr(value, "__dict__") else str(value)
+
+
+def share_told(part: int, parts: int, kept: object, of_all: object, others: object) -> str:
+    """That a shard has done its share, where that is kept, and what puts it together with the others."""
+    return f"shard {part} of {parts} has done its share: {kept}\nwhen all have: softsense merge {of_all} {others}"
 
 
 def missing_parts(parts: Iterable[Part]) -> tuple[int, tuple[int, ...], tuple[int, ...]]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from softsense._core import ConfigError
 from softsense.counts import Counts, Place, Row, gaps, place_of
-from softsense.parts import Part, differing
+from softsense.parts import Part, differing, share_told
 from softsense.store import Store
 
 if TYPE_CHECKING:
@@ -227,10 +227,7 @@ class Shard(Store):
     def told(self) -> str:
         """That this shard has done its share, and how all of them become one."""
         others = self._of_all.with_name(f"{self._of_all.stem}-*-of-{self.parts}{self._of_all.suffix}")
-        return (
-            f"shard {self.part} of {self.parts} has done its share: {self._name}\n"
-            f"when all have: softsense merge {self._of_all} {others}"
-        )
+        return share_told(self.part, self.parts, self._name, self._of_all, others)
 
 
 def _apart(missing: list[tuple[int, int]], row: Row) -> bool:

@@ -28,12 +28,11 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softsense import _core
 from softsense._core import FileError
 from softsense.base import ShardDone
 from softsense.counts import CHANNEL_ERRORS, Counts, Place, Row, block_start, gaps, place_of
 from softsense.files import opened, replacing
-from softsense.parts import Part
+from softsense.parts import Part, plan_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -214,12 +213,9 @@ class Store:
         if self._doing:
             yield
             return
-        build = _core.build_info()
-        versions = {"softsense_version": build["version"], "model_version": build["model_version"]}
-        text = json.dumps({**plan, **versions}, sort_keys=True, default=str)
         self._doing = True
         try:
-            self._begin(text)
+            self._begin(plan_text(plan))
             yield
         except ShardDone:
             self._end()

@@ -227,7 +227,7 @@ class Campaign:
         }
 
     def plan(self) -> dict[str, Any]:
-        """What a store notes of a plan: the description, and what tells matrices of one name apart."""
+        """A store notes this of a campaign: its description, and a hash that tells matrices of one name apart."""
         return {**self.describe(), "hard_task": self.hard.identity}
 
     def _check_level(self, level: int) -> None:

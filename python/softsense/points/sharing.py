@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from softsense._core import FileError, build_info
+from softsense._core import FileError
 from softsense.base import Progress
 from softsense.files import read_json, replacing
-from softsense.parts import Merged, Part, check_plans, missing_parts
+from softsense.parts import Merged, Part, check_plans, missing_parts, plan_text, share_told
 from softsense.points.kept import Kept
 from softsense.points.planned import Job, Planned
 from softsense.shapes import Between, misfit
@@ -54,10 +53,7 @@ class Share:
 
     def told(self, out: Path) -> str:
         """That the shard has done its share, and how all of them become one."""
-        return (
-            f"shard {self.part} of {self.parts} has done its share: {self.folder(out)}\n"
-            f"when all have: softsense merge {out} {out / f'{POINTS}-*-of-{self.parts}'}"
-        )
+        return share_told(self.part, self.parts, self.folder(out), out, out / f"{POINTS}-*-of-{self.parts}")
 
 
 def plan_of(planned: Planned) -> str:
@@ -65,13 +61,7 @@ def plan_of(planned: Planned) -> str:
     apart = ("origin", "config", "traces", "pairs", "constraints", "all_designs")
     told = {name: value for name, value in vars(planned.sweep).items() if name not in apart}
     traces = [{"content": trace["sha256"], "options": trace["options"]} for trace in planned.traces]
-    build = build_info()
-    versions = {"softsense_version": build["version"], "model_version": build["model_version"]}
-    return json.dumps({**told, "config": planned.config, "traces": traces, **versions}, sort_keys=True, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else vars(value) if hasattr(value, "__dict__") else str(value)
+    return plan_text({**told, "config": planned.config, "traces": traces})
 
 
 def _noted(folder: Path) -> Part | None:
