@@ -61,6 +61,8 @@ pub enum Purpose {
     EraseFailures = 28,
     /// Which programs fail.
     ProgramFailures = 29,
+    /// Whether a program or an erase is suspended, and how long it takes to stop.
+    Suspensions = 30,
 }
 
 /// A random stream: a pure function of (seed, purpose, index). Nothing is advanced, so draws may be

@@ -170,13 +170,21 @@ impl PageTiming {
 
 /// How a program or an erase is suspended for reads, and resumed. It is suspended when reads that have priority wait
 /// for the array and begin sooner that way.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuspendSpec {
     /// Time from the command that suspends a program until the array can sense, us.
     pub program_us: f64,
     /// Time from the command that suspends an erase until the array can sense, us.
     pub erase_us: f64,
+    /// How much longer than that it takes, from one suspension to the next: pulses have to end, and the controller has other work. One part is drawn by
+    /// its share; with what is left to 1 it takes no longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<SpreadPart>,
+    /// Share of the suspensions that happen while writes of the host wait for room in the write buffer, 0 to 1: a controller whose writes
+    /// wait may let programs go on.
+    #[serde(default = "usual_while_writes_wait")]
+    pub while_writes_wait: f64,
     /// Time that each resumption adds to a program or an erase, us.
     #[serde(default)]
     pub resume_us: f64,
@@ -192,6 +200,10 @@ pub struct SuspendSpec {
     pub longest_us: Option<f64>,
 }
 
+fn usual_while_writes_wait() -> f64 {
+    1.0
+}
+
 fn usual_most_suspensions() -> u32 {
     16
 }
@@ -201,6 +213,8 @@ impl SuspendSpec {
         let mut faults = Faults::default();
         faults.see(check_us("flash.suspend.program_us", self.program_us));
         faults.see(check_us("flash.suspend.erase_us", self.erase_us));
+        faults.see(check_spread("flash.suspend.spread", &self.spread));
+        faults.see(expect_number("flash.suspend.while_writes_wait", self.while_writes_wait, 0.0, 1.0));
         faults.see(check_us("flash.suspend.resume_us", self.resume_us));
         faults.see(expect_whole("flash.suspend.most", self.most, 1, 1 << 20));
         faults.see(check_us("flash.suspend.least_run_us", self.least_run_us));

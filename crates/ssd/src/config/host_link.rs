@@ -21,6 +21,9 @@ pub struct HostLinkSpec {
     /// second, of any size. With 0 as many as the link carries.
     #[serde(default)]
     pub command_us: f64,
+    /// The same of a command that writes, us. Without this field it is that of every command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_command_us: Option<f64>,
 }
 
 /// How fast data crosses a link, in each direction.
@@ -65,6 +68,7 @@ impl HostLinkSpec {
         let mut faults = Faults::default();
         faults.see(check_us("host.link.latency_us", self.latency_us));
         faults.see(check_us("host.link.command_us", self.command_us));
+        faults.see(self.write_command_us.map_or(Ok(()), |us| check_us("host.link.write_command_us", us)));
         match self.speed {
             LinkSpeed::BandwidthGbPerS(bandwidth) => {
                 faults.see(expect_number("host.link.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9));
@@ -86,7 +90,11 @@ impl HostLinkSpec {
             LinkSpeed::BandwidthGbPerS(_) => String::new(),
             LinkSpeed::Pcie { generation, lanes } => format!(" (PCIe {generation}.0 x{lanes})"),
         };
-        let command = if self.command_us > 0.0 { format!(", {} us a command", self.command_us) } else { String::new() };
+        let mut command =
+            if self.command_us > 0.0 { format!(", {} us a command", self.command_us) } else { String::new() };
+        if let Some(us) = self.write_command_us {
+            command += &format!(", {us} us a write");
+        }
         format!("{:.3} GB/s{of} + {} us{command}", self.speed.gb_per_s(), self.latency_us)
     }
 }

@@ -10,6 +10,7 @@ pub(super) struct HostLink {
     latency: Ns,
     us_per_byte: f64,
     command: Ns,
+    write_command: Ns,
     commands: Lane,
     to_device: Lane,
     to_host: Lane,
@@ -32,6 +33,7 @@ impl HostLink {
             latency: Ns::from_us(spec.latency_us),
             us_per_byte: 1.0 / (1000.0 * spec.speed.gb_per_s()),
             command: Ns::from_us(spec.command_us),
+            write_command: Ns::from_us(spec.write_command_us.unwrap_or(spec.command_us)),
             commands: Lane::default(),
             to_device: Lane::default(),
             to_host: Lane::default(),
@@ -42,7 +44,8 @@ impl HostLink {
     pub(super) fn fetch(&mut self, now: Ns, written_bytes: u64) -> Ns {
         let takes = self.takes(written_bytes);
         let arrives = self.to_device.carry(now, takes) + self.latency;
-        arrives + self.commands.carry(now + arrives, self.command)
+        let command = if written_bytes > 0 { self.write_command } else { self.command };
+        arrives + self.commands.carry(now + arrives, command)
     }
 
     /// How long data that leaves the device now takes to be with the host.

@@ -273,6 +273,20 @@ fn commands_are_taken_in_one_after_the_other() {
     assert!(shares.commands > 0.99 && shares.to_device < 0.1, "{shares:?}");
 }
 
+/// Do commands that write take a time of their own, and no other command?
+#[test]
+fn commands_that_write_take_a_time_of_their_own() {
+    let last = |kind, command: &str| {
+        let config = support::config(&format!(
+            "{DEVICE}[host]\nwrite_buffer_bytes = 1048576\n\
+             link = {{ speed.bandwidth_gb_per_s = 4.0, latency_us = 1.0, command_us = 2.0{command} }}\n"
+        ));
+        support::run(&config, vec![support::request(kind, Ns::ZERO, 3, 1)]).take_log()[0].response.0
+    };
+    let longer = |kind| last(kind, ", write_command_us = 9.0") - last(kind, "");
+    assert_eq!([RequestKind::Write, RequestKind::Read, RequestKind::Trim].map(longer), [7000, 0, 0]);
+}
+
 /// Do placement handles keep apart what is overwritten often and what is not, so that less has to be moved?
 #[test]
 fn placement_keeps_hot_and_cold_data_apart() {

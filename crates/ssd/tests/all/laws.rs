@@ -138,12 +138,14 @@ fn device(
     }
     if suspends {
         toml += &format!(
-            "suspend = {{ program_us = {}, erase_us = {}, resume_us = {}, most = {}, least_run_us = {} }}\n",
+            "suspend = {{ program_us = {}, erase_us = {}, resume_us = {}, most = {}, least_run_us = {}, while_writes_wait = {:?}{} }}\n",
             draw.one(&[0.0, 20.0]),
             draw.one(&[0.0, 30.0]),
             draw.one(&[0.0, 5.0]),
             draw.one(&[1, 3, 100]),
             draw.one(&[0.0, 50.0]),
+            memory.one(&[1.0, 1.0, 0.5, 0.0]),
+            memory.one(&["", "", ", spread = [{ share = 0.9, fixed_us = 3.0, exponential_us = 40.0 }]"]),
         );
     }
     for index in 0..page_types {
@@ -442,7 +444,10 @@ fn device(
     if draw.once_in(4) {
         let speed = draw.one(&["bandwidth_gb_per_s = 0.05", "pcie = { generation = 4, lanes = 4 }"]);
         let (latency, command) = (draw.one(&[0.0, 3.0]), memory.one(&[0.0, 0.0, 2.0, 400.0]));
-        toml += &format!("link = {{ speed = {{ {speed} }}, latency_us = {latency:?}, command_us = {command:?} }}\n");
+        let of_writes = memory.one(&["", "", ", write_command_us = 7.0"]);
+        toml += &format!(
+            "link = {{ speed = {{ {speed} }}, latency_us = {latency:?}, command_us = {command:?}{of_writes} }}\n"
+        );
     }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),

@@ -81,6 +81,50 @@ fn a_program_gets_on_between_suspensions() {
     assert_eq!(responses(&device(SUSPEND, ""), &[5]), (1010.0 + 75.0, vec![10.0 + 85.0 - 5.0], 1));
 }
 
+/// Stopping takes longer by what `spread` says: always by 7 us; or by an exponential time of mean 10 us, in the mean of 400 devices to four
+/// standard errors, and by as much for each of them when it is run again. What would not have stopped in time is not suspended.
+#[test]
+fn a_program_takes_longer_to_stop_at_times() {
+    let spread = |parts: &str| format!("{SUSPEND}, spread = [{parts}]");
+    let longer = device(&spread("{ share = 1.0, fixed_us = 7.0 }"), "");
+    assert_eq!(responses(&longer, &[200]), (1010.0 + 77.0 + 5.0, vec![92.0], 1));
+    assert_eq!(responses(&longer, &[985]), (1010.0, vec![1010.0 + 65.0 - 985.0], 0));
+
+    let random = |seed: u32| {
+        let toml = format!("seed = {seed}\n{}", device(&spread("{ share = 1.0, exponential_us = 10.0 }"), ""));
+        responses(&toml, &[200]).1[0] - 85.0
+    };
+    let more: Vec<f64> = (0..400).map(random).collect();
+    let mean = more.iter().sum::<f64>() / 400.0;
+    assert!((mean - 10.0).abs() <= 4.0 * 10.0 / f64::sqrt(400.0), "{mean}");
+    assert_eq!(random(7), more[7]);
+    // Each suspension of a program has a draw of its own.
+    let twice = device(&spread("{ share = 1.0, exponential_us = 10.0 }"), "");
+    let (_, reads, _) = responses(&twice, &[200, 500]);
+    assert_ne!(reads[0], reads[1]);
+}
+
+/// A buffer of one codeword: while a second write waits for its slot, as many programs stop for reads as is said, all or none; when none waits
+/// they all stop.
+#[test]
+fn programs_go_on_while_writes_wait() {
+    let responses_of = |share: f64, writes: u64| {
+        let toml = device(&format!("{SUSPEND}, while_writes_wait = {share:?}"), "")
+            .replace("write_buffer_bytes = 0", "write_buffer_bytes = 4096");
+        let config = config(&toml);
+        let requests =
+            (0..writes).map(|lcn| request(Write, Ns(0), lcn, 1)).chain([request(Read, Ns(200_000), 100, 1)]).collect();
+        let mut log = run(&config, requests).take_log();
+        log.retain(|row| row.kind == Read);
+        log[0].response.0
+    };
+    // Two of three writes are done when the read comes at 200 us, or one of two, or both.
+    let alone = responses_of(1.0, 1);
+    assert_eq!(responses_of(0.0, 1), alone);
+    assert_eq!(responses_of(1.0, 3), alone);
+    assert!(responses_of(0.0, 3) > alone + 700_000);
+}
+
 /// A program that ends before it would have stopped is not suspended.
 #[test]
 fn what_ends_soon_is_not_suspended() {

@@ -106,6 +106,8 @@ pub(super) struct BackEnd {
     spec: ReadSpec,
     /// The policy of the user's own, where the config names one.
     pub(super) own: Option<Box<AskedPolicy>>,
+    /// Whether writes of the host wait for room in a write buffer.
+    pub(super) writes_wait: bool,
     /// Whether any step is sensed before the outcome of the one before it is known.
     may_look_ahead: bool,
     cache_register: bool,
@@ -167,6 +169,7 @@ impl BackEnd {
         Ok(Self {
             may_look_ahead: read.may_look_ahead() || own.as_ref().is_some_and(|own| own.looks_ahead()),
             own,
+            writes_wait: false,
             timing: Timing::new(config, known_cells, read.predictor),
             energy: OperationEnergy::new(config, known_cells),
             remembered: RememberedReferences::new(&read, &geometry, &reliability),

@@ -421,10 +421,13 @@ impl BackEnd {
         if is_beginning || is_told || !units.clone().any(waits) {
             return;
         }
-        let duration = if self.array.phase(last) == Phase::Erasing { suspend.erase } else { suspend.program };
+        let usual = if self.array.phase(last) == Phase::Erasing { suspend.erase } else { suspend.program };
         let runs_of = || units.clone().filter(runs).map(|unit| self.array.run_of(unit));
         let suspensions = runs_of().map(|(_, suspensions)| suspensions).max().unwrap_or(0);
         let runs_since = runs_of().map(|(since, _)| since).max().unwrap_or(kernel.now);
+        let Some(duration) = self.timing.stopping(usual, last, (runs_since, suspensions), self.writes_wait) else {
+            return;
+        };
         let earliest = kernel.now.max(runs_since + suspend.least_run);
         if suspensions >= suspend.most || earliest + duration >= self.array.ends_at(last) {
             return;

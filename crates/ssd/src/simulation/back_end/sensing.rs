@@ -192,12 +192,15 @@ impl BackEnd {
 
     #[inline(never)]
     fn suspend_if(&mut self, kernel: &mut Kernel, unit: u32, suspend: SuspendTiming) {
-        let duration = match self.array.phase(unit) {
+        let usual = match self.array.phase(unit) {
             Phase::Programming => suspend.program,
             Phase::Erasing => suspend.erase,
             _ => return,
         };
         let (runs_since, suspensions) = self.array.run_of(unit);
+        let Some(duration) = self.timing.stopping(usual, unit, (runs_since, suspensions), self.writes_wait) else {
+            return;
+        };
         let mut earliest = kernel.now.max(runs_since + suspend.least_run);
         let mut has_reason = self.array.waiting_reads(unit).any(|work| self.is_hurried(kernel.now, work));
         if let Some(schedule) = &self.array.schedule

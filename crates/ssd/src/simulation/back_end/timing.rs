@@ -25,6 +25,10 @@ pub(super) struct Timing {
     pub(super) failed_program: Option<Ns>,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
+    /// What stopping takes longer at one time than at another.
+    suspend_spread: AddedTime,
+    /// Whether there is stopping while writes wait.
+    suspends: Stream,
     /// Command and address of an operation on the bus.
     pub(super) command: Ns,
     transfer: Ns,
@@ -47,6 +51,8 @@ pub(super) struct SuspendTiming {
     /// Until a program, or an erase, has stopped.
     pub(super) program: Ns,
     pub(super) erase: Ns,
+    /// The share of suspensions that happen while writes wait.
+    while_writes_wait: f64,
     /// What it then takes longer.
     pub(super) resume: Ns,
     /// How often it stops at most.
@@ -84,6 +90,28 @@ impl Timing {
     pub(super) fn erase_of(&self, slc: bool, fails: bool) -> Ns {
         let usual = if slc { self.erase_slc } else { self.erase };
         self.failed_erase.filter(|_| fails).unwrap_or(usual)
+    }
+
+    /// Until a program, or an erase, of a unit has stopped: one that has run since an instant, and has stopped so often before. None where it
+    /// does not stop.
+    ///
+    /// # Arguments
+    /// - `usual`: what that takes at least.
+    /// - `writes_wait`: whether writes of the host wait for room.
+    #[inline]
+    pub(super) fn stopping(&self, usual: Ns, unit: u32, run: (Ns, u32), writes_wait: bool) -> Option<Ns> {
+        let suspend = self.suspend.as_ref()?;
+        let (a, b) = (run.0.0, u64::from(run.1) << 32 | u64::from(unit));
+        if writes_wait
+            && suspend.while_writes_wait < 1.0
+            && self.suspends.uniform(a, 3 << 60 | b) >= suspend.while_writes_wait
+        {
+            return None;
+        }
+        if self.suspend_spread.is_none() {
+            return Some(usual);
+        }
+        Some(usual.longer(self.suspend_spread.ns(a, b)))
     }
 
     /// Sensing a page, of a type, for a step. Two numbers say which page it is.
@@ -141,14 +169,20 @@ impl Timing {
             failed_erase: spec.flash.bad_blocks.and_then(|spec| spec.erase_failure?.takes()),
             failed_program: spec.flash.bad_blocks.and_then(|spec| spec.program_failure?.takes()),
             reset: Ns::from_us(spec.flash.reset_us),
-            suspend: spec.flash.suspend.map(|suspend| SuspendTiming {
+            suspend: spec.flash.suspend.as_ref().map(|suspend| SuspendTiming {
                 program: Ns::from_us(suspend.program_us),
                 erase: Ns::from_us(suspend.erase_us),
+                while_writes_wait: suspend.while_writes_wait,
                 resume: Ns::from_us(suspend.resume_us),
                 most: suspend.most,
                 least_run: Ns::from_us(suspend.least_run_us),
                 longest: suspend.longest_us.map_or(Ns(u64::MAX), Ns::from_us),
             }),
+            suspend_spread: AddedTime::new(
+                spec.flash.suspend.as_ref().map_or(&[], |suspend| &suspend.spread),
+                Stream::new(spec.seed, Purpose::Suspensions),
+            ),
+            suspends: Stream::new(spec.seed, Purpose::Suspensions),
             command,
             transfer,
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),

@@ -243,6 +243,12 @@ impl WritePath {
         if !self.flushes.is_empty() {
             self.go_on_flushing(device, ssd);
         }
+        self.tell_whether_writes_wait(device);
+    }
+
+    /// The flash may let reads wait while writes do.
+    pub(super) fn tell_whether_writes_wait(&self, device: &mut Device) {
+        device.back_end.writes_wait = self.buffers.iter().any(|buffer| !buffer.waiting.is_empty());
     }
 
     /// Codewords that have to be whole for what waits to find room: those of a page or group at least.

@@ -90,6 +90,7 @@ impl WritePath {
         let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
         if let Some(buffer) = self.buffers.get_mut(ssd as usize) {
             refused.extend(buffer.waiting.drain(..).map(|arriving| arriving.request));
+            self.tell_whether_writes_wait(device);
         }
         let left_over = self.leave_over(ssd);
         if !refused.is_empty() || !left_over.is_empty() {
