@@ -49,6 +49,21 @@ size=25%
 """
 
 
+def test_reads_and_writes_have_a_rate_each() -> None:
+    """As fio 3.35 issues them: a mixed job of `rate_iops=1000` reads and writes a thousand times a second, whatever its
+    mix.
+    """
+    mixed = {"rw": "randrw", "runtime": "1", "rwmixread": "90"}
+    for rate, total, mix in (("1000", 2000, 50), ("900,100", 1000, 90), ("10,30", 40, 25)):
+        job, _ = job_of({**mixed, "rate_iops": rate})
+        assert (job.rate_iops, job.rwmixread) == (total, mix)
+    for rw, rate, total in (("randread", "900,100", 900), ("randwrite", "900,100", 100), ("write", "200", 200)):
+        assert job_of({"rw": rw, "runtime": "1", "rate_iops": rate})[0].rate_iops == total
+    for rate in ("0", "1000,", "1,2,3", "fast", ""):
+        with pytest.raises(ConfigError, match="rate_iops"):
+            job_of({**mixed, "rate_iops": rate})
+
+
 def test_options_are_those_of_fio() -> None:
     words = {"rw": "randrw", "rwmixread": "70", "bs": "16k", "iodepth": "32", "runtime": "2m", "size": "1g"}
     job, ignored = job_of({"name": "a", **words, "ramp-time": "500ms", "ioengine": "libaio"})

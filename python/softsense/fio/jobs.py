@@ -53,7 +53,7 @@ class Job:
             much as holds data when the run begins.
         runtime_s: simulated time that is measured; None: until as many bytes as `size` were asked for.
         ramp_s: simulated time before that.
-        rate_iops: requests a second; None: the next one comes as soon as one is done.
+        rate_iops: requests a second, reads and writes together; None: the next one comes as soon as one is done.
         poisson: whether these come at random, and not evenly.
         zipf: exponent of Zipf's law of addresses at random; None: all alike.
         number_ios: requests of a clone, in place of those of `size`.
@@ -160,17 +160,28 @@ def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, 
         raise ConfigError(f"{where}: found neither runtime nor size, expected one of them: a job has to end")
     if runtime_s is None and "time_based" in given:
         raise fault("time_based", "it with runtime", "it without runtime")
+    read_share = _READ_SHARE[rw]
+    mixed = number("rwmixread", 100 - number("rwmixwrite", 50, 0, 100), 0, 100)
+    rate = None
+    if "rate_iops" in given:
+        rates = _rates(
+            given["rate_iops"],
+            lambda: fault("rate_iops", "requests a second, or those of reads and of writes: 900,100"),
+        )
+        # Reads and writes have a rate each, and how they are mixed follows from both.
+        rate = float(f"{sum(rates):.10g}") if read_share is None else rates[0 if read_share else 1]
+        mixed = float(f"{100 * rates[0] / sum(rates):.10g}")
     job = Job(
         name=given.get("name") or "job",
         rw=rw,
         sizes=_sizes(given, fault),
         iodepth=int(number("iodepth", 1, 1, 65536)),
         numjobs=int(number("numjobs", 1, 1, 128)),
-        rwmixread=number("rwmixread", 100 - number("rwmixwrite", 50, 0, 100), 0, 100),
+        rwmixread=mixed,
         size=size,
         runtime_s=runtime_s,
         ramp_s=time_s("ramp_time") or 0.0,
-        rate_iops=number("rate_iops", 0, 1) or None,
+        rate_iops=rate,
         poisson=process == "poisson",
         zipf=float(zipf[1]) if zipf else None,
         number_ios=int(number("number_ios", 0, 1)) or None,
@@ -191,6 +202,17 @@ def _bytes(text: str | None, fault: Any) -> int:
     if not found or not int(found[1]):
         raise fault()
     return int(int(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
+
+
+def _rates(text: str | None, fault: Any) -> tuple[float, float]:
+    """Of reads and of writes; one number is that of each. A rate of one kind alone is none of this drive's."""
+    parts = (text or "").split(",")
+    if not all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts) or len(parts) > 2:
+        raise fault()
+    read, write = (float(part) for part in (parts * 2)[:2])
+    if min(read, write) <= 0 or max(read, write) < 1:
+        raise fault()
+    return read, write
 
 
 def _sizes(given: Mapping[str, str | None], fault: Any) -> tuple[tuple[int, float], ...]:
