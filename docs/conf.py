@@ -52,6 +52,8 @@ NAVIGATION = {
         "length-and-levels",
         "fitting-a-drive",
         "fitted-drives",
+        "calibrating-a-drive",
+        "nvme-under-load",
         "when-things-go-wrong",
         "faq",
     ],

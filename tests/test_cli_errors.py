@@ -36,6 +36,8 @@ MANIFEST = b'{"schema": 1, "kind": "%s", "softsense": {"version": "0.1.0", "mode
 FILES: dict[str, bytes] = {
     "file": b"in the way",
     "latencies.csv": b",0\n" + b"".join(b"%d,%d\n" % (100 + 10 * i, 500 * (i in (7, 8, 9, 14))) for i in range(30)),
+    "loads.toml": b"[drive]\nuser_bytes = 16_000_000_000\n[[load]]\nname = 'reads'\njobs = [{ name = 'reader', rw = "
+    b"'randread' }]\nmeasured = { read_iops = 10000 }\n",
     "broken.toml": b"geometry = [",
     "binary.toml": b"\xff\xfe\x00geometry",
     "wings.toml": b"[geometry]\nwings = 2\n",
@@ -612,6 +614,20 @@ ERRORS: dict[str, Rows] = {
         (["latencies.csv", "--seed", "lucky"], ["--seed", "lucky"]),
         (["latencies.csv", "--out", "file"], ["file", "cannot write"]),
         (["latencies.csv", "--workers", "0"], ["--workers", "0"]),
+    ],
+    "calibrate": [
+        ([], ["FILE"]),
+        (["nowhere.toml"], ["nowhere.toml"]),
+        (["empty.trace"], ["empty.trace", "--capacity"]),
+        (["empty.trace", "--capacity", "much"], ["--capacity", "much"]),
+        (["empty.trace", "--capacity", "960GB"], ["empty.trace", "JSON of fio"]),
+        (["binary.toml"], ["binary.toml:1", "UTF-8"]),
+        (["broken.toml"], ["broken.toml", "line 1"]),
+        (["loads.toml", "--hold-out", "nothing"], ["hold_out", "nothing", "reads"]),
+        (["loads.toml", "--base", "nowhere"], ["nowhere"]),
+        (["loads.toml", "--seed", "lucky"], ["--seed", "lucky"]),
+        (["loads.toml", "--workers", "0"], ["--workers", "0"]),
+        (["loads.toml", "--out", "file"], ["file", "cannot write"]),
     ],
     "flash fit": [
         (["nowhere.csv", "--mapping", "mlc"], ["nowhere.csv"]),

@@ -93,6 +93,7 @@ RESULTS: dict[str, list[str]] = {
     "table show": ["flash-8-9"],
     "reproduce": ["--list"],
     "fit": ["latencies.csv", "--workers", "1", "--check-reads", "2000", "--out", "fitted"],
+    "calibrate": ["loads.toml", "--quick", "--workers", "1", "--out", "calibrated"],
     "sweep": ["sweep.toml", "--workers", "1"],
     "results list": ["kept"],
     "results show": ["kept/one"],
@@ -138,6 +139,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
     with softsense.Shard(tmp_path / "all.fer", 1, 2) as shard:
         softsense.measure_fer("bch:m=10,t=5,k=512", [0.002], store=shard)
+    (tmp_path / "loads.toml").write_text(
+        "[drive]\nuser_bytes = 16_000_000_000\n[[load]]\nname = 'reads'\n"
+        "jobs = [{ name = 'reader', rw = 'randread', iodepth = 4 }]\n"
+        "measured = { reader = { read = { p50_us = 70, p99_us = 90 } } }\n"
+    )
     (tmp_path / "end.toml").write_text('[[event]]\nat = "0s"\nstop = true\n')
     (tmp_path / "sweep.toml").write_text(f"config = 'mlc-25nm'\npolicies = ['two_step']\nset = [{overrides}]\n{grid}")
     return tmp_path

@@ -13,6 +13,7 @@ from softsense.cli.options import example
 
 _MODULES = {
     "age": "served:age_command",
+    "calibrate": "calibrate:calibrate_command",
     "code": "code:code_group",
     "compare": "run:compare",
     "config": "config:config_group",

@@ -1,0 +1,168 @@
+"""Calibrates NVMe drives to some of the loads under which others measured them, and predicts the other loads:
+docs/nvme-under-load.md.
+
+    python examples/nvme_under_load.py FOLDER [OUT] [DRIVE ...]
+
+FOLDER has `latency_under_load.csv`, `write_amplification.csv` and `samsung_980pro_fio.csv`, condensed from
+gabriel-haas/ssdiq-pub and stonet-research/icpe24_io_scheduler_study_artifact. For each drive OUT gets its file of
+measurements, as `softsense calibrate` reads it, and the results.
+
+Fitted are, of the rates that a drive serves, every third one, counted from the lowest; of those that saturate it the
+highest; of utilisations and of queue depths every second one, counted from the lowest. The others are held out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from softsense import Store, calibration
+
+QUANTILES = ("p50", "p90", "p99")
+REACHED = 0.985
+PROBE = "{ name = 'probe', rw = 'randrw', bs = '4k', iodepth = 64, rate_iops = 5000 }"
+GIB = 2**30
+NEW = ("precondition.pe_cycles=50", "precondition.retention_days=1.0")
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A drive, and the rows of the tables that are about it.
+
+    Attributes:
+        name, user_bytes, base: as in a file of measurements.
+        latency: the device of `latency_under_load.csv`.
+        amplified: the device of `write_amplification.csv`.
+    """
+
+    name: str
+    user_bytes: int
+    base: str = "tlc-enterprise"
+    latency: str | None = None
+    amplified: str | None = None
+    settings: tuple[str, ...] = NEW
+
+
+DRIVES = {
+    "pm9a3-960": Drive("Samsung PM9A3, 960 GB", 960_197_124_096, latency="s0"),
+    "p5520-1920": Drive("Solidigm D7-P5520, 1.92 TB", 1_920_383_410_176, latency="i0"),
+    "cm7-3840": Drive(
+        "Kioxia CM7-R, 3.84 TB",
+        3_840_755_982_336,
+        latency="k4",
+        settings=(*NEW, "host.link.speed.pcie={ generation = 5, lanes = 4 }"),
+    ),
+    "7450-960": Drive("Micron 7450 PRO, 960 GB", 960_197_124_096, latency="m0", amplified="mp0"),
+    # Reads alone, of data that was written long before: nothing tells of its cache.
+    "980pro-1000": Drive(
+        "Samsung 980 PRO, 1 TB", 1_000_204_886_016, "tlc-client", settings=(*NEW, "ftl.slc_cache=none")
+    ),
+}
+
+
+def rates(tables: Path, device: str) -> Iterator[str]:
+    """A probe of 10,000 requests a second, half of them reads, beside six threads that write at Poisson arrivals."""
+    rows = pl.read_csv(tables / "latency_under_load.csv").filter(pl.col("device") == device, pl.col("poisson") == 0)
+    means = pl.selectors.numeric().exclude("offered_iops").mean()
+    told = [*rows.group_by("offered_iops").agg(means).sort("offered_iops").iter_rows(named=True)]
+    served = [
+        row for row in told if row["achieved_write_iops"] >= REACHED * (0.99 * (row["offered_iops"] - 5000) + 5000)
+    ]
+    beyond = told[len(served) :]
+    for number, row in enumerate([*served, *beyond[:1], *beyond[1:][-1:]]):
+        offered = row["offered_iops"]
+        each = float(f"{(offered - 5000) / 6:.7g}")
+        writers = (
+            f"{{ name = 'writers', rw = 'randrw', bs = '4k', iodepth = 64, numjobs = 6, "
+            f"rate_iops = '{0.01 * each:.10g},{0.99 * each:.10g}', rate_process = 'poisson' }}"
+        )
+        latencies = ", ".join(f"{kind} = {{ {_quantiles(row, kind)} }}" for kind in ("read", "write"))
+        measured = f"write_iops = {row['achieved_write_iops']:.7g}, probe = {{ {latencies} }}"
+        held = bool(number % 3) if row in served else row is not beyond[-1]
+        yield _load(f"{offered:,} a second", held, [PROBE, writers], measured)
+
+
+def _quantiles(row: dict[str, Any], kind: str) -> str:
+    return ", ".join(f"{name}_us = {row[f'{kind}_{name}_us']:.6g}" for name in QUANTILES)
+
+
+def utilisations(tables: Path, device: str, user_bytes: int) -> Iterator[str]:
+    """Uniform writes of 4 KiB, 512 at a time, to a part of the drive: the last eighth of each run."""
+    rows = pl.read_csv(tables / "write_amplification.csv").filter(
+        pl.col("device") == device, pl.col("file") == "finalop02b", pl.col("pattern") == "uniform"
+    )
+    ends = rows.group_by("used_gib", maintain_order=True).last().sort("used_gib")
+    for number, row in enumerate(ends.iter_rows(named=True)):
+        filled = row["used_gib"] * GIB / user_bytes
+        job = "{ name = 'writers', rw = 'randwrite', bs = '4k', iodepth = 128, numjobs = 4 }"
+        measured = f"write_amplification = {row['write_amplification']:.5g}"
+        yield _load(f"{row['used_gib']} GiB in use", bool(number % 2), [job], measured, f"filled = {filled:.6g}")
+
+
+def depths(tables: Path) -> Iterator[str]:
+    """Random reads of 4 KiB by one process without the kernel (SPDK), by queue depth."""
+    rows = pl.read_csv(tables / "samsung_980pro_fio.csv").filter(
+        pl.col("file").str.starts_with("bs_4_proc_1_qd_"), pl.col("file").str.ends_with("_spdk")
+    )
+    for number, row in enumerate(rows.sort("iodepth").iter_rows(named=True)):
+        job = f"{{ name = 'reads', rw = 'randread', bs = '4k', iodepth = {row['iodepth']} }}"
+        quantiles = ", ".join(f"{name}_us = {row[f'read_{name}_us']:.6g}" for name in QUANTILES)
+        measured = f"read_iops = {row['read_iops']}, reads = {{ read = {{ {quantiles} }} }}"
+        yield _load(f"QD {row['iodepth']}", bool(number % 2), [job], measured)
+
+
+def _load(name: str, held: bool, jobs: list[str], measured: str, more: str = "") -> str:
+    rows = ",\n".join(f"    {job}" for job in jobs)
+    return "\n".join(
+        [
+            "[[load]]",
+            f'name = "{name}"',
+            f"held_out = {str(held).lower()}",
+            *([more] if more else []),
+            f"jobs = [\n{rows},\n]",
+            f"measured = {{ {measured} }}",
+            "",
+        ]
+    )
+
+
+def measurements(drive: Drive, tables: Path) -> str:
+    """The file of measurements of a drive."""
+    head = ["[drive]", f'name = "{drive.name}"', f"user_bytes = {drive.user_bytes}", f'base = "{drive.base}"']
+    loads = [*rates(tables, drive.latency)] if drive.latency else [*depths(tables)]
+    if drive.amplified:
+        loads += utilisations(tables, drive.amplified, drive.user_bytes)
+    return "\n".join([*head, f"settings = {list(drive.settings)}", "", *loads])
+
+
+def main(tables: Path, out: Path, names: list[str]) -> None:
+    """Calibrate the drives with these names, and print their rows of the page."""
+    for name in names:
+        folder = out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "measured.toml"
+        file.write_text(measurements(DRIVES[name], tables), encoding="utf-8")
+        measured = calibration.read_measured([file])
+        with Store(folder / "calibration.store") as store:
+            found = calibration.calibrate(measured, store=store, progress=_say)
+        if found is None:
+            raise SystemExit(130)
+        calibration.write(found, folder)
+        print(f"\n== {name}\n{calibration.text(found)}\n", flush=True)
+
+
+def _say(what: str, _: int, share: float) -> None:
+    print(f"\r{what}: {share:4.0%}   ", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        print("give the folder of the tables: python examples/nvme_under_load.py FOLDER [OUT] [DRIVE ...]")
+    else:
+        rest = sys.argv[2:]
+        main(Path(sys.argv[1]), Path(rest[0] if rest else "out/nvme"), rest[1:] or list(DRIVES))

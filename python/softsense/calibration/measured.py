@@ -1,0 +1,319 @@
+"""What was measured of a real drive under load: loads as jobs of fio, and what each job got."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from softsense._core import ConfigError, read_text
+from softsense.fio import Job, job_of
+
+KINDS = ("read", "write")
+LATENCIES = ("p10_us", "p50_us", "p90_us", "p95_us", "p99_us", "p99.9_us")
+"""What may be measured of the latencies of a kind of requests of a job."""
+RATES = ("read_iops", "write_iops")
+"""What may be measured of all jobs together; and of a job, as `job.read_iops`."""
+WRITE_AMPLIFICATION = "write_amplification"
+_USUAL_BASE = "tlc-enterprise"
+_REACHED = 0.985
+_SAME = 0.1
+_OF_MEMORY = 0.6
+_UNSTEADY = 0.3
+
+
+@dataclass(frozen=True)
+class Load:
+    """Jobs that ran together, and what was measured.
+
+    Attributes:
+        name: what results call it.
+        jobs: of fio. How long they ran and what they log says nothing here.
+        measured: by quantity: `job.read.p99_us`, `read_iops` and `write_iops` of all jobs or of one (`job.read_iops`),
+            `write_amplification`.
+        filled: the share of the drive that held data.
+        held_out: whether it is predicted, and not looked at.
+    """
+
+    name: str
+    jobs: tuple[Job, ...]
+    measured: Mapping[str, float]
+    filled: float = 1.0
+    held_out: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether any of its jobs writes."""
+        return any(job.read_share < 1 for job in self.jobs)
+
+    def offered_iops(self, kind: str) -> float | None:
+        """Requests a second that its jobs ask for; None if one of them asks for the next when one is done."""
+        offered = 0.0
+        for job in self.jobs:
+            if job.rate_iops is None:
+                return None
+            offered += job.numjobs * job.rate_iops * (job.read_share if kind == "read" else 1 - job.read_share)
+        return offered
+
+    def reached(self) -> bool:
+        """Whether the drive served what was offered, as far as was measured."""
+        pairs = ((self.offered_iops(kind), self.measured.get(f"{kind}_iops")) for kind in KINDS)
+        return all(got >= _REACHED * offered for offered, got in pairs if offered and got is not None)
+
+    def as_issued(self) -> Load:
+        """With jobs whose rate was not reached issuing the next request when one is done, as they then do: fio and its
+        like take the time of a request from its issue, and have `iodepth` of them in flight.
+        """
+        return replace(self, jobs=tuple(self._as_issued(job) for job in self.jobs))
+
+    def _as_issued(self, job: Job) -> Job:
+        offered = _offered(job)
+        if not offered:
+            return job
+        got = [self.measured.get(f"{job.name}.{kind}_iops") for kind in KINDS]
+        missed = offered - sum(rate or 0.0 for rate in got) if any(got) else self._missed(job)
+        return replace(job, rate_iops=None) if missed > (1 - _REACHED) * offered else job
+
+    def _missed(self, job: Job) -> float:
+        """Requests a second that a job was not served, if those with most requests went short of them first."""
+        missed = 0.0
+        for kind in KINDS:
+            offered, got = self.offered_iops(kind), self.measured.get(f"{kind}_iops")
+            if offered is not None and got is not None:
+                missed += max(0.0, offered - got)
+        for other in sorted(self.jobs, key=_offered, reverse=True):
+            if other is job:
+                return min(missed, _offered(job))
+            missed = max(0.0, missed - _offered(other))
+        return 0.0
+
+
+def _offered(job: Job) -> float:
+    """Requests a second that a job asks for; 0 where it asks for the next one when one is done."""
+    return job.numjobs * (job.rate_iops or 0.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A drive, and the loads under which it was measured.
+
+    Attributes:
+        name: of the drive.
+        user_bytes: that it sells.
+        base: the config to begin with: a shipped one, or a file.
+        settings: fields of it to replace, each written as `host.link.latency_us=1.5`: what is known of the drive.
+        loads: in order.
+        notes: what was found odd in the measurements.
+    """
+
+    name: str
+    user_bytes: int
+    base: str
+    settings: tuple[str, ...]
+    loads: tuple[Load, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fitted(self) -> tuple[Load, ...]:
+        """The loads that are looked at."""
+        return tuple(load for load in self.loads if not load.held_out)
+
+
+def read_measured(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    user_bytes: int | None = None,
+    base: str | None = None,
+    hold_out: Sequence[str] = (),
+) -> Measured:
+    """Read what was measured of a drive: one TOML file, or JSON files of fio, each of jobs that ran together.
+
+    Args:
+        paths: the file, or files.
+        user_bytes: that the drive sells, for files of fio, which do not know it.
+        base: the config to begin with; default: that of the TOML file, or `tlc-enterprise`.
+        hold_out: names of loads to predict, beside those of the TOML file. A load of a JSON file has the file's name.
+
+    Raises:
+        FileError: a file cannot be read.
+        ConfigError: something in it is missing or wrong, with file and place.
+    """
+    if len(paths) == 1 and Path(paths[0]).suffix == ".toml":
+        found = _of_toml(Path(paths[0]))
+    elif user_bytes is None:
+        raise ConfigError(
+            f"{paths[0]}: found JSON of fio without the capacity of the drive, expected --capacity, such as 960GB"
+        )
+    else:
+        loads = tuple(_of_fio(Path(path)) for path in paths)
+        found = Measured(Path(paths[0]).parent.name or "drive", user_bytes, _USUAL_BASE, (), loads)
+    names = [load.name for load in found.loads]
+    for name in hold_out:
+        if name not in names:
+            raise ConfigError(f"hold_out: found `{name}`, expected some of: {', '.join(names)}")
+    loads = tuple(replace(load, held_out=load.held_out or load.name in hold_out) for load in found.loads)
+    if not any(not load.held_out for load in loads):
+        raise ConfigError(f"{paths[0]}: found no load that is not held out, expected at least one to fit")
+    return replace(found, base=base or found.base, loads=loads, notes=tuple(_odd(loads)))
+
+
+def _of_toml(path: Path) -> Measured:
+    try:
+        told = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    _only(told, ("drive", "load"), f"{path}")
+    drive, loads = told.get("drive"), told.get("load")
+    if not isinstance(drive, dict) or not isinstance(loads, list) or not loads:
+        raise ConfigError(f"{path}: expected a section [drive], and a [[load]] for each load that was measured")
+    _only(drive, ("name", "user_bytes", "base", "settings"), f"{path}: drive")
+    user_bytes = _value(drive, "user_bytes", int, f"{path}: drive", "the bytes that the drive sells")
+    read = tuple(_load(each, f"{path}: load {number}") for number, each in enumerate(loads, start=1))
+    names = [load.name for load in read]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{path}: found two loads with the name `{name}`, expected another name for each")
+    settings = drive.get("settings", [])
+    if not isinstance(settings, list) or not all(isinstance(each, str) for each in settings):
+        raise ConfigError(f"{path}: drive.settings: expected texts, such as 'host.link.latency_us=1.5'")
+    return Measured(drive.get("name", path.stem), user_bytes, drive.get("base", _USUAL_BASE), tuple(settings), read)
+
+
+def _load(told: Any, where: str) -> Load:
+    if not isinstance(told, dict):
+        raise ConfigError(f"{where}: expected a table with name, jobs and measured")
+    _only(told, ("name", "jobs", "measured", "filled", "held_out"), where)
+    name = _value(told, "name", str, where, "a text")
+    where = f"{where} ({name})"
+    rows = told.get("jobs")
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise ConfigError(f"{where}: jobs: expected at least one, such as {{ name = 'probe', rw = 'randread' }}")
+    jobs = tuple(_job({key: str(value) for key, value in row.items()}, where) for row in rows)
+    filled = told.get("filled", 1.0)
+    if not isinstance(filled, int | float) or not 0 < filled <= 1:
+        raise ConfigError(f"{where}: filled: found {filled!r}, expected a share of the drive above 0 and up to 1")
+    measured = dict(_quantities(told.get("measured"), [job.name for job in jobs], where))
+    if not measured:
+        raise ConfigError(f"{where}: measured: found nothing, expected what was measured, such as write_iops")
+    return Load(name, jobs, measured, float(filled), bool(told.get("held_out", False)))
+
+
+def _job(options: Mapping[str, str], where: str) -> Job:
+    # How long a job ran decides nothing here, but has to be said to fio.
+    job, _ = job_of({"runtime": "1", **options}, where)
+    if any(job.name == kind for kind in KINDS) or "." in job.name:
+        raise ConfigError(
+            f"{where}: found a job with the name `{job.name}`, expected one without a point, not of a kind"
+        )
+    return replace(job, runtime_s=None, ramp_s=0.0, logs=(), group_reporting=False)
+
+
+def _quantities(told: Any, jobs: Sequence[str], where: str) -> Iterator[tuple[str, float]]:
+    """Of `measured = { write_iops, probe = { read = { p50_us } } }` each number, by the name of its quantity."""
+    where = f"{where}: measured"
+    if not isinstance(told, dict):
+        raise ConfigError(f"{where}: expected a table, such as {{ write_iops = 70000 }}")
+    _only(told, (*RATES, WRITE_AMPLIFICATION, *jobs), where)
+    for key, value in told.items():
+        if key not in jobs:
+            yield key, _number(value, f"{where}.{key}")
+            continue
+        if not isinstance(value, dict):
+            raise ConfigError(f"{where}.{key}: expected a table, such as {{ read = {{ p50_us = 70 }} }}")
+        _only(value, (*KINDS, *RATES), f"{where}.{key}")
+        for kind, inner in value.items():
+            if kind in RATES:
+                yield f"{key}.{kind}", _number(inner, f"{where}.{key}.{kind}")
+                continue
+            if not isinstance(inner, dict):
+                raise ConfigError(f"{where}.{key}.{kind}: expected a table, such as {{ p50_us = 70 }}")
+            _only(inner, LATENCIES, f"{where}.{key}.{kind}")
+            yield from (
+                (f"{key}.{kind}.{name}", _number(us, f"{where}.{key}.{kind}.{name}")) for name, us in inner.items()
+            )
+
+
+def _of_fio(path: Path) -> Load:
+    try:
+        told = json.loads(read_text(path))
+        shared, rows = told.get("global options", {}), told["jobs"]
+    except (ValueError, KeyError, AttributeError):
+        raise ConfigError(f"{path}: expected the JSON of fio: --output-format=json+ --output={path.name}") from None
+    measured, jobs = dict[str, float](), list[Job]()
+    for number, row in enumerate(rows, start=1):
+        where = f"{path}: job {number}"
+        options = {**shared, **row.get("job options", {}), "name": row.get("jobname", f"job{number}").replace(".", "_")}
+        # Each clone is a row of its own, unless they report as a group.
+        if "group_reporting" not in options:
+            options.pop("numjobs", None)
+        job = _job({key: str(value) for key, value in options.items()}, where)
+        job = replace(job, name=f"{job.name}-{number}") if job.name in [each.name for each in jobs] else job
+        jobs.append(job)
+        for kind in KINDS:
+            direction = row.get(kind) or {}
+            if not direction.get("total_ios"):
+                continue
+            measured[f"{job.name}.{kind}_iops"] = float(direction["iops"])
+            measured[f"{kind}_iops"] = measured.get(f"{kind}_iops", 0.0) + float(direction["iops"])
+            at = direction.get("clat_ns", {}).get("percentile") or direction.get("lat_ns", {}).get("percentile") or {}
+            quantiles = {float(key): ns / 1000 for key, ns in at.items()}
+            for name in ("p50_us", "p90_us", "p99_us"):
+                if (us := quantiles.get(float(name[1:-3]))) is not None and us > 0:
+                    measured[f"{job.name}.{kind}.{name}"] = us
+    if not measured:
+        raise ConfigError(f"{path}: found no requests, expected jobs that read or write")
+    return Load(path.stem, tuple(jobs), measured)
+
+
+def _odd(loads: Sequence[Load]) -> Iterator[str]:
+    """What measurements say of themselves that a reader has to know first."""
+    for load in loads:
+        if not load.reached():
+            got = ", ".join(
+                f"{load.measured[f'{kind}_iops']:,.0f} of {offered:,.0f} {kind}s a second"
+                for kind in KINDS
+                if (offered := load.offered_iops(kind)) and f"{kind}_iops" in load.measured
+            )
+            yield f"{load.name}: the drive served {got}: the rate was not reached, and says where the drive saturates"
+        for job in load.jobs:
+            low, middle = (load.measured.get(f"{job.name}.read.{p}") for p in ("p10_us", "p50_us"))
+            if low and middle and low < _OF_MEMORY * middle:
+                yield (
+                    f"{load.name}: one read in ten of {job.name} took {low:g} us or less, and half of them "
+                    f"{middle:g} us or more: some may have come from a cache, which is no part of this model"
+                )
+    for i, load in enumerate(loads):
+        for other in loads[:i]:
+            if (load.jobs, load.filled) != (other.jobs, other.filled):
+                continue
+            for name in load.measured.keys() & other.measured.keys():
+                apart = abs(math.log(load.measured[name] / other.measured[name]))
+                if name in RATES and apart > _SAME:
+                    yield (
+                        f"{load.name} and {other.name} are one load, and {name} differs by {math.expm1(apart):.0%}: "
+                        "was the drive throttled, or not steady?"
+                    )
+
+
+def _only(told: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in told:
+        if key not in known:
+            raise ConfigError(f"{where}: found `{key}`, expected one of {', '.join(known)}")
+
+
+def _value(told: Mapping[str, Any], key: str, kind: Callable[..., Any], where: str, expected: str) -> Any:
+    value = told.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool) or not value:  # type: ignore[arg-type]
+        raise ConfigError(f"{where}: {key}: found {'nothing' if value is None else repr(value)}, expected {expected}")
+    return value
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ConfigError(f"{where}: found {value!r}, expected a number above 0")
+    return float(value)

@@ -1,0 +1,141 @@
+"""What a simulated drive gets under a load, by the names of the quantities that were measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softsense import _core
+from softsense.calibration.measured import KINDS, WRITE_AMPLIFICATION, Load
+from softsense.fio.jobs import overrides_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from softsense._core import Config, StopFlag
+    from softsense.results import RunResult
+
+_READS_BEFORE = 2_000
+_GUESSED_IOPS = 100_000
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a load is simulated.
+
+    Attributes:
+        seen: requests of each kind whose latencies are looked at, at least.
+        most: requests of all jobs, at most.
+        before: writes before them, in which the drive comes to its steady state.
+    """
+
+    seen: int = 2_000
+    most: int = 200_000
+    before: int = 60_000
+
+
+def simulate(
+    device: Config, load: Load, effort: Effort, seed: int, stop: StopFlag | None = None
+) -> dict[str, float] | None:
+    """The measured quantities of a load, as a device has them after it has come to its steady state; None if stopped.
+
+    A function of its arguments but `stop`. A quantity of which the device has none, such as the latency of reads that
+    never ended, is missing.
+    """
+    load = load.as_issued()
+    seconds, before = _durations(load, effort)
+    jobs = [replace(job, runtime_s=seconds, ramp_s=before, number_ios=10**9) for job in load.jobs]
+    overrides = overrides_of(jobs, device.user_bytes, load.filled)
+    if load.writes:
+        overrides += [f"precondition.mapped_fraction={load.filled!r}", "precondition.layout='steady_state'"]
+    result = _run(device.with_overrides([*overrides, f"seed={seed}"]), stop)
+    return None if result is None else _quantities(load, result)
+
+
+def _durations(load: Load, effort: Effort) -> tuple[float, float]:
+    """Seconds that are measured, and those before: by the rates that the drive had, so that no load takes long."""
+    rates = {kind: _served(load, kind) for kind in KINDS}
+    total = sum(rates.values())
+    wanted = effort.seen / total
+    for name in load.measured:
+        job, _, rest = name.partition(".")
+        if rest and (rate := _rate(load, job, rest.partition(".")[0])):
+            wanted = max(wanted, effort.seen / rate)
+    before = effort.before / rates["write"] if load.writes else _READS_BEFORE / total
+    return float(f"{min(wanted, effort.most / total):.6g}"), float(f"{before:.6g}")
+
+
+def _served(load: Load, kind: str) -> float:
+    """Requests of a kind a second: as many as were measured, or offered, or a guess."""
+    known = load.measured.get(f"{kind}_iops") or load.offered_iops(kind)
+    if known is not None:
+        return known
+    share = sum(job.read_share * job.numjobs for job in load.jobs) / sum(job.numjobs for job in load.jobs)
+    return _GUESSED_IOPS * (share if kind == "read" else 1 - share)
+
+
+def _rate(load: Load, name: str, kind: str) -> float | None:
+    """Requests of a kind that a job had a second."""
+    if (measured := load.measured.get(f"{name}.{kind}_iops")) is not None:
+        return measured
+    job = next(each for each in load.jobs if each.name == name)
+    share = job.read_share if kind == "read" else 1 - job.read_share
+    return job.rate_iops * job.numjobs * share if job.rate_iops else None
+
+
+def _run(config: Config, stop: StopFlag | None) -> RunResult | None:
+    from softsense.simulating import Task
+
+    task = Task("load", config, None)
+    task.simulate(None, "reject", stop or _core.StopFlag())
+    return None if stop is not None and stop.is_set else task.result
+
+
+def _quantities(load: Load, result: RunResult) -> dict[str, float]:
+    tenants, at = dict[str, list[int]](), 0
+    for job in load.jobs:
+        tenants[job.name] = list(range(at, at + job.numjobs))
+        at += job.numjobs
+    found = dict[str, float]()
+    for name in load.measured:
+        value = _quantity(name, tenants, result)
+        if value is not None and math.isfinite(value) and value > 0:
+            found[name] = value
+    return found
+
+
+def _quantity(name: str, tenants: Mapping[str, Sequence[int]], result: RunResult) -> float | None:
+    if name == WRITE_AMPLIFICATION:
+        amplified: float | None = result.summary["writes_detail"]["write_amplification"]
+        return amplified
+    job, _, rest = name.partition(".")
+    if not rest:
+        return float(result.summary["throughput"][name])
+    kind, _, statistic = rest.partition(".")
+    numbers = tenants[job]
+    if not statistic:
+        each = result.summary["tenants"]
+        return float(
+            sum(each[number][kind.removesuffix("_iops")]["count"] / each[number]["span_s"] for number in numbers)
+        )
+    return _quantile(result, numbers, kind, float(statistic[1:-3]) / 100)
+
+
+def _quantile(result: RunResult, numbers: Sequence[int], kind: str, share: float) -> float | None:
+    """The latency in us that a share of the requests of some tenants has at most."""
+    values: list[NDArray[np.float64]] = []
+    counts: list[NDArray[np.float64]] = []
+    for number in numbers:
+        at, up_to = (np.asarray(each, dtype=float) for each in result.tenant_distributions[number][kind])
+        values.append(at)
+        counts.append(np.diff(up_to, prepend=0.0) * result.summary["tenants"][number][kind]["count"])
+    at, weight = np.concatenate(values), np.concatenate(counts)
+    if not len(at):
+        return None
+    order = np.argsort(at, kind="stable")
+    up_to = np.cumsum(weight[order])
+    return float(at[order][min(int(np.searchsorted(up_to, share * up_to[-1] * (1 - 1e-12))), len(at) - 1)])
