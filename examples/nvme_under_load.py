@@ -25,6 +25,8 @@ from softsense import Store, calibration
 
 QUANTILES = ("p50", "p90", "p99")
 REACHED = 0.985
+FAR = 0.25
+"""By which share a quantity is off that stands out in the tables."""
 PROBE = "{ name = 'probe', rw = 'randrw', bs = '4k', iodepth = 64, rate_iops = 5000 }"
 GIB = 2**30
 NEW = ("precondition.pe_cycles=50", "precondition.retention_days=1.0")
@@ -140,6 +142,37 @@ def measurements(drive: Drive, tables: Path) -> str:
     return "\n".join([*head, f"settings = {list(drive.settings)}", "", *loads])
 
 
+def markdown(told: dict[str, Any]) -> str:
+    """The tables of the page about a drive, from its `calibration.json`: parameters, and loads, measured / simulated."""
+    lines = ["| parameter | median | 95 % interval | unit |", "|---|---:|---|---|"]
+    for row in told["parameters"]:
+        name = row["name"] if row["is_told"] else f"{row['name']} (not told)"
+        lines.append(f"| {name} | {row['median']:.4g} | {row['low']:.4g} to {row['high']:.4g} | {row['unit']} |")
+    loads: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in told["quantities"]:
+        loads.setdefault(row["load"], {})[row["quantity"]] = row
+    for names in dict.fromkeys(tuple(of_load) for of_load in loads.values()):
+        heads = [
+            name.replace("probe.", "").replace("reads.", "").replace("_us", "").replace(".", " ") for name in names
+        ]
+        lines += ["", f"| load | {' | '.join(heads)} |", "|---|" + "---:|" * len(names)]
+        for load, rows in loads.items():
+            if tuple(rows) == names:
+                held = next(iter(rows.values()))["held_out"]
+                cells = " | ".join(_cell(rows[name]) for name in names)
+                lines.append(f"| {load if held else f'{load}, fitted'} | {cells} |")
+    return "\n".join(lines)
+
+
+def _cell(row: dict[str, Any]) -> str:
+    def short(value: float) -> str:
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+    off = row["off"]
+    told = f"{short(row['measured'])} / {'-' if off is None else short(row['simulated'])}"
+    return told if off is not None and abs(off) <= FAR else f"**{told}**"
+
+
 def main(tables: Path, out: Path, names: list[str]) -> None:
     """Calibrate the drives with these names, and print their rows of the page."""
     for name in names:
@@ -153,7 +186,7 @@ def main(tables: Path, out: Path, names: list[str]) -> None:
         if found is None:
             raise SystemExit(130)
         calibration.write(found, folder)
-        print(f"\n== {name}\n{calibration.text(found)}\n", flush=True)
+        print(f"\n== {name}\n{calibration.text(found)}\n\n{markdown(calibration.to_dict(found))}\n", flush=True)
 
 
 def _say(what: str, _: int, share: float) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from softsense._core import ConfigError, read_text
+from softsense._core import ConfigError, read_text, read_toml
+from softsense.api import load_config
 from softsense.fio import Job, job_of
 
 KINDS = ("read", "write")
@@ -141,7 +141,7 @@ def read_measured(
 
     Raises:
         FileError: a file cannot be read.
-        ConfigError: something in it is missing or wrong, with file and place.
+        ConfigError: something in it, or the config to begin with, is missing or wrong, with file and place.
     """
     if len(paths) == 1 and Path(paths[0]).suffix == ".toml":
         found = _of_toml(Path(paths[0]))
@@ -159,14 +159,13 @@ def read_measured(
     loads = tuple(replace(load, held_out=load.held_out or load.name in hold_out) for load in found.loads)
     if not any(not load.held_out for load in loads):
         raise ConfigError(f"{paths[0]}: found no load that is not held out, expected at least one to fit")
-    return replace(found, base=base or found.base, loads=loads, notes=tuple(_odd(loads)))
+    found = replace(found, base=base or found.base, loads=loads, notes=tuple(_odd(loads)))
+    load_config(found.base, found.settings)
+    return found
 
 
 def _of_toml(path: Path) -> Measured:
-    try:
-        told = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    told = read_toml(read_text(path), str(path))
     _only(told, ("drive", "load"), f"{path}")
     drive, loads = told.get("drive"), told.get("load")
     if not isinstance(drive, dict) or not isinstance(loads, list) or not loads:
