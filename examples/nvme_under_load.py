@@ -143,7 +143,7 @@ def measurements(drive: Drive, tables: Path) -> str:
 
 
 def markdown(told: dict[str, Any]) -> str:
-    """The tables of the page about a drive, from its `calibration.json`: parameters, and loads, measured / simulated."""
+    """The tables of the page about a drive, from its `calibration.json`: its parameters, and its loads."""
     lines = ["| parameter | median | 95 % interval | unit |", "|---|---:|---|---|"]
     for row in told["parameters"]:
         name = row["name"] if row["is_told"] else f"{row['name']} (not told)"
