@@ -50,8 +50,9 @@ def simulate(
     seconds, before = _durations(load, effort)
     jobs = [replace(job, runtime_s=seconds, ramp_s=before, number_ios=10**9) for job in load.jobs]
     overrides = overrides_of(jobs, device.user_bytes, load.filled)
+    overrides.append(f"precondition.mapped_fraction={load.filled!r}")
     if load.writes:
-        overrides += [f"precondition.mapped_fraction={load.filled!r}", "precondition.layout='steady_state'"]
+        overrides.append("precondition.layout='steady_state'")
     result = _run(device.with_overrides([*overrides, f"seed={seed}"]), stop)
     return None if result is None else _quantities(load, result)
 

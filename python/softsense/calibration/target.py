@@ -13,12 +13,13 @@ from softsense.calibration.measured import KINDS, RATES, WRITE_AMPLIFICATION, Lo
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-GROUPS = ("read latency", "write latency", "rate", "write amplification")
-"""Kinds of quantities, each with an error of the model of its own."""
+GROUPS = ("median of reads", "tail of reads", "median of writes", "tail of writes", "rates", "write amplification")
+"""Kinds of quantities, each with an error of the model of its own: what is lacking of tails must not cost medians."""
 
-PRIOR_ERROR = np.array([0.2, 0.3, 0.03, 0.05])
+PRIOR_ERROR = np.array([0.15, 0.2, 0.15, 0.4, 0.03, 0.05])
 """By group, the standard deviation of the half-normal prior of that error, which is one of a logarithm."""
-LEAST_ERROR = np.array([0.01, 0.01, 0.005, 0.005])
+_MEDIANS = ("p10_us", "p50_us")
+LEAST_ERROR = np.array([0.01, 0.01, 0.01, 0.01, 0.005, 0.005])
 FARTHEST = float(np.log(8.0))
 """A logarithm that is off by more counts as off by so much."""
 FREEDOM = 4
@@ -28,10 +29,11 @@ FREEDOM = 4
 def group_of(quantity: str) -> int:
     """The number of the group of a quantity."""
     if quantity == WRITE_AMPLIFICATION:
-        return 3
+        return GROUPS.index("write amplification")
     if quantity.rpartition(".")[2] in RATES:
-        return 2
-    return KINDS.index(quantity.split(".")[1])
+        return GROUPS.index("rates")
+    _, kind, statistic = quantity.split(".", 2)
+    return 2 * KINDS.index(kind) + (statistic not in _MEDIANS)
 
 
 @dataclass(frozen=True)
