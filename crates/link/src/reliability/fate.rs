@@ -28,7 +28,7 @@ pub struct PageConditions {
 pub(super) struct Pages {
     first: PageCells,
     others: Box<[PageCells]>,
-    /// The mean of their raw bit error rates, by each way in which they have been read.
+    /// The mean of their raw bit error rates, by each way in which they have been read but the first, with which reads begin.
     rbers: Mutex<Vec<(ReadWith, f64)>>,
 }
 
@@ -203,12 +203,9 @@ impl Reliability {
         conditions.code_age = first.age.code_age;
         // Nothing is allocated for none.
         let others: Box<[PageCells]> = (1..parts).map(page).collect();
+        conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
         if self.keeps_cells || self.is_exact() {
-            let pages = Pages { first, others, rbers: Mutex::new(Vec::new()) };
-            conditions.rber = pages.rber(flash, self.first_read());
-            conditions.pages = Some(Arc::new(pages));
-        } else {
-            conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
+            conditions.pages = Some(Arc::new(Pages { first, others, rbers: Mutex::new(Vec::new()) }));
         }
         if let Some(table) = self.table_at(conditions.code_age) {
             conditions.above = table.above(conditions.rber) as u32;

@@ -36,9 +36,28 @@ impl BackEnd {
             let next = self.own_step_after(kernel, read);
             return ahead.or(next);
         }
+        if self.weighs_last {
+            self.weigh_hard_decisions(read);
+        }
         let seen = self.observed(read);
         let next = self.spec.after(&mut self.reads.reads[read].history, seen);
         ahead.or(next)
+    }
+
+    /// Once no hard decision is left to try, the history sees how many checks those that were tried violate: soft levels alone go by
+    /// that, and most reads never come to them.
+    fn weigh_hard_decisions(&mut self, read: u32) {
+        let Read { step, history, .. } = self.reads.reads[read];
+        if step.level > 1 || self.spec.hard_retry(&history, step).is_some() {
+            return;
+        }
+        let tried = std::iter::successors(Some(self.spec.first(&history, 1, || 1)), |&step| {
+            self.spec.hard_retry(&history, step)
+        });
+        for (step, attempt) in tried.zip(1..) {
+            let syndrome_weight = self.mean_weight(read, step, |codeword| codeword.failures >= attempt);
+            self.reads.reads[read].history.see(Observation { syndrome_weight, ..Observation::failed(step) });
+        }
     }
 
     /// Nothing is left to try of a read, or nothing has failed: no sensing ahead is of use, and whoever asked for the read is charged
@@ -193,7 +212,7 @@ impl BackEnd {
         if step.level > 1 {
             return failed;
         }
-        let sees_weights = self.spec.sees_syndrome_weights() && !step.known_cells;
+        let sees_weights = self.spec.sees_syndrome_weights() && !self.weighs_last && !step.known_cells;
         let shown = |by| match by {
             InferredBy::Sentinels => step.known_cells || self.shows_known_cells[page_type as usize],
             InferredBy::ShareOfOnes => true,
@@ -208,13 +227,18 @@ impl BackEnd {
 
     /// How many checks the codewords that have failed violate, in the mean.
     pub(super) fn mean_weight_of_failed(&self, read: u32, step: Step) -> Option<u32> {
+        self.mean_weight(read, step, |codeword| codeword.progress == Progress::Failed)
+    }
+
+    /// The same of those that `counts` names.
+    fn mean_weight(&self, read: u32, step: Step, counts: impl Fn(&Codeword) -> bool) -> Option<u32> {
         let (mut sum, mut failed) = (0u64, 0u64);
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {
             at = self.reads.next_of(index);
-            let Codeword { progress, fate, .. } = &self.reads.codewords[index];
-            if *progress == Progress::Failed
-                && let Some(weight) = self.reliability.syndrome_weight(fate, step)
+            let codeword = &self.reads.codewords[index];
+            if counts(codeword)
+                && let Some(weight) = self.reliability.syndrome_weight(&codeword.fate, step)
             {
                 (sum, failed) = (sum + u64::from(weight), failed + 1);
             }

@@ -101,6 +101,8 @@ pub(super) struct Codeword {
     pub(super) unit_undecided: u16,
     pub(super) unit_failed: bool,
     pub(super) progress: Progress,
+    /// Attempts that have failed.
+    pub(super) failures: u8,
     /// What comes of the attempt.
     pub(super) outcome: Outcome,
     /// Whether neither a decoder nor a predictor before it has to look at it: it has few errors, or known cells were read.
@@ -216,6 +218,7 @@ impl Reads {
         codeword.parts = parts;
         codeword.unit_undecided = 0;
         codeword.unit_failed = false;
+        codeword.failures = 0;
         // It becomes one of the first attempt like one that has failed.
         codeword.progress = Progress::Failed;
         if before == NONE {
@@ -310,6 +313,7 @@ impl Reads {
         let entry = &mut self.codewords[codeword];
         let decoded = entry.outcome.decoded;
         entry.progress = if decoded { Progress::Decoded } else { Progress::Failed };
+        entry.failures += u8::from(!decoded);
         let (read, unit) = (entry.read, entry.unit);
         let unit = &mut self.codewords[unit];
         unit.unit_undecided -= 1;
