@@ -677,8 +677,9 @@ pub(crate) struct Between {
 
 impl Between {
     fn new(coordinate: f64) -> Self {
-        let first = coordinate as usize;
-        Self { first, fraction: coordinate - first as f64 }
+        // Whole numbers of 32 bits are found with a quarter of the instructions, and no grid has as many points.
+        let first = coordinate as u32;
+        Self { first: first as usize, fraction: coordinate - f64::from(first) }
     }
 
     /// Linear interpolation between both. A query on the grid needs no second point.
@@ -745,14 +746,17 @@ impl Surface {
         if row.first + 1 >= self.rows || column.first >= self.columns || beyond {
             return libm::exp(self.compute(located.wear)[index]);
         }
-        let along = |sheet: usize, row: usize| {
-            let points = self.points(sheet, row);
-            column.of(|column| match points[column].get() {
-                Some(point) => point[index],
-                None => points[column].get_or_init(|| self.compute_at(sheet, row, column))[index],
-            })
-        };
-        libm::exp(sheet.of(|sheet| row.of(|row| along(sheet, row))))
+        libm::exp(sheet.of(|sheet| row.of(|row| self.along(sheet, row, &column, index))))
+    }
+
+    /// Between two columns of a row.
+    #[inline(always)]
+    fn along(&self, sheet: usize, row: usize, column: &Between, index: usize) -> f64 {
+        let points = self.points(sheet, row);
+        column.of(|column| match points[column].get() {
+            Some(point) => point[index],
+            None => points[column].get_or_init(|| self.compute_at(sheet, row, column))[index],
+        })
     }
 
     #[inline(always)]

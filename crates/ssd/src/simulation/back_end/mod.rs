@@ -108,8 +108,6 @@ pub(super) struct BackEnd {
     pub(super) own: Option<Box<AskedPolicy>>,
     /// Whether any step is sensed before the outcome of the one before it is known.
     may_look_ahead: bool,
-    /// Whether violated checks are seen when hard decisions end, as no step before goes by them.
-    weighs_last: bool,
     cache_register: bool,
     cache_program: bool,
     /// Whether only what is sensed ahead is sensed while a page is transferred.
@@ -166,11 +164,8 @@ impl BackEnd {
         let alike = page_types == 1 && reliability.pages() != Some(1);
         let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
         let own = config.own_policy()?.map(Box::new);
-        let may_look_ahead = read.may_look_ahead() || own.as_ref().is_some_and(|own| own.looks_ahead());
-        let in_order = read.infers_by.is_none() && !read.predicts(PredictorPlace::Die) && !may_look_ahead;
         Ok(Self {
-            may_look_ahead,
-            weighs_last: in_order && own.is_none() && read.sees_syndrome_weights(),
+            may_look_ahead: read.may_look_ahead() || own.as_ref().is_some_and(|own| own.looks_ahead()),
             own,
             timing: Timing::new(config, known_cells, read.predictor),
             energy: OperationEnergy::new(config, known_cells),
