@@ -42,7 +42,7 @@ help:
 	@echo "make laws    the long tests: what is predicted of error floors is what is counted, half an hour"
 	@echo "make fuzz    some minutes of broken inputs, odd command lines and requests, kills and full disks, the same ones every time"
 	@echo "make soak    hours of them: ten million for each parser; SOAK=\"--inputs N TARGET...\" for fewer"
-	@echo "make bench   benchmarks"
+	@echo "make bench   benchmarks, and instructions of a request where there is valgrind"
 	@echo "make docs    documentation site in out/site; warnings are errors"
 	@echo "make lint    formats, lints, types, generated files up to date"
 	@echo "make format  format Rust and Python"

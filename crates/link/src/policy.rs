@@ -313,6 +313,31 @@ impl ReadSpec {
         hard_are_retried && self.soft_references == SoftReferences::FewestViolated
     }
 
+    /// Whether it goes by them only when no hard decision is left to try: soft levels alone depend on them, most reads end before, and they
+    /// take long to draw.
+    #[inline]
+    pub fn weighs_last(&self) -> bool {
+        let retries_a_table = self.sees_syndrome_weights() && self.infers_by.is_none();
+        retries_a_table && self.predictor.is_none() && self.policy.own().is_none() && !self.may_look_ahead()
+    }
+
+    /// Where it [goes by violated checks last](Self::weighs_last), and no hard decision is left to try after one that has failed, the history
+    /// sees those of all that were tried.
+    ///
+    /// # Arguments
+    /// - `weight`: how many checks were violated in an attempt, counted from 1, of a step.
+    pub fn weigh(&self, history: &mut History, last: Step, weight: impl Fn(u8, Step) -> Option<u32>) {
+        if !self.weighs_last() || last.level > 1 || self.hard_retry(history, last).is_some() {
+            return;
+        }
+        let before = *history;
+        let first = self.first(&before, 1, || 1);
+        let tried = std::iter::successors(Some(first), |&step| self.hard_retry(&before, step));
+        for (attempt, step) in (1..).zip(tried) {
+            history.see(Observation { syndrome_weight: weight(attempt, step), ..Observation::failed(step) });
+        }
+    }
+
     /// Whether a predictor is at a place.
     #[inline]
     pub fn predicts(&self, place: PredictorPlace) -> bool {

@@ -106,6 +106,9 @@ pub struct DecodeTable {
 struct Level {
     /// Failure probability at each grid point.
     p_fail: Vec<f64>,
+    /// Its logarithm, by which it is interpolated.
+    #[serde(skip)]
+    ln_p_fail: Vec<f64>,
     /// At each grid point, the probability that a successful decode ends after 1, 2, ... iterations.
     iterations: Option<Vec<Vec<f64>>>,
     /// The uncertainty of `p_fail` at each grid point: its 95 % interval, the bound of failures that could not be seen,
@@ -303,7 +306,10 @@ impl DecodeTable {
             }
             _ => return bad("bit_degrees, check_degrees", "found one of them, expected both or neither".into()),
         };
-        let File { code, decoder, interpolation, soft_levels, rber, level: levels, max_iterations, .. } = file;
+        let File { code, decoder, interpolation, soft_levels, rber, level: mut levels, max_iterations, .. } = file;
+        for level in &mut levels {
+            level.ln_p_fail = level.p_fail.iter().map(|&p| libm::log(p)).collect();
+        }
         let text = text.into();
         Ok(Self { text, code, decoder, interpolation, soft_levels, rber, levels, max_iterations, syndrome_weights })
     }
@@ -359,7 +365,7 @@ impl DecodeTable {
         // has been decoded once is.
         let p_fail = |level: u8| {
             let rber = rber(level);
-            self.interpolate(&self.levels[usize::from(level) - 1].p_fail, self.above(rber), rber)
+            self.interpolate(&self.levels[usize::from(level) - 1], self.above(rber), rber)
         };
         (1..=level).map(p_fail).fold(1.0, f64::min)
     }
@@ -387,8 +393,9 @@ impl DecodeTable {
     #[inline]
     pub(crate) fn level_fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
         let (least, most) = (above.saturating_sub(1), above.min(self.rber.len() - 1));
-        let p_fail = &self.levels[usize::from(level) - 1].p_fail;
-        uniform < p_fail[most] && (uniform < p_fail[least] || uniform < self.interpolate(p_fail, above, rber))
+        let level = &self.levels[usize::from(level) - 1];
+        let p_fail = &level.p_fail;
+        uniform < p_fail[most] && (uniform < p_fail[least] || uniform < self.interpolate(level, above, rber))
     }
 
     /// On which side of its grid the table does not tell what happens at `rber`. It tells that within its grid; above it, where no
@@ -423,7 +430,8 @@ impl DecodeTable {
         self.code.split(", ").find_map(number)
     }
 
-    fn interpolate(&self, p: &[f64], above: usize, rber: f64) -> f64 {
+    fn interpolate(&self, level: &Level, above: usize, rber: f64) -> f64 {
+        let (p, ln_p) = (&level.p_fail, &level.ln_p_fail);
         if above == 0 {
             return p[0];
         }
@@ -436,8 +444,7 @@ impl DecodeTable {
                 let fraction = (rber - self.rber[below]) / (self.rber[above] - self.rber[below]);
                 if p[below] > 0.0 && p[above] > 0.0 {
                     // Rounded, it may leave the interval, and fall where it should grow.
-                    libm::exp(libm::log(p[below]) * (1.0 - fraction) + libm::log(p[above]) * fraction)
-                        .clamp(p[below], p[above])
+                    libm::exp(ln_p[below] * (1.0 - fraction) + ln_p[above] * fraction).clamp(p[below], p[above])
                 } else {
                     p[below] + (p[above] - p[below]) * fraction
                 }

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use softsense_base::Ns;
 
-/// Something that ends at an instant.
+/// Something that ends at an instant. In the order of their kinds in keys, so that neither has to be translated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A busy unit (plane or die) has ended the sensing, program, erase or reset it was at.
@@ -26,6 +26,11 @@ pub enum Event {
         /// The decoder, numbered over the device.
         decoder: u32,
     },
+    /// Codewords have been moved between host and controller memory.
+    MemoryDone {
+        /// Which ones: an index of the simulation's moves.
+        moved: u32,
+    },
     /// An encoder has ended a codeword.
     EncodeDone {
         /// The encoder, numbered over the device.
@@ -36,15 +41,15 @@ pub enum Event {
         /// Which ones: an index of the links' crossings.
         crossing: u32,
     },
-    /// Codewords have been moved between host and controller memory.
-    MemoryDone {
-        /// Which ones: an index of the simulation's moves.
-        moved: u32,
-    },
     /// An SSD has to be asked whether it is idle.
     IdleFor {
         /// The SSD.
         ssd: u32,
+    },
+    /// Garbage collection of a set is to look again whether it goes on.
+    Wake {
+        /// The set.
+        set: u32,
     },
     /// Something that is deferred has crossed DRAM.
     Stored {
@@ -58,11 +63,6 @@ pub enum Event {
     },
     /// It is the turn of the next page of a set to be scrubbed.
     ScrubDue {
-        /// The set.
-        set: u32,
-    },
-    /// Garbage collection of a set is to look again whether it goes on.
-    Wake {
         /// The set.
         set: u32,
     },
@@ -152,6 +152,11 @@ impl EventQueue {
         let key = self.key(at) | u128::from(event.pack());
         self.heap.push(Reverse(key));
         key
+    }
+
+    /// How many were scheduled so far.
+    pub fn scheduled(&self) -> u64 {
+        self.scheduled
     }
 
     /// The key of the next event.

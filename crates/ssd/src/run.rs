@@ -146,6 +146,11 @@ impl Run {
         self.simulation.statistics().completed()
     }
 
+    /// Events that were scheduled, arrivals of requests among them.
+    pub fn events(&self) -> u64 {
+        self.simulation.events()
+    }
+
     /// How much of the run is over, in [0, 1]: of its requests, or of its time where that ends it.
     pub fn fraction(&self) -> f64 {
         self.simulation.fraction()

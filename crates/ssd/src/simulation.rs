@@ -203,10 +203,9 @@ impl Simulation {
 
     /// The same, until `stop` is set.
     pub fn advance_unless(&mut self, stop: &AtomicBool, completions: u64) -> Result<bool> {
-        let until = self.statistics().completed_in_all() + completions;
-        while self.statistics().completed_in_all() < until && !stop.load(Ordering::Relaxed) {
-            let more = if self.recorder.is_none() { self.next_thing()? } else { self.watched_step()? };
-            if !more {
+        let until = self.statistics().completed_in_all + completions;
+        while self.statistics().completed_in_all < until && !stop.load(Ordering::Relaxed) {
+            if !self.step()? {
                 return Ok(false);
             }
         }
@@ -214,6 +213,7 @@ impl Simulation {
     }
 
     /// Lets one thing happen; false when nothing is left.
+    #[inline(always)]
     pub(crate) fn step(&mut self) -> Result<bool> {
         if self.recorder.is_none() { self.next_thing() } else { self.watched_step() }
     }
@@ -287,7 +287,7 @@ impl Simulation {
                 "found a simulation that takes {:.0} s with {} requests completed, expected {:.0} s at most: its latencies, or its \
                  load, are out of all proportion",
                 self.now().as_secs(),
-                self.statistics().completed_in_all(),
+                self.statistics().completed_in_all,
                 LATEST.as_secs()
             );
             return Err(Error::config("flash", message));
@@ -695,6 +695,11 @@ impl Simulation {
         self.device.kernel.now
     }
 
+    /// How many events were scheduled.
+    pub fn events(&self) -> u64 {
+        self.device.kernel.events.scheduled()
+    }
+
     /// For how long everything has been counted.
     fn counted(&self) -> Ns {
         self.now() - self.statistics().counted_from
@@ -780,7 +785,7 @@ impl Simulation {
     /// A run that has ended has nothing left inside: every request completed, every operation over.
     fn assert_everything_ended(&self) {
         assert!(self.host.is_idle(), "requests were left in the source, or under way");
-        assert_eq!(self.statistics().completed_in_all(), self.issued(), "every request completes once");
+        assert_eq!(self.statistics().completed_in_all, self.issued(), "every request completes once");
         assert!(self.device.back_end.is_idle(), "no operation is under way");
         assert!(self.device.is_nothing_ahead(), "no page is on its way to the read buffer");
         assert!(self.write_path.is_idle(), "no write and no collection is stuck");

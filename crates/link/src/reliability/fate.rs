@@ -28,8 +28,16 @@ pub struct PageConditions {
 pub(super) struct Pages {
     first: PageCells,
     others: Box<[PageCells]>,
-    /// The mean of their raw bit error rates, by each way in which they have been read.
-    rbers: Mutex<Vec<(ReadWith, f64)>>,
+    /// The mean of their raw bit error rates, by each way in which they have been read but the first, with which reads begin.
+    rbers: Mutex<Known>,
+}
+
+/// The last raw bit error rates that were worked out, with how the pages are read, and the next one's place. They stand in the pages, as
+/// most reads end before there are many.
+#[derive(Debug, Default)]
+struct Known {
+    rbers: [Option<(ReadWith, f64)>; 8],
+    next: usize,
 }
 
 /// The cells of a page.
@@ -70,12 +78,14 @@ impl Pages {
 
     /// The mean of their raw bit error rates, as they are read.
     fn rber(&self, flash: &Flash, read: ReadWith) -> f64 {
-        let mut rbers = self.rbers.lock().expect("nothing panics while it works out a raw bit error rate");
-        if let Some((_, rber)) = rbers.iter().find(|(known, _)| *known == read) {
+        let mut known = self.rbers.lock().expect("nothing panics while it works out a raw bit error rate");
+        if let Some((_, rber)) = known.rbers.iter().flatten().find(|(known, _)| *known == read) {
             return *rber;
         }
         let rber = mean_rber(flash, read, &self.first, &self.others);
-        rbers.push((read, rber));
+        let next = known.next;
+        known.rbers[next] = Some((read, rber));
+        known.next = (next + 1) % known.rbers.len();
         rber
     }
 }
@@ -203,12 +213,9 @@ impl Reliability {
         conditions.code_age = first.age.code_age;
         // Nothing is allocated for none.
         let others: Box<[PageCells]> = (1..parts).map(page).collect();
+        conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
         if self.keeps_cells || self.is_exact() {
-            let pages = Pages { first, others, rbers: Mutex::new(Vec::new()) };
-            conditions.rber = pages.rber(flash, self.first_read());
-            conditions.pages = Some(Arc::new(pages));
-        } else {
-            conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
+            conditions.pages = Some(Arc::new(Pages { first, others, rbers: Mutex::default() }));
         }
         if let Some(table) = self.table_at(conditions.code_age) {
             conditions.above = table.above(conditions.rber) as u32;

@@ -70,6 +70,14 @@ impl PageMap {
         }
     }
 
+    /// The same of data that is current.
+    #[inline]
+    pub fn note_current(&mut self, held: Held) {
+        if self.map.is_whole() && self.map.get(held.lcn) == 0 {
+            self.map.set(held.lcn, held.entry);
+        }
+    }
+
     /// What the current data at a place is, if there is any.
     #[inline]
     pub fn held_at(&self, place: Place) -> Option<Held> {
@@ -178,7 +186,12 @@ impl PageMap {
     /// Changes a map entry. What was at its old place is stale by that.
     #[inline]
     pub(super) fn point(&mut self, lcn: Lcn, to: u64) {
-        let from = self.entry(lcn);
+        self.point_from(self.entry(lcn), lcn, to);
+    }
+
+    /// The same, of what is known to be at a place.
+    #[inline]
+    pub(super) fn point_from(&mut self, from: Entry, lcn: Lcn, to: u64) {
         if let Entry::Flash(place) = from {
             let superblock = self.geometry.superblock_of(place);
             let entry = &mut self.blocks[superblock as usize];

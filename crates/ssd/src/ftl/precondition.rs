@@ -169,6 +169,8 @@ pub(super) struct SteadyState {
     /// Of a set with so many valid codewords, how many there are before each superblock, the oldest first. Sets differ by one
     /// at most.
     before: Vec<(u64, Vec<u64>)>,
+    /// The order of those of a superblock, but for its key.
+    within: Permutation,
 }
 
 impl SteadyState {
@@ -196,6 +198,7 @@ impl SteadyState {
             total: StrengthReducedU64::new(total.max(1)),
             dealt: Permutation::new(stream.bits(ssd.into(), 1), total.max(1)),
             before: valid.into_iter().map(|valid| (valid, valid_before(valid, closed, capacity))).collect(),
+            within: Permutation::new(0, u64::from(layout.codewords() * device.geometry.ways() / units)),
         }
     }
 
@@ -214,9 +217,8 @@ impl SteadyState {
     }
 
     #[inline]
-    fn permutation(&self, superblock: u32, device: &Device<'_>) -> Permutation {
-        let units = u64::from(self.layout.codewords() * device.geometry.ways());
-        Permutation::new(self.stream.bits(superblock.into(), 0), units / self.units)
+    fn permutation(&self, superblock: u32) -> Permutation {
+        Permutation { key: self.stream.bits(superblock.into(), 0), ..self.within }
     }
 
     fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
@@ -232,7 +234,7 @@ impl SteadyState {
         let number = in_set - before[superblock];
         let set = ssd * self.sets as u32 + set as u32;
         let superblock = set * device.geometry.blocks_per_plane() + superblock as u32;
-        let offset = (self.permutation(superblock, device).apply(number) * self.units.get() + unit) as u32;
+        let offset = (self.permutation(superblock).apply(number) * self.units.get() + unit) as u32;
         // Places of a superblock are counted page by page, its members side by side.
         let ways = device.geometry.ways();
         let page = self.layout.page_of(offset / ways);
@@ -263,7 +265,7 @@ impl SteadyState {
         let before = self.before_superblocks(set);
         let valid = before.get(of_set + 1)? - before[of_set];
         let (codeword, unit) = StrengthReducedU64::div_rem(offset.into(), self.units);
-        let number = self.permutation(superblock, device).undo(codeword);
+        let number = self.permutation(superblock).undo(codeword);
         let index = |number| self.dealt.undo(self.before_set(set) + before[of_set] + number) * self.units.get() + unit;
         (number < valid).then(|| index(number)).filter(|&index| index < self.mapped)
     }

@@ -1,7 +1,7 @@
 //! Where data goes: which pages are next, for whom, and what is noted when they are programmed.
 
 use super::victims::VictimRule;
-use super::{Gain, Group, Lcn, PageMap, Writer, prefetch};
+use super::{Entry, Gain, Group, Held, Lcn, PageMap, Writer, prefetch};
 use crate::config::Remainder;
 
 impl PageMap {
@@ -247,9 +247,20 @@ impl PageMap {
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
     #[inline]
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
+        self.place_from(self.entry(lcn), group, slot, lcn);
+    }
+
+    /// The same for what is moved from where it lies, and [is current](Self::is_current) there.
+    #[inline]
+    pub fn place_moved(&mut self, group: Group, slot: u32, held: Held) {
+        self.place_from(Entry::Flash(held.entry - self.first_place), group, slot, held.lcn);
+    }
+
+    #[inline]
+    fn place_from(&mut self, from: Entry, group: Group, slot: u32, lcn: Lcn) {
         let unit = self.unit_of_slot(group, slot);
         let place = self.geometry.place(group.superblock, group.page, unit);
-        self.point(lcn, self.first_place + place);
+        self.point_from(from, lcn, self.first_place + place);
         self.written.set(place, lcn + 1);
         self.blocks[group.superblock as usize].valid += 1;
     }

@@ -83,8 +83,10 @@ impl Device {
         };
         let parts_per_read = if ftl.crosses_pages() { geometry.pages_per_run() + 1 } else { geometry.ways() };
         let tells_levels = translation.is_some();
+        let mut kernel = Kernel::new(log_requests);
+        kernel.dram = Dram::of(config);
         Ok(Self {
-            kernel: Kernel::new(log_requests).with_dram(Dram::of(config)),
+            kernel,
             ftl,
             translation,
             medium: Medium::new(config, Arc::clone(&geometry), Arc::clone(&reliability)),

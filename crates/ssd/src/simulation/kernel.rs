@@ -79,11 +79,6 @@ impl Kernel {
         }
     }
 
-    /// The same, with a port that data crosses.
-    pub(super) fn with_dram(self, dram: Option<Dram>) -> Self {
-        Self { dram, ..self }
-    }
-
     /// Something will end after `duration`.
     #[inline]
     pub(super) fn schedule(&mut self, duration: Ns, event: Event) -> Key {

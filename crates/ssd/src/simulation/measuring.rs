@@ -234,7 +234,7 @@ impl Measuring {
 
     /// Whether the warm-up is over now, and if so whether the drive is steady, where that is asked.
     fn is_warmed_up(&self, simulation: &Simulation) -> Option<Option<bool>> {
-        let completed = simulation.statistics().completed_in_all();
+        let completed = simulation.statistics().completed_in_all;
         match self.spec.warmup {
             Warmup::None => None,
             Warmup::Requests(requests) => (completed >= requests).then_some(None),
@@ -345,7 +345,7 @@ impl Simulation {
         let now = self.now().min(measuring.warmup_ends());
         measuring.end_series(self, now);
         measuring.before = std::mem::take(&mut measuring.intervals);
-        measuring.warmed_up = Some(WarmedUp { requests: self.statistics().completed_in_all(), until: now, steady });
+        measuring.warmed_up = Some(WarmedUp { requests: self.statistics().completed_in_all, until: now, steady });
         self.carried_codewords = self.write_path.not_programmed_codewords();
         self.free_blocks_before = self.ftl().free_blocks();
         self.device.kernel.statistics.count_anew(now);

@@ -366,8 +366,8 @@ fn merged([first, others @ ..]: [&Histogram; 4]) -> Histogram {
 pub struct Statistics {
     /// When counting began: at the start, or when a warm-up was over.
     pub counted_from: Ns,
-    /// Requests that had completed before.
-    completed_before: u64,
+    /// Requests that have completed since the start, whether they count or not.
+    pub(super) completed_in_all: u64,
     /// Response times of reads.
     pub reads: Histogram,
     /// Response times of writes.
@@ -530,7 +530,7 @@ impl Statistics {
     pub(super) fn count_anew(&mut self, now: Ns) {
         *self = Self {
             counted_from: now,
-            completed_before: self.completed_in_all(),
+            completed_in_all: self.completed_in_all,
             growth: Growth::from(now),
             last_completion: now,
             tenants: vec![TenantStatistics { last_completion: now, ..TenantStatistics::default() }; self.tenants.len()],
@@ -539,11 +539,6 @@ impl Statistics {
             seen: self.seen.take(),
             ..Self::default()
         };
-    }
-
-    /// Requests that have completed since the start, whether they count or not.
-    pub(super) fn completed_in_all(&self) -> u64 {
-        self.completed_before + self.completed()
     }
 
     pub(super) fn expect_reads_within(&mut self, read_deadlines: Vec<Ns>) {
@@ -682,6 +677,7 @@ impl Statistics {
 
     #[inline]
     pub(super) fn complete(&mut self, row: LogRow) {
+        self.completed_in_all += 1;
         match row.kind {
             RequestKind::Read => {
                 self.reads.record(row.response);

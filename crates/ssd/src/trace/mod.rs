@@ -93,6 +93,8 @@ pub struct Trace {
     left_out: reader::LeftOut,
     /// The file when it was scanned.
     version: lines::FileVersion,
+    /// Its rows in the order of the file, where they are few enough to be kept, so that a replay need not parse it again.
+    kept: Option<Arc<[formats::Row]>>,
     layout: scan::Layout,
     stats: TraceStats,
     /// How long recognising and scanning took, s of wall time.

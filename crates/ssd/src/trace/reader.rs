@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use memchr::memchr;
 use softsense_base::{Error, Ns, Result, format_bytes};
@@ -208,11 +209,13 @@ struct Reorder {
 /// The rows of a scanned trace in order of arrival, without its end mark.
 pub(super) struct Rows {
     lines: Lines,
+    /// The rows of the file, where they were kept when it was scanned: nothing is parsed then.
+    kept: Option<Arc<[Row]>>,
     parser: Parser,
     devices: DeviceTable,
     batch: Vec<Row>,
     at: usize,
-    /// How many rows of the file were parsed.
+    /// How many rows of the file are behind.
     parsed: u64,
     end_mark: Option<u64>,
     /// What was scanned.
@@ -232,6 +235,7 @@ impl Rows {
         let layout = &trace.layout;
         Ok(Rows {
             lines,
+            kept: trace.kept.clone(),
             parser: Parser::new(&trace.reading),
             devices: DeviceTable::new(&trace.spec.devices),
             batch: Vec::with_capacity(BATCH_LINES),
@@ -257,7 +261,10 @@ impl Rows {
     }
 
     pub fn fraction(&self) -> f64 {
-        self.lines.fraction()
+        match &self.kept {
+            Some(kept) => self.parsed as f64 / kept.len() as f64,
+            None => self.lines.fraction(),
+        }
     }
 
     #[inline(always)]
@@ -275,6 +282,7 @@ impl Rows {
         // Everything was counted by the scan.
         let mut skipped = Skipped::default();
         while self.batch.is_empty() {
+            let before = self.parsed as usize;
             let (batch, parsed, end_mark) = (&mut self.batch, &mut self.parsed, self.end_mark);
             let mut sink = |row: &Row, _line: u64| {
                 if Some(*parsed) != end_mark {
@@ -283,7 +291,15 @@ impl Rows {
                 *parsed += 1;
             };
             let (lines, parser, devices) = (&mut self.lines, &mut self.parser, &mut self.devices);
-            if !pump(lines, parser, devices, &mut skipped, &self.left_out, BATCH_LINES, &mut sink)? {
+            let more = match &self.kept {
+                Some(kept) => {
+                    let next = kept[before..].iter().take(BATCH_LINES);
+                    next.clone().for_each(|row| sink(row, 0));
+                    next.len() > 0
+                }
+                None => pump(lines, parser, devices, &mut skipped, &self.left_out, BATCH_LINES, &mut sink)?,
+            };
+            if !more {
                 self.lines.expect_version(self.scanned)?;
                 return Ok(None);
             }

@@ -1,5 +1,6 @@
 //! The first pass: what a trace holds, and what its replay needs to know beforehand.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use softsense_base::{Error, Ns, Result, format_count, format_duration};
@@ -244,9 +245,14 @@ fn vscsi_record(spec: &TraceSpec, asked: bool) -> Result<Option<usize>> {
     Ok(record_bytes)
 }
 
+/// So many rows of a trace are kept when it is scanned, so that it is parsed once: 32 MiB.
+const MOST_KEPT: usize = 1 << 20;
+
 /// One pass over the file.
 struct Scan {
     lines: Lines,
+    /// Its rows in the order of the file, unless these are more than are kept.
+    kept: Option<Vec<Row>>,
     devices: DeviceTable,
     skipped: Skipped,
     tally: Tally,
@@ -273,11 +279,18 @@ impl Scan {
         let mut reported = Instant::now();
         // A block has at most this many lines, so each call takes one block.
         let block = usize::MAX;
+        let mut kept = Some(Vec::new());
         loop {
-            let mut sink = |row: &Row, line| tally.add(row, line);
+            let mut sink = |row: &Row, line| {
+                tally.add(row, line);
+                if let Some(rows) = &mut kept {
+                    rows.push(*row);
+                }
+            };
             if !pump(&mut lines, &mut parser, &mut devices, &mut skipped, left_out, block, &mut sink)? {
                 break;
             }
+            kept = kept.filter(|rows| rows.len() <= MOST_KEPT);
             if reported.elapsed() >= PROGRESS_EVERY {
                 reported = Instant::now();
                 if !progress(lines.fraction()) {
@@ -294,11 +307,11 @@ impl Scan {
         if reading.format == Format::CloudPhysics && spec.columns.is_none() && tally.reads + tally.writes == 0 {
             return Err(Error::trace(path, no_data_moved(&tally, &skipped)));
         }
-        Ok(Scan { lines, devices, skipped, tally, found: parser.found() })
+        Ok(Scan { lines, kept, devices, skipped, tally, found: parser.found() })
     }
 
     fn finish(self, spec: TraceSpec, reading: Reading, left_out: LeftOut) -> Result<Trace> {
-        let Scan { lines, devices, mut skipped, mut tally, found } = self;
+        let Scan { lines, kept, devices, mut skipped, mut tally, found } = self;
         let path = spec.path.display().to_string();
         tally.slots.resize(devices.devices.len(), SlotCount::default());
 
@@ -402,7 +415,8 @@ impl Scan {
             end_mark: end_mark.map(|mark| mark.row),
             max_backward_line: tally.max_backward_line,
         };
-        Ok(Trace { version: lines.version, spec, reading, left_out, layout, stats, scan_s: 0.0 })
+        let kept = kept.map(Arc::from);
+        Ok(Trace { version: lines.version, kept, spec, reading, left_out, layout, stats, scan_s: 0.0 })
     }
 }
 

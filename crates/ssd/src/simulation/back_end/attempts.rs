@@ -10,7 +10,7 @@ use super::BackEnd;
 use super::array::{NONE, Turn, Work};
 use super::orders::ReadOrder;
 use super::phase::{Command, Phase};
-use super::reads::{Codeword, Progress, Read};
+use super::reads::{Codeword, Read};
 
 impl BackEnd {
     /// Begins an attempt at what has not been decoded of a read: what comes of it, and how long its parts take.
@@ -36,8 +36,10 @@ impl BackEnd {
             let next = self.own_step_after(kernel, read);
             return ahead.or(next);
         }
-        let seen = self.observed(read);
-        let next = self.spec.after(&mut self.reads.reads[read].history, seen);
+        let (seen, mut history) = (self.observed(read), self.reads.reads[read].history);
+        self.spec.weigh(&mut history, seen.step, |attempt, step| self.mean_weight_of_failed(read, attempt, step));
+        let next = self.spec.after(&mut history, seen);
+        self.reads.reads[read].history = history;
         ahead.or(next)
     }
 
@@ -188,12 +190,13 @@ impl BackEnd {
 
     /// What is seen of an attempt that has failed, as far as the policy goes by it.
     pub(super) fn observed(&self, read: u32) -> Observation {
-        let Read { step, page_type, .. } = self.reads.reads[read];
+        let of_read = &self.reads.reads[read];
+        let Read { step, page_type, .. } = *of_read;
         let failed = Observation::failed(step);
         if step.level > 1 {
             return failed;
         }
-        let sees_weights = self.spec.sees_syndrome_weights() && !step.known_cells;
+        let sees_weights = self.spec.sees_syndrome_weights() && !self.spec.weighs_last() && !step.known_cells;
         let shown = |by| match by {
             InferredBy::Sentinels => step.known_cells || self.shows_known_cells[page_type as usize],
             InferredBy::ShareOfOnes => true,
@@ -202,24 +205,17 @@ impl BackEnd {
             let fate = self.reads.first_fate(read);
             self.reliability.inferred(fate, by, step.references)
         });
-        let syndrome_weight = if sees_weights { self.mean_weight_of_failed(read, step) } else { None };
+        let attempt = of_read.retries() + 1;
+        let syndrome_weight = if sees_weights { self.mean_weight_of_failed(read, attempt, step) } else { None };
         Observation { syndrome_weight, inferred, ..failed }
     }
 
-    /// How many checks the codewords that have failed violate, in the mean.
-    pub(super) fn mean_weight_of_failed(&self, read: u32, step: Step) -> Option<u32> {
-        let (mut sum, mut failed) = (0u64, 0u64);
-        let mut at = self.reads.first_of(read);
-        while let Some(index) = at {
-            at = self.reads.next_of(index);
-            let Codeword { progress, fate, .. } = &self.reads.codewords[index];
-            if *progress == Progress::Failed
-                && let Some(weight) = self.reliability.syndrome_weight(fate, step)
-            {
-                (sum, failed) = (sum + u64::from(weight), failed + 1);
-            }
-        }
-        sum.checked_div(failed).map(|mean| mean as u32)
+    /// How many checks the codewords that have failed in an attempt, counted from 1, violate in the mean.
+    pub(super) fn mean_weight_of_failed(&self, read: u32, attempt: u8, step: Step) -> Option<u32> {
+        let failed = self.reads.codewords_of(read).filter(|codeword| codeword.failures >= attempt);
+        let weights = failed.filter_map(|codeword| self.reliability.syndrome_weight(&codeword.fate, step));
+        let (sum, count) = weights.fold((0u64, 0u64), |(sum, count), weight| (sum + u64::from(weight), count + 1));
+        sum.checked_div(count).map(|mean| mean as u32)
     }
 
     /// Every codeword of a read has been decoded or given up.

@@ -89,8 +89,7 @@ impl BackEnd {
     pub(in super::super) fn decode_done(&mut self, kernel: &mut Kernel, decoder: u32) {
         let decoding = self.decoders.at(decoder);
         let index = decoding.arrived.codeword;
-        let read = self.reads.codewords[index].read;
-        let Codeword { outcome, skips_decoding, .. } = self.reads.codewords[index];
+        let Codeword { read, outcome, skips_decoding, units, .. } = self.reads.codewords[index];
         if let Some(by) = self.observes
             && !skips_decoding
         {
@@ -131,13 +130,12 @@ impl BackEnd {
         }
         let next = if over && self.reads.reads[read].failed { self.step_after(kernel, read) } else { None };
         let energy = if over && next.is_none() { self.settle(kernel, read) } else { Pj::default() };
-        let Codeword { outcome, units, .. } = self.reads.codewords[index];
         if outcome.decoded {
-            let Read { order, .. } = &self.reads.reads[read];
-            if outcome.undetected && matches!(order.owner, ReadOwner::Request(_)) {
+            let owner = self.reads.reads[read].order.owner;
+            if outcome.undetected && matches!(owner, ReadOwner::Request(_)) {
                 kernel.statistics.undetected += 1;
             }
-            if let ReadOwner::Scrub { .. } = order.owner {
+            if let ReadOwner::Scrub { .. } = owner {
                 self.scrubbed(kernel, index);
             }
             let Read { order, step, attempts, .. } = &self.reads.reads[read];

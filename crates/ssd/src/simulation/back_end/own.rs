@@ -49,7 +49,8 @@ impl BackEnd {
             }
         }
         let sees_weights = step.level == 1 && self.own.as_ref().is_some_and(|own| own.sees_syndrome_weights());
-        let weight = if sees_weights { self.mean_weight_of_failed(read, step) } else { None };
+        let attempt = self.reads.reads[read].retries() + 1;
+        let weight = if sees_weights { self.mean_weight_of_failed(read, attempt, step) } else { None };
         let own = self.own.as_mut().expect("it is asked");
         let asked = own.after(read, weight.unwrap_or(0));
         self.own_step(kernel, read, asked)

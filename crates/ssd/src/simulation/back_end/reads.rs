@@ -101,6 +101,8 @@ pub(super) struct Codeword {
     pub(super) unit_undecided: u16,
     pub(super) unit_failed: bool,
     pub(super) progress: Progress,
+    /// Attempts at it that have failed, but for those at known cells.
+    pub(super) failures: u8,
     /// What comes of the attempt.
     pub(super) outcome: Outcome,
     /// Whether neither a decoder nor a predictor before it has to look at it: it has few errors, or known cells were read.
@@ -216,6 +218,7 @@ impl Reads {
         codeword.parts = parts;
         codeword.unit_undecided = 0;
         codeword.unit_failed = false;
+        codeword.failures = 0;
         // It becomes one of the first attempt like one that has failed.
         codeword.progress = Progress::Failed;
         if before == NONE {
@@ -237,10 +240,15 @@ impl Reads {
         Self::there(self.codewords[codeword].next)
     }
 
-    /// The fates of the codewords of a read.
+    /// The codewords of a read.
+    pub(super) fn codewords_of(&self, read: u32) -> impl Iterator<Item = &Codeword> {
+        let indices = std::iter::successors(self.first_of(read), |&index| self.next_of(index));
+        indices.map(|index| &self.codewords[index])
+    }
+
+    /// Their fates.
     pub(super) fn fates_of(&self, read: u32) -> impl Iterator<Item = &Fate> {
-        std::iter::successors(self.first_of(read), |&index| self.next_of(index))
-            .map(|index| &self.codewords[index].fate)
+        self.codewords_of(read).map(|codeword| &codeword.fate)
     }
 
     /// The fate of the first of them, which stands for their page where all have one thing in common.
@@ -308,14 +316,15 @@ impl Reads {
     #[inline]
     pub(super) fn decided(&mut self, codeword: u32) -> (bool, bool) {
         let entry = &mut self.codewords[codeword];
+        let read = &mut self.reads[entry.read];
         let decoded = entry.outcome.decoded;
         entry.progress = if decoded { Progress::Decoded } else { Progress::Failed };
-        let (read, unit) = (entry.read, entry.unit);
+        entry.failures += u8::from(!decoded && !read.step.known_cells);
+        let unit = entry.unit;
         let unit = &mut self.codewords[unit];
         unit.unit_undecided -= 1;
         unit.unit_failed |= !decoded;
         let (over, all) = (unit.unit_undecided == 0, !unit.unit_failed);
-        let read = &mut self.reads[read];
         read.undecided -= 1;
         read.failed |= !decoded;
         (over, over && all)

@@ -53,8 +53,7 @@ impl BackEnd {
 
     /// The numbers of the codewords of a read that were not decoded, in their order.
     fn failed_of(&self, read: u32) -> Vec<u32> {
-        let codewords = std::iter::successors(self.reads.first_of(read), |&index| self.reads.next_of(index));
-        let failed = codewords.map(|index| &self.reads.codewords[index]).filter(|one| one.progress == Progress::Failed);
+        let failed = self.reads.codewords_of(read).filter(|one| one.progress == Progress::Failed);
         failed.map(|codeword| codeword.number).collect()
     }
 

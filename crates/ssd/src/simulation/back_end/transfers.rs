@@ -61,9 +61,8 @@ impl BackEnd {
 
     /// What an attempt at a read wants of one of its pages.
     pub(super) fn codewords_of(&self, read: u32, member: u32) -> impl Iterator<Item = &Codeword> {
-        let all = std::iter::successors(self.reads.first_of(read), |&index| self.reads.next_of(index));
         let wanted = move |codeword: &&Codeword| codeword.progress == Progress::Undecided && codeword.is_in(member);
-        all.map(|index| &self.reads.codewords[index]).filter(wanted)
+        self.reads.codewords_of(read).filter(wanted)
     }
 
     /// How long what one page has of a codeword occupies the bus.

@@ -286,7 +286,7 @@ impl WritePath {
         device.ftl.read_ends(from, 1, false);
         for (slot, held) in (0..).zip(held) {
             if device.ftl.is_current(held) {
-                device.ftl.place(to, slot, held.lcn);
+                device.ftl.place_moved(to, slot, held);
                 device.entry_changed(held.lcn);
             }
         }
@@ -367,8 +367,8 @@ impl WritePath {
         job.programs += 1;
         let count = job.collected.len().min(ftl.room(group) as usize);
         job.cut = count as u32 == ftl.room(group) && ftl.last_crosses(group);
-        for (slot, held) in job.collected[..count].iter().enumerate() {
-            ftl.place(group, slot as u32, held.lcn);
+        for (slot, &held) in job.collected[..count].iter().enumerate() {
+            ftl.place_moved(group, slot as u32, held);
         }
         let moved: Vec<Held> = match device.translation {
             Some(_) => job.collected.drain(..count).collect(),
@@ -514,7 +514,7 @@ impl Collection {
             let mut reading = std::mem::take(&mut self.spare);
             for (unit, held) in self.ahead.drain(..) {
                 if device.ftl.is_current(held) {
-                    device.ftl.note_start(held.lcn);
+                    device.ftl.note_current(held);
                     reading.push(held);
                     self.units.push(unit);
                 }

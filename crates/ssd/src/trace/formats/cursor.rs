@@ -26,10 +26,11 @@ impl<'a> Cursor<'a> {
     /// Skips spaces and tabs; whether there were any.
     #[inline(always)]
     pub fn blanks(&mut self) -> bool {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let count = rest.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
-        self.at += count;
-        count > 0
+        let start = self.at;
+        while let Some(b' ' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+        self.at > start
     }
 
     /// A comma, with blanks around it.
