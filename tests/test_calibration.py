@@ -51,13 +51,13 @@ jobs = [
 measured = { write_iops = 60000, read_iops = 10000, reader = { read = { p50_us = 90 } } }
 """
 TINY = Plan(
-    first=24,
+    first=16,
     generations=2,
-    population=8,
+    population=6,
     batches=1,
-    batch=8,
+    batch=6,
     drawn=2,
-    effort=Effort(seen=200, most=4_000, before=2_000),
+    effort=Effort(seen=200, most=3_000, before=1_500),
 )
 
 
@@ -268,7 +268,7 @@ def test_the_same_drive_comes_out_whoever_simulates_and_however_often_it_is_stop
 
     first = told(1)
     with Store(tmp_path / "calibration.store") as store:
-        for stop_after in (5, 30):
+        for stop_after in (5, 20):
             with pytest.raises(StopError):
                 told(2, store, stop_after)
         assert told(2, store) == first
