@@ -36,7 +36,7 @@ if [ -n "$destroy" ]; then
     once --rw=write --bs=128k --iodepth=32
     once --rw=randwrite --bs=4k --iodepth=128 --norandommap --loops=2
     probe="--name=probe --rw=randrw --rwmixread=50 --iodepth=64 --rate_iops=5000,5000"
-    writers="--name=writers --rw=randwrite --iodepth=64 --numjobs=4 --group_reporting=0"
+    writers="--name=writers --rw=randwrite --iodepth=64 --numjobs=4"
     # shellcheck disable=SC2086
     load saturated $probe $writers
     total=$(python3 -c "

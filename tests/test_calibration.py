@@ -169,6 +169,21 @@ def test_json_of_fio_is_read_as_it_was_run(tmp_path: Path) -> None:
     assert [(job.name, job.iodepth, job.rate_iops) for job in load.jobs] == [("one", 4, 20000), ("two", 8, 20000)]
     assert load.measured["two.read.p99_us"] == got["jobs"][1]["read"]["clat_ns"]["percentile"]["99.000000"] / 1000
     assert load.measured["write_iops"] == pytest.approx(sum(row["write"]["iops"] for row in got["jobs"]))
+    # Clones have a row each, and are one job.
+    for row in got["jobs"]:
+        row["jobname"] = "both"
+        row["job options"]["iodepth"] = "4"
+    file.write_text(json.dumps(got))
+    (load,) = read_measured([file], user_bytes=10**11).loads
+    assert [(job.name, job.numjobs) for job in load.jobs] == [("both", 2)]
+    assert load.measured["both.read_iops"] == load.measured["read_iops"]
+    low, high = sorted(row["read"]["clat_ns"]["percentile"]["50.000000"] / 1000 for row in got["jobs"])
+    assert low <= load.measured["both.read.p50_us"] <= high
+    for row in got["jobs"]:
+        del row["read"]["clat_ns"]["bins"]
+    file.write_text(json.dumps(got))
+    with pytest.raises(ConfigError, match=r"both\.json: both: read.*json\+"):
+        read_measured([file], user_bytes=10**11)
     with pytest.raises(ConfigError, match="--capacity"):
         read_measured([file])
     file.write_text("{}")

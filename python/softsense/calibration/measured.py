@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -243,30 +245,41 @@ def _of_fio(path: Path) -> Load:
         shared, rows = told.get("global options", {}), told["jobs"]
     except (ValueError, KeyError, AttributeError):
         raise ConfigError(f"{path}: expected the JSON of fio: --output-format=json+ --output={path.name}") from None
-    measured, jobs = dict[str, float](), list[Job]()
+    named: dict[str, list[dict[str, Any]]] = {}
     for number, row in enumerate(rows, start=1):
-        where = f"{path}: job {number}"
-        options = {**shared, **row.get("job options", {}), "name": row.get("jobname", f"job{number}").replace(".", "_")}
-        # Each clone is a row of its own, unless they report as a group.
-        if "group_reporting" not in options:
-            options.pop("numjobs", None)
-        job = _job({key: str(value) for key, value in options.items()}, where)
-        job = replace(job, name=f"{job.name}-{number}") if job.name in [each.name for each in jobs] else job
-        jobs.append(job)
+        named.setdefault(str(row.get("jobname", f"job{number}")).replace(".", "_"), []).append(row)
+    measured, jobs = dict[str, float](), list[Job]()
+    for name, clones in named.items():
+        options = {**shared, **clones[0].get("job options", {}), "name": name}
+        # Clones have a row each, unless they report as a group.
+        if options.get("group_reporting", "0") == "0":
+            options["numjobs"] = len(clones)
+        jobs.append(_job({key: str(value) for key, value in options.items()}, f"{path}: {name}"))
         for kind in KINDS:
-            direction = row.get(kind) or {}
-            if not direction.get("total_ios"):
+            directions = [each for row in clones if (each := row.get(kind) or {}).get("total_ios")]
+            if not directions:
                 continue
-            measured[f"{job.name}.{kind}_iops"] = float(direction["iops"])
-            measured[f"{kind}_iops"] = measured.get(f"{kind}_iops", 0.0) + float(direction["iops"])
-            at = direction.get("clat_ns", {}).get("percentile") or direction.get("lat_ns", {}).get("percentile") or {}
-            quantiles = {float(key): ns / 1000 for key, ns in at.items()}
-            for name in ("p50_us", "p90_us", "p99_us"):
-                if (us := quantiles.get(float(name[1:-3]))) is not None and us > 0:
-                    measured[f"{job.name}.{kind}.{name}"] = us
+            measured[f"{name}.{kind}_iops"] = sum(float(each["iops"]) for each in directions)
+            measured[f"{kind}_iops"] = measured.get(f"{kind}_iops", 0.0) + measured[f"{name}.{kind}_iops"]
+            for share, us in _quantiles_of_fio(directions, f"{path}: {name}: {kind}"):
+                measured[f"{name}.{kind}.p{share:g}_us"] = us
     if not measured:
         raise ConfigError(f"{path}: found no requests, expected jobs that read or write")
     return Load(path.stem, tuple(jobs), measured)
+
+
+def _quantiles_of_fio(directions: Sequence[Mapping[str, Any]], where: str) -> Iterator[tuple[float, float]]:
+    """Per cents and latencies in us of the requests of clones, by the bins of their completion latencies."""
+    bins: dict[float, int] = {}
+    for each in directions:
+        for ns, count in (each.get("clat_ns", {}).get("bins") or {}).items():
+            bins[float(ns)] = bins.get(float(ns), 0) + int(count)
+    if not bins:
+        raise ConfigError(f"{where}: found no bins of latencies, expected those of --output-format=json+")
+    at = sorted(bins)
+    up_to = list(accumulate(bins[ns] for ns in at))
+    for share in (50.0, 90.0, 99.0):
+        yield share, at[min(bisect_left(up_to, share / 100 * up_to[-1]), len(at) - 1)] / 1000
 
 
 def _odd(loads: Sequence[Load]) -> Iterator[str]:
