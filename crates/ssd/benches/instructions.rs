@@ -65,7 +65,7 @@ const EXPECTED: [(&str, f64); 9] = [
     ("reads of tlc-femu by its retry table", 24_338.0),
     ("tlc-femu's own workload", 33_416.0),
     ("overwriting with garbage collection", 25_045.0),
-    ("pool-array's own workload", 20_417.0),
+    ("pool-array's own workload", 18_725.0),
     ("random reads of tlc-client", 10_742.0),
 ];
 

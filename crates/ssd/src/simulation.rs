@@ -571,7 +571,7 @@ impl Simulation {
         ordered.clear();
         ordered.extend(ftl.by_ssd(codewords).flat_map(|(ssd, indices)| indices.map(move |index| ftl.join(ssd, index))));
         if ftl.shares_codewords() {
-            ordered.sort_by_key(|&lcn| match ftl.locate(lcn) {
+            ordered.sort_by_cached_key(|&lcn| match ftl.locate(lcn) {
                 Location::Flash(place) => {
                     let (group, unit) = ftl.group_of(place);
                     Some((group.superblock, group.page, unit))
