@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import ConfigError, StopFlag, __version__
+from softsense._core import ConfigError, StopFlag
+from softsense.api import load_config
 from softsense.base import Progress
 from softsense.calibration.measured import Load, Measured
 from softsense.calibration.parameters import Space
@@ -255,10 +256,12 @@ class _Work:
 
     @property
     def identity(self) -> str:
-        """A hash of all that the results depend on."""
+        """A hash of all that the results depend on: that of the config to begin with has the model's version and the
+        content of tables.
+        """
         space = Space.of(self.measured)
         told = [
-            *(_MODEL, __version__, self.measured.user_bytes, self.measured.base, self.measured.settings),
+            *(_MODEL, self.measured.user_bytes, load_config(self.measured.base, self.measured.settings).sha256),
             [[repr(load.jobs), load.filled, dict(load.measured)] for load in self.loads],
             [space.values(point) for point in self.points],
             [*astuple(self.effort), self.seed, self.all_loads],
