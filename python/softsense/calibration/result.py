@@ -213,7 +213,11 @@ def _draw(axes: Axes, found: Calibration, kind: str) -> None:
                 markerfacecolor="none" if load.held_out else colour,
                 markersize=5,
             )
-    axes.set(xlabel="requests a second", yscale="log", title=f"{kind}s: line simulated, points measured")
+    axes.set(
+        xlabel="requests a second",
+        yscale="log",
+        title=f"{kind}s: lines simulated, points measured, hollow ones held out",
+    )
     axes.set_ylabel("latency, us")
     axes.legend(frameon=False)
 
