@@ -140,7 +140,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with softsense.Shard(tmp_path / "all.fer", 1, 2) as shard:
         softsense.measure_fer("bch:m=10,t=5,k=512", [0.002], store=shard)
     (tmp_path / "loads.toml").write_text(
-        "[drive]\nuser_bytes = 16_000_000_000\n[[load]]\nname = 'reads'\n"
+        "[drive]\nuser_bytes = 512_000_000_000\n[[load]]\nname = 'reads'\n"
         "jobs = [{ name = 'reader', rw = 'randread', iodepth = 4 }]\n"
         "measured = { reader = { read = { p50_us = 70, p99_us = 90 } } }\n"
     )
