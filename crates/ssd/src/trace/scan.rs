@@ -245,8 +245,8 @@ fn vscsi_record(spec: &TraceSpec, asked: bool) -> Result<Option<usize>> {
     Ok(record_bytes)
 }
 
-/// So many rows of a trace are kept when it is scanned, so that it is parsed once: 32 MiB.
-const MOST_KEPT: usize = 1 << 20;
+/// So many rows of a trace are kept when it is scanned, so that it is parsed once: 4 MiB. Memory does not grow with longer ones.
+const MOST_KEPT: usize = 1 << 17;
 
 /// One pass over the file.
 struct Scan {
