@@ -14,7 +14,7 @@ from typing import Any
 
 from softsense._core import ConfigError, read_text, read_toml
 from softsense.api import load_config
-from softsense.fio import Job, job_of
+from softsense.fio import Job, bins_of, job_of
 
 KINDS = ("read", "write")
 LATENCIES = ("p10_us", "p50_us", "p90_us", "p95_us", "p99_us", "p99.9_us")
@@ -26,7 +26,6 @@ _USUAL_BASE = "tlc-enterprise"
 _REACHED = 0.985
 _SAME = 0.1
 _OF_MEMORY = 0.6
-_UNSTEADY = 0.3
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,10 @@ class Load:
                 return None
             offered += job.numjobs * job.rate_iops * (job.read_share if kind == "read" else 1 - job.read_share)
         return offered
+
+    def served_iops(self, kind: str) -> float | None:
+        """Requests of a kind a second as far as they are known: as many as were measured, or offered."""
+        return self.measured.get(f"{kind}_iops") or self.offered_iops(kind)
 
     def reached(self) -> bool:
         """Whether the drive served what was offered, as far as was measured."""
@@ -159,7 +162,7 @@ def read_measured(
         if name not in names:
             raise ConfigError(f"hold_out: found `{name}`, expected some of: {', '.join(names)}")
     loads = tuple(replace(load, held_out=load.held_out or load.name in hold_out) for load in found.loads)
-    if not any(not load.held_out for load in loads):
+    if all(load.held_out for load in loads):
         raise ConfigError(f"{paths[0]}: found no load that is not held out, expected at least one to fit")
     found = replace(found, base=base or found.base, loads=loads, notes=tuple(_odd(loads)))
     load_config(found.base, found.settings)
@@ -270,10 +273,7 @@ def _of_fio(path: Path) -> Load:
 
 def _quantiles_of_fio(directions: Sequence[Mapping[str, Any]], where: str) -> Iterator[tuple[float, float]]:
     """Per cents and latencies in us of the requests of clones, by the bins of their completion latencies."""
-    bins: dict[float, int] = {}
-    for each in directions:
-        for ns, count in (each.get("clat_ns", {}).get("bins") or {}).items():
-            bins[float(ns)] = bins.get(float(ns), 0) + int(count)
+    bins = bins_of(directions)
     if not bins:
         raise ConfigError(f"{where}: found no bins of latencies, expected those of --output-format=json+")
     at = sorted(bins)

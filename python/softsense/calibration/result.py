@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softsense.calibration.measured import KINDS
 from softsense.calibration.target import FREEDOM, GROUPS, group_of
 
 if TYPE_CHECKING:
@@ -164,10 +165,11 @@ def picture(found: Calibration) -> Figure:
 
     from softsense.plots import settled
 
-    kinds = [kind for kind in ("read", "write") if any(True for _ in _series(found, kind))]
+    rows = {(row["load"], row["quantity"]): row for row in quantity_rows(found)}
+    kinds = [kind for kind in KINDS if any(True for _ in _series(found, kind))]
     figure = Figure(figsize=(5.2 * max(1, len(kinds)), 4.6), layout="constrained")
     for axes, kind in zip(np.atleast_1d(figure.subplots(1, max(1, len(kinds)), sharey=True)), kinds, strict=False):
-        _draw(axes, found, kind)
+        _draw(axes, found, kind, rows)
     return settled(figure)
 
 
@@ -181,12 +183,10 @@ def _series(found: Calibration, kind: str) -> Iterator[tuple[str, str]]:
 
 
 def _rate(load: Load) -> float:
-    rates = [load.measured.get(f"{kind}_iops") or load.offered_iops(kind) or 0.0 for kind in ("read", "write")]
-    return sum(rates)
+    return sum(load.served_iops(kind) or 0.0 for kind in KINDS)
 
 
-def _draw(axes: Axes, found: Calibration, kind: str) -> None:
-    rows = {(row["load"], row["quantity"]): row for row in quantity_rows(found)}
+def _draw(axes: Axes, found: Calibration, kind: str, rows: dict[tuple[str, str], dict[str, Any]]) -> None:
     for job, statistic in _series(found, kind):
         name, colour = f"{job}.{kind}.{statistic}", _COLOURS[statistic]
         seen = sorted(

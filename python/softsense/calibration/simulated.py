@@ -72,8 +72,7 @@ def _durations(load: Load, effort: Effort) -> tuple[float, float]:
 
 def _served(load: Load, kind: str) -> float:
     """Requests of a kind a second: as many as were measured, or offered, or a guess."""
-    known = load.measured.get(f"{kind}_iops") or load.offered_iops(kind)
-    if known is not None:
+    if (known := load.served_iops(kind)) is not None:
         return known
     share = sum(job.read_share * job.numjobs for job in load.jobs) / sum(job.numjobs for job in load.jobs)
     return _GUESSED_IOPS * (share if kind == "read" else 1 - share)

@@ -4,7 +4,8 @@ fio (Flexible I/O Tester) is what drives are measured with. Jobs have its words 
 job, and each of its clones, is a tenant of the drive that sees all of it and keeps its number of requests in flight.
 """
 
+from softsense.fio.bins import bins_of
 from softsense.fio.jobs import OPTIONS, Job, job_of, jobs_of
 from softsense.fio.running import FioResult, fio
 
-__all__ = ["OPTIONS", "FioResult", "Job", "fio", "job_of", "jobs_of"]
+__all__ = ["OPTIONS", "FioResult", "Job", "bins_of", "fio", "job_of", "jobs_of"]

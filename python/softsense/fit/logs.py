@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense._core import ConfigError, FileError
+from softsense.fio.bins import bins_of
 from softsense.fit import blkparse, tables
 from softsense.fit.clock import CLOCKS, Stamped, judge, of_jobs, unjudged
 from softsense.fit.histograms import LEAST_READS, Histogram, Log, check_unit, in_bins, of_latencies, one_size, usable
@@ -211,15 +212,12 @@ def _fio_json(lines: Lines, claimed: int | None, clock: str | None) -> Log:
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list) or not jobs:
         raise FileError(f"{place}: found no `jobs`, expected the json+ output of fio")
-    total: dict[int, int] = {}
     options: list[dict[str, Any]] = [document.get("global options", {})]
     written = 0
     for job in jobs:
         options.append(job.get("job options", {}))
         written += job.get("write", {}).get("total_ios", 0)
-        times = job.get("read", {}).get("clat_ns", {}) or job.get("read", {}).get("lat_ns", {})
-        for name, count in (times.get("bins") or {}).items():
-            total[int(name)] = total.get(int(name), 0) + int(count)
+    total = bins_of(job.get("read", {}) for job in jobs)
     if not total:
         found = f"{written:,} writes and no read" if written else "no bins of reads"
         raise FileError(f"{place}: found {found}, expected `bins` of reads: was it --output-format=json+?")

@@ -21,7 +21,7 @@ pub struct HostLinkSpec {
     /// second, of any size. With 0 as many as the link carries.
     #[serde(default)]
     pub command_us: f64,
-    /// The same of a command that writes, us. Without this field it is that of every command.
+    /// How long the end is taken by a command that writes, us. Without this field that is `command_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_command_us: Option<f64>,
 }

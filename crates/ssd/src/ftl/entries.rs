@@ -70,7 +70,7 @@ impl PageMap {
         }
     }
 
-    /// The same of data that is current.
+    /// Notes where current data lies that lies where it did before the run: its place is known, and not worked out again.
     #[inline]
     pub fn note_current(&mut self, held: Held) {
         if self.map.is_whole() && self.map.get(held.lcn) == 0 {
@@ -189,7 +189,7 @@ impl PageMap {
         self.point_from(self.entry(lcn), lcn, to);
     }
 
-    /// The same, of what is known to be at a place.
+    /// Changes the map entry of data whose old entry is known.
     #[inline]
     pub(super) fn point_from(&mut self, from: Entry, lcn: Lcn, to: u64) {
         if let Entry::Flash(place) = from {

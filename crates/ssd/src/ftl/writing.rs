@@ -250,7 +250,7 @@ impl PageMap {
         self.place_from(self.entry(lcn), group, slot, lcn);
     }
 
-    /// The same for what is moved from where it lies, and [is current](Self::is_current) there.
+    /// Puts data that is moved at `slot`. It [is current](Self::is_current) where it lies, so that its map entry is known.
     #[inline]
     pub fn place_moved(&mut self, group: Group, slot: u32, held: Held) {
         self.place_from(Entry::Flash(held.entry - self.first_place), group, slot, held.lcn);

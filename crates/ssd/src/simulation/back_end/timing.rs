@@ -101,6 +101,7 @@ impl Timing {
     #[inline]
     pub(super) fn stopping(&self, usual: Ns, unit: u32, run: (Ns, u32), writes_wait: bool) -> Option<Ns> {
         let suspend = self.suspend.as_ref()?;
+        // A draw of its own for each suspension. The spread takes those of this index and the numbers 0 to 2.
         let (a, b) = (run.0.0, u64::from(run.1) << 32 | u64::from(unit));
         if writes_wait
             && suspend.while_writes_wait < 1.0
