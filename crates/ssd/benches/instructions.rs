@@ -6,8 +6,8 @@
 //! go. `--check` makes an error of one that takes more than is expected: a change that does so explains it, and one that takes fewer lowers
 //! [`EXPECTED`]. A name, or a part of one, chooses benchmarks.
 //!
-//! What is expected was counted with Rust 1.95 on x86-64 with AVX-512; another compiler, and copies by libc on another CPU, differ by some
-//! per cent. Without valgrind nothing is counted, and that is said.
+//! [`EXPECTED`] was counted with Rust 1.95 on x86-64 with AVX-512. Another compiler, and copies by libc on another CPU, give counts that
+//! differ by some per cent. Without valgrind nothing is counted, and that is said.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,38 +15,17 @@ use std::process::{Command, ExitCode};
 
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
-use softsense_ssd::trace::{Beyond, Format, Trace, TraceSpec, write_requests};
+use softsense_ssd::trace::Beyond;
+
+mod loads;
+
+use loads::{OVERWRITE, TEXT, open_text, write_text};
 
 /// Requests of the two runs.
 const LENGTHS: [u64; 2] = [20_000, 60_000];
 
 /// By how much more than expected a count may be.
 const TOLERANCE: f64 = 0.01;
-
-/// What text has: 4 KiB and 8 KiB, 70 % reads, 1 GiB footprint, Poisson at 50,000/s; wrapped into what a device has.
-const TEXT: &str = r#"
-[workload]
-read_fraction = 0.7
-sizes = [{ bytes = 4096, share = 0.5 }, { bytes = 8192, share = 0.5 }]
-footprint_bytes = 1_073_741_824
-arrivals.poisson.requests_per_s = 50_000.0
-"#;
-
-/// 8 GiB, 15 % over-provisioned, overwritten at random from the steady state on.
-const OVERWRITE: &str = r#"
-reliability = "perfect"
-[geometry]
-chips_per_channel = 2
-dies_per_chip = 1
-blocks_per_plane = 603
-[host]
-issue.closed_loop.queue_depth = 64
-[precondition]
-layout = "steady_state"
-[workload]
-read_fraction = 0.0
-arrivals = "immediate"
-"#;
 
 /// Reads of a codeword, with what `RANDOM` says of how they come.
 const READS: [&str; 2] = ["workload.read_fraction=1.0", "workload.sizes=[{ bytes = 4096, share = 1.0 }]"];
@@ -77,11 +56,7 @@ fn run(benchmark: &str, requests: u64, text: &Path) {
         CheckedConfig::open(name, &overrides).expect("a shipped config is good")
     };
     let (config, trace) = match benchmark.strip_prefix("text on ") {
-        Some(name) => {
-            let mut spec = TraceSpec::new(text);
-            spec.format = Some(Format::Mqsim);
-            (shipped(name, &[]), Some(Trace::open(spec, &mut |_| true).unwrap()))
-        }
+        Some(name) => (shipped(name, &[]), Some(open_text(text))),
         None => {
             let config = match benchmark {
                 "reads of tlc-femu by its retry table" => shipped("tlc-femu", &READS),
@@ -99,19 +74,14 @@ fn run(benchmark: &str, requests: u64, text: &Path) {
     println!("{}", run.events());
 }
 
-fn write_text(requests: u64, path: &Path) {
-    let config = CheckedConfig::from_toml(TEXT, "bench.toml", &[format!("workload.requests={requests}")]).unwrap();
-    let mut workload = config.workload().unwrap().source(1, config.user_bytes()).unwrap();
-    write_requests(&mut workload, path, Format::Mqsim, &mut |_| true).unwrap();
-}
-
 /// Instructions of a run by the source file that they come from, and its events.
 type Count = (BTreeMap<String, u64>, u64);
 
 /// Counts a run in a process of its own.
 fn count(benchmark: &str, requests: u64, folder: &Path) -> Count {
     let (text, profile) = (folder.join("text"), folder.join("profile"));
-    write_text(requests, &text);
+    let length = format!("workload.requests={requests}");
+    write_text(&CheckedConfig::from_toml(TEXT, "bench.toml", &[length]).unwrap(), &text);
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", &format!("--callgrind-out-file={}", profile.display())])
         .arg(std::env::current_exe().unwrap())

@@ -20,35 +20,18 @@ use std::time::Instant;
 
 use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
-use softsense_ssd::trace::{Beyond, Format, Trace, TraceSpec, write_requests};
+use softsense_ssd::trace::Beyond;
 
-const TRACE: &str = r#"
+mod loads;
+
+use loads::{OVERWRITE, TEXT, open_text, write_text};
+
+/// The device of the trace.
+const DEVICE: &str = r#"
 [geometry]
 blocks_per_plane = 1205             # 150.6 GiB of flash, 128 GiB for the user
 [reliability]
 fixed.p_fail = [0.1, 0.0]
-[workload]
-requests = 1_000_000
-read_fraction = 0.7
-sizes = [{ bytes = 4096, share = 0.5 }, { bytes = 8192, share = 0.5 }]
-footprint_bytes = 1_073_741_824
-arrivals.poisson.requests_per_s = 50_000.0
-"#;
-
-const OVERWRITE: &str = r#"
-reliability = "perfect"
-[geometry]
-chips_per_channel = 2
-dies_per_chip = 1
-blocks_per_plane = 603              # 9.4 GiB of flash, 8 GiB for the user
-[host]
-issue.closed_loop.queue_depth = 64
-[precondition]
-layout = "steady_state"
-[workload]
-requests = 5_000_000
-read_fraction = 0.0
-arrivals = "immediate"
 "#;
 
 /// On `mlc-laldpc`.
@@ -126,27 +109,20 @@ fn finish(mut run: Run) -> softsense_ssd::summary::Summary {
     run.summary(false)
 }
 
-/// Writes the benchmark's trace.
-fn write_trace(path: &Path) {
-    let config = config(TRACE, &[]);
-    let mut workload = config.workload().unwrap().source(1, config.user_bytes()).unwrap();
-    write_requests(&mut workload, path, Format::Mqsim, &mut |_| true).unwrap();
+/// The config of the benchmark's trace.
+fn trace_config() -> CheckedConfig {
+    config(&format!("{DEVICE}{TEXT}"), &["workload.requests=1_000_000"])
 }
 
 fn bench_trace(path: &Path) {
-    let config = config(TRACE, &[]);
-    let mut spec = TraceSpec::new(path);
-    spec.format = Some(Format::Mqsim);
-    let trace = Trace::open(spec, &mut |_| true).unwrap();
+    let (config, trace) = (trace_config(), open_text(path));
     report(&finish(Run::new(&config, Requests::Trace(&trace, Beyond::Reject), false).unwrap()));
 }
 
 /// A shipped config on the same trace, wrapped into what the device has.
 fn bench_shipped(name: &str, path: &Path) {
     let config = CheckedConfig::open(name, &[]).expect("a shipped config is good");
-    let mut spec = TraceSpec::new(path);
-    spec.format = Some(Format::Mqsim);
-    let trace = Trace::open(spec, &mut |_| true).unwrap();
+    let trace = open_text(path);
     report(&finish(Run::new(&config, Requests::Trace(&trace, Beyond::Wrap), false).unwrap()));
 }
 
@@ -158,7 +134,7 @@ fn bench_config(name: &str, overrides: &[&str]) {
 }
 
 fn bench_overwrite() {
-    report(&finish(Run::new(&config(OVERWRITE, &[]), Requests::Workload, false).unwrap()));
+    report(&finish(Run::new(&config(OVERWRITE, &["workload.requests=5_000_000"]), Requests::Workload, false).unwrap()));
 }
 
 fn bench_array() {
@@ -206,7 +182,7 @@ fn main() {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["child", "trace", path] => return bench_trace(Path::new(path)),
         ["child", "shipped", name, path] => return bench_shipped(name, Path::new(path)),
-        ["trace", path] => return write_trace(Path::new(path)),
+        ["trace", path] => return write_text(&trace_config(), Path::new(path)),
         ["child", "config", name, ref overrides @ ..] => return bench_config(name, overrides),
         ["child", "overwrite"] => return bench_overwrite(),
         ["child", "array"] => return bench_array(),
@@ -215,7 +191,7 @@ fn main() {
         _ => {}
     }
     let path = std::env::temp_dir().join(format!("softsense-bench-{}.trace", std::process::id()));
-    write_trace(&path);
+    write_text(&trace_config(), &path);
     let trace_path = path.display().to_string();
     let mut found = Vec::new();
     let best_of = |arguments: &[&str]| {
