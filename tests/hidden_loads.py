@@ -44,9 +44,11 @@ RANGES = {
     "flash.suspend.least_run_us": (30, 300),
     "host.write_buffer_bytes": (2**19, 2**23),
     "host.link.write_command_us": (0.5, 6),
+    "host.write_pacing.mb_per_s": (1.05, 2.5),
+    "host.write_pacing.burst_bytes": (2**12, 2**20),
     "host.max_outstanding": (48, 400),
 }
-"""Of the drives, within the priors."""
+"""Of the drives, within the priors; the pace of writes over their steady rate."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def draw(number: int) -> Hidden:
     """A drive, measured more carefully than it will be fitted, with other draws."""
     random = np.random.default_rng([60, number])
     truth = {name: float(low * (high / low) ** random.random()) for name, (low, high) in RANGES.items()}
+    truth["host.write_pacing.mb_per_s"] *= truth["steady_write_mb_per_s"]
     truth["dies"] = 8.0 * max(1, round(truth["dies"] / 8))
     write_iops = truth["steady_write_mb_per_s"] * 1e6 / 4096
     settings = ("precondition.pe_cycles=50", "precondition.retention_days=1.0")

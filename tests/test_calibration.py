@@ -146,6 +146,23 @@ def test_odd_measurements_are_told(tmp_path: Path) -> None:
     assert any("again and writes, too are one load" in note and "throttled" in note for note in notes)
 
 
+def test_a_heavier_load_that_is_served_less_or_sooner_is_told(tmp_path: Path) -> None:
+    """As of a drive that was throttled, or that collects in another way."""
+    more = TOML[TOML.index('[[load]]\nname = "writes') :].replace("writes, too", "more").replace("40000", "50000")
+
+    def notes(of_more: str) -> list[str]:
+        found = read_measured([written(tmp_path, TOML + of_more)]).notes
+        return [note for note in found if "more is a heavier load than writes, too" in note]
+
+    assert notes(more) == []
+    [fewer] = notes(more.replace("write_iops = 60000", "write_iops = 40000"))
+    assert "40,000 after 60,000" in fewer
+    assert "throttled" in fewer
+    [sooner] = notes(more.replace("p50_us = 90", "p50_us = 30"))
+    assert "reader.read.p50_us is 30 us after 90 us" in sooner
+    assert "another way" in sooner
+
+
 def test_a_job_whose_rate_was_not_reached_issues_the_next_request_when_one_is_done(tmp_path: Path) -> None:
     """That with most requests goes short first, unless it is known what each got."""
     both = read_measured([written(tmp_path)]).loads[1]

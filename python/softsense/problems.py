@@ -32,6 +32,7 @@ _UNITS = {
     "utilisation.plane": "planes are",
     "utilisation.channel": "channels are",
     "utilisation.decoder": "decoders are",
+    "write_pacing.utilisation": "the pace at which writes are let on (host.write_pacing) is",
     "host_link.to_device": "the link to the device is",
     "host_link.to_host": "the link to the host is",
     "host_link.commands": "the device's end of the link, which takes commands in, is",

@@ -17,7 +17,7 @@ use crate::summary::{
     InterconnectSummary, MachineSummary, MappingSummary, MeasurementSummary, OwnSummary, ParitySummary,
     PowerLossSummary, ReadAheadSummary, ReadBufferSummary, ReadReclaimSummary, ReadTimeUs, ReferencesSummary,
     RefreshSummary, Responses, SchedulingSummary, ScrubSummary, SlcCacheSummary, SlowestReads, Summary, Throughput,
-    WearSummary, WritesDetail,
+    WearSummary, WritePacingSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
@@ -474,6 +474,7 @@ impl Run {
                 flash_bytes: crossed.flash,
                 map_bytes: crossed.map,
             }),
+            write_pacing: served.pace_share.map(|utilisation| WritePacingSummary { utilisation }),
             host_link: (served.host_link_shares.zip(spec.host.link)).map(|(shares, link)| HostLinkSummary {
                 gb_per_s: link.speed.gb_per_s(),
                 commands: shares.commands,

@@ -121,6 +121,8 @@ pub struct Served {
     pub link_shares: Option<LinkShares>,
     /// Busy shares of the link to the host; none where there is none.
     pub host_link_shares: Option<HostLinkShares>,
+    /// Share of the pace of writes that was taken; none where writes are not paced.
+    pub pace_share: Option<f64>,
     /// Busy share of the port of DRAM; none where there is none.
     pub dram_share: Option<f64>,
     /// Codewords programmed, for whatever purpose, over codewords that the host has written. Codewords that still wait in a write buffer,
@@ -395,6 +397,7 @@ impl Simulation {
             encoder_share: self.encoder_share(),
             link_shares: self.link_shares(),
             host_link_shares: self.host_link_shares(),
+            pace_share: self.pace_share(),
             dram_share: self.dram().map(|(share, _)| share),
             write_amplification: amounts.write_amplification(),
             into_flash: amounts.into_flash,
@@ -775,6 +778,11 @@ impl Simulation {
     /// Mean busy shares of the link to the host up to now; none where there is none.
     pub fn host_link_shares(&self) -> Option<HostLinkShares> {
         self.host.link_shares(self.counted())
+    }
+
+    /// Which share of the pace of writes was taken up to now; none where they are not paced.
+    pub fn pace_share(&self) -> Option<f64> {
+        self.host.pace_share(self.counted())
     }
 
     /// The busy share of the port of DRAM up to now, and what has crossed it; none where there is none.

@@ -117,6 +117,9 @@ pub struct Summary {
     pub mapping: Option<MappingSummary>,
     /// Encoders; `null` where encoding takes no time.
     pub encoder: Option<EncoderSummary>,
+    /// The pace of writes; not there where they come as they will.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_pacing: Option<WritePacingSummary>,
     /// The link to the host; not there without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_link: Option<HostLinkSummary>,
@@ -181,6 +184,13 @@ pub struct HostLinkSummary {
     pub to_device: f64,
     /// Of the way to the host, with data that was read.
     pub to_host: f64,
+}
+
+/// `host.write_pacing`.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct WritePacingSummary {
+    /// The share of the pace that was taken.
+    pub utilisation: f64,
 }
 
 /// How responses grow with the run. They do where their mean grows from the first third of the requests to the second, and from there to the

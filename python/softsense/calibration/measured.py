@@ -26,6 +26,7 @@ _USUAL_BASE = "tlc-enterprise"
 _REACHED = 0.985
 _SAME = 0.1
 _OF_MEMORY = 0.6
+_SOONER = 2.0
 
 
 @dataclass(frozen=True)
@@ -301,15 +302,51 @@ def _odd(loads: Sequence[Load]) -> Iterator[str]:
                 )
     for i, load in enumerate(loads):
         for other in loads[:i]:
-            if (load.jobs, load.filled) != (other.jobs, other.filled):
-                continue
-            for name in load.measured.keys() & other.measured.keys():
-                apart = abs(math.log(load.measured[name] / other.measured[name]))
-                if name in RATES and apart > _SAME:
-                    yield (
-                        f"{load.name} and {other.name} are one load, and {name} differs by {math.expm1(apart):.0%}: "
-                        "was the drive throttled, or not steady?"
-                    )
+            if (load.jobs, load.filled) == (other.jobs, other.filled):
+                yield from _odd_repeats(load, other)
+            elif _without_rates(load) == _without_rates(other):
+                light, heavy = sorted((load, other), key=_asked)
+                yield from _odd_rise(light, heavy)
+
+
+def _odd_repeats(load: Load, other: Load) -> Iterator[str]:
+    for name in RATES:
+        if name in load.measured and name in other.measured:
+            apart = abs(math.log(load.measured[name] / other.measured[name]))
+            if apart > _SAME:
+                yield (
+                    f"{load.name} and {other.name} are one load, and {name} differs by {math.expm1(apart):.0%}: "
+                    "was the drive throttled, or not steady?"
+                )
+
+
+def _odd_rise(light: Load, heavy: Load) -> Iterator[str]:
+    """Of two loads of the same jobs: the heavier one is served no less, and no sooner."""
+    for name, before in light.measured.items():
+        after = heavy.measured.get(name)
+        if after is None:
+            continue
+        if name in RATES and math.log(before / after) > _SAME:
+            yield (
+                f"{heavy.name} is a heavier load than {light.name}, and {name} is {after:,.0f} after {before:,.0f}: "
+                "was the drive throttled, or not steady?"
+            )
+        if name.endswith(".p50_us") and before > _SOONER * after:
+            yield (
+                f"{heavy.name} is a heavier load than {light.name}, and {name} is {after:,.0f} us after "
+                f"{before:,.0f} us: the drive does its work in another way there, which no one set of parameters has"
+            )
+
+
+def _without_rates(load: Load) -> tuple[tuple[Job, ...], float]:
+    """What two loads have alike that differ in their rates alone."""
+    jobs = (replace(job, rate_iops=None, poisson=False, rwmixread=round(job.rwmixread, 3)) for job in load.jobs)
+    return tuple(jobs), load.filled
+
+
+def _asked(load: Load) -> float:
+    """Requests a second that it asks for; infinite where it asks for the next when one is done."""
+    return math.inf if any(job.rate_iops is None for job in load.jobs) else sum(_offered(job) for job in load.jobs)
 
 
 def _only(told: Mapping[str, Any], known: Sequence[str], where: str) -> None:

@@ -66,6 +66,9 @@ pub struct HostSpec {
     /// Time that a request takes in addition to its flash operations; none without this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
+    /// How fast writes are let on from the link to the buffer or the flash; without this field as they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_pacing: Option<WritePacingSpec>,
     /// The link to the host; without it data and commands take no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<HostLinkSpec>,
@@ -100,6 +103,34 @@ impl ServiceSpec {
         faults.see(check_spread("host.service.spread", &self.spread));
         faults.see(expect_number("host.service.hit_fraction", self.hit_fraction, 0.0, 1.0));
         faults.end()
+    }
+}
+
+/// The pace at which a controller lets writes on, whether or not its buffer has room: a token bucket, as drives have that are sold for
+/// even latencies. Writes that come faster wait, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WritePacingSpec {
+    /// The pace, MB/s: 10^6 bytes.
+    pub mb_per_s: f64,
+    /// So many bytes may run ahead of it.
+    #[serde(default)]
+    pub burst_bytes: u64,
+}
+
+impl WritePacingSpec {
+    fn check(self) -> Result<()> {
+        let mut faults = Faults::default();
+        faults.see(expect_number("host.write_pacing.mb_per_s", self.mb_per_s, 1e-3, 1e9));
+        if self.burst_bytes > MAX_BUFFER_BYTES {
+            let message = format!("found {}, expected at most 16 GiB", self.burst_bytes);
+            faults.add(Error::config("host.write_pacing.burst_bytes", message));
+        }
+        faults.end()
+    }
+
+    fn describe(self) -> String {
+        format!("{} MB/s, bursts of {}", self.mb_per_s, format_bytes(self.burst_bytes))
     }
 }
 
@@ -209,6 +240,7 @@ impl Default for HostSpec {
             controller_memory_us: 1.0,
             dram: None,
             service: None,
+            write_pacing: None,
             link: None,
             tenants: Vec::new(),
             arbitration: None,
@@ -252,6 +284,7 @@ impl HostSpec {
         faults.see(check_us("host.controller_memory_us", self.controller_memory_us));
         faults.see(self.dram.as_ref().map_or(Ok(()), DramSpec::check));
         faults.see(self.service.as_ref().map_or(Ok(()), ServiceSpec::check));
+        faults.see(self.write_pacing.map_or(Ok(()), WritePacingSpec::check));
         faults.see(self.link.as_ref().map_or(Ok(()), HostLinkSpec::check));
         faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
@@ -302,7 +335,9 @@ impl HostSpec {
             format!("; overhead {} us, {:.2} % of reads from memory", service.overhead_us, service.hit_fraction * 100.0)
         });
         let link = self.link.map_or_else(String::new, |link| format!("; link {}", link.describe()));
+        let pacing =
+            self.write_pacing.map_or_else(String::new, |pace| format!("; writes paced at {}", pace.describe()));
         let protected = if self.write_buffer_power_protected { " (power-protected)" } else { "" };
-        format!("{issue}; write buffer {buffer}{protected}{read_buffer}{ahead}{dram}{service}{link}")
+        format!("{issue}; write buffer {buffer}{protected}{read_buffer}{ahead}{dram}{service}{pacing}{link}")
     }
 }

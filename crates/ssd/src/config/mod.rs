@@ -63,7 +63,9 @@ pub use ftl::{AllocationPool, FtlSpec, PlaneChoice, StripeLevel, VictimSpec};
 pub use gc_pacing::{GcIdleSpec, GcPacing};
 pub(crate) use geometry::MIN_CODEWORD_BYTES;
 pub use geometry::{GeometrySpec, MAX_BLOCKS, MAX_CODEWORDS};
-pub use host::{HostSpec, PartialWrite, ReadBufferSpec, ReadBufferTakes, ReadReplacement, ServiceSpec, Spread};
+pub use host::{
+    HostSpec, PartialWrite, ReadBufferSpec, ReadBufferTakes, ReadReplacement, ServiceSpec, Spread, WritePacingSpec,
+};
 pub use host_link::{HostLinkSpec, LinkSpeed};
 pub use interconnect::{InterconnectSpec, LinkSpec};
 pub use interleaving::{InterleavedGroups, InterleavingSpec, Remainder};

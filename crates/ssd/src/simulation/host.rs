@@ -10,10 +10,11 @@ use super::arbiter::Arbiter;
 use super::device::Device;
 use super::host_link::{HostLink, HostLinkShares};
 use super::kernel::Kernel;
+use super::lane::Lane;
 use super::queue::Queue;
 use super::statistics::LogRow;
 use crate::checked::CheckedConfig;
-use crate::config::{AddedTime, ServiceSpec};
+use crate::config::{AddedTime, ServiceSpec, WritePacingSpec};
 use crate::events::{Event, MAX_INDEX};
 use crate::ftl::{Lcn, Location};
 use crate::geometry::MIN_CODEWORD_BYTES;
@@ -63,6 +64,8 @@ struct Active {
 enum Move {
     /// Its command, with data that it writes, to the device.
     Command(u32),
+    /// What it writes, at the pace of writes.
+    Paced(u32),
     /// Its data into DRAM, and its map entries out of it.
     Taken(u32),
     /// So many codewords through controller memory.
@@ -120,6 +123,29 @@ impl Service {
     }
 }
 
+/// Lets writes on at a pace. It is known of each when it goes on, as none goes before another.
+#[derive(Debug)]
+struct Pacer {
+    us_per_byte: f64,
+    burst: Ns,
+    bucket: Lane,
+}
+
+impl Pacer {
+    fn new(spec: WritePacingSpec) -> Self {
+        let us_per_byte = 1.0 / spec.mb_per_s;
+        Self { us_per_byte, burst: Ns::from_us(spec.burst_bytes as f64 * us_per_byte), bucket: Lane::default() }
+    }
+
+    /// How long a write that has come waits. Source: generic cell rate algorithm, ITU-T I.371: it goes on once what has come before it is no
+    /// more than a burst ahead of the pace.
+    fn wait(&mut self, now: Ns, bytes: u64) -> Ns {
+        let takes = Ns::from_us(bytes as f64 * self.us_per_byte);
+        let ahead = self.bucket.carry(now, takes) - takes;
+        ahead.saturating_sub(self.burst)
+    }
+}
+
 pub(super) struct Host {
     /// One for each tenant, or one of all requests.
     queues: Vec<Queue>,
@@ -144,6 +170,7 @@ pub(super) struct Host {
     requests: Slab<Active>,
     /// Whether a request has completed and left none under way, which has not been asked yet.
     has_just_served: bool,
+    pacer: Option<Pacer>,
     link: Option<HostLink>,
     moves: Slab<Move>,
 }
@@ -182,6 +209,7 @@ impl Host {
             unit_queue: spec.flash.unit_queue.map_or(usize::MAX, |bound| bound as usize),
             controller_memory: Ns::from_us(host.controller_memory_us),
             service: host.service.as_ref().map(|service| Service::new(service, spec.seed)),
+            pacer: host.write_pacing.map(Pacer::new),
             link: host.link.as_ref().map(HostLink::new),
             issued: 0,
             requests: Slab::default(),
@@ -193,6 +221,11 @@ impl Host {
     /// Mean busy shares of the link to the host; none where there is none.
     pub(super) fn link_shares(&self, counted: Ns) -> Option<HostLinkShares> {
         self.link.as_ref().map(|link| link.busy_shares(counted))
+    }
+
+    /// Which share of the pace of writes was taken; none where they come as they will.
+    pub(super) fn pace_share(&self, counted: Ns) -> Option<f64> {
+        self.pacer.as_ref().map(|pacer| Lane::busy_share(&[pacer.bucket], counted))
     }
 
     /// Streams that draw their requests end there.
@@ -209,6 +242,9 @@ impl Host {
     pub(super) fn count_anew(&mut self) {
         if let Some(link) = &mut self.link {
             link.count_anew();
+        }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.bucket.count_anew();
         }
     }
 
@@ -391,10 +427,24 @@ impl Host {
     /// [`Self::moved`] then.
     #[inline]
     pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
-        let Some(link) = &mut self.link else { return self.is_taken(kernel, request) };
+        let Some(link) = &mut self.link else { return self.is_let_on(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
         let takes = link.fetch(kernel.now, if kind.is_write() { bytes } else { 0 });
         self.on_its_way(kernel, takes, Move::Command(request));
+        false
+    }
+
+    /// Whether a request keeps the pace of writes, and [need not wait](Self::is_taken) for anything else. Else it is given back by
+    /// [`Self::moved`] when it may go on.
+    #[inline]
+    fn is_let_on(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+        let Some(pacer) = &mut self.pacer else { return self.is_taken(kernel, request) };
+        let Request { kind, bytes, .. } = self.requests[request].request;
+        let wait = if kind.is_write() { pacer.wait(kernel.now, bytes) } else { Ns::ZERO };
+        if wait == Ns::ZERO {
+            return self.is_taken(kernel, request);
+        }
+        self.on_its_way(kernel, wait, Move::Paced(request));
         false
     }
 
@@ -444,7 +494,8 @@ impl Host {
         let what = self.moves[moved];
         self.moves.remove(moved);
         match what {
-            Move::Command(request) => return self.is_taken(kernel, request).then_some(request),
+            Move::Command(request) => return self.is_let_on(kernel, request).then_some(request),
+            Move::Paced(request) => return self.is_taken(kernel, request).then_some(request),
             Move::Taken(request) => return Some(request),
             Move::InMemory(request, codewords) => self.codewords_done(kernel, request, codewords),
             Move::ToHost(request, codewords) => self.codewords_given(kernel, request, codewords),
@@ -552,10 +603,13 @@ impl Host {
         self.requests.iter().map(|active| active.number).collect()
     }
 
-    /// Power is away for so long: what crosses the link goes on later.
+    /// Power is away for so long: what crosses the link, or keeps a pace, goes on later.
     pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
         if let Some(link) = &mut self.link {
             link.put_off(now, by);
+        }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.bucket.put_off(now, by);
         }
     }
 

@@ -287,6 +287,53 @@ fn commands_that_write_take_a_time_of_their_own() {
     assert_eq!([RequestKind::Write, RequestKind::Read, RequestKind::Trim].map(longer), [7000, 0, 0]);
 }
 
+/// Do writes go on at the pace that they are held to, but for a burst, whatever the buffer has room for, and reads as ever?
+#[test]
+fn writes_keep_a_pace() {
+    let responses = |pacing: &str, link: &str, kind| {
+        let config = support::config(&format!(
+            "{DEVICE}[host]\nwrite_buffer_bytes = 8388608\ncontroller_memory_us = 0.0\n{pacing}{link}"
+        ));
+        let requests = (0..40).map(|number| support::request(kind, Ns::ZERO, 3 * number, 1)).collect();
+        support::run(&config, requests).take_log().iter().map(|row| row.response.0).collect::<Vec<_>>()
+    };
+    for link in ["", "link = { speed.bandwidth_gb_per_s = 1e9, latency_us = 1.0, command_us = 0.0 }\n"] {
+        let of = |pacing, kind| responses(pacing, link, kind);
+        // 4,096 bytes at 40.96 MB/s are 100 us, and five writes may run ahead.
+        let pacing = "write_pacing = { mb_per_s = 40.96, burst_bytes = 20480 }\n";
+        let free = of("", RequestKind::Write);
+        let waits: Vec<u64> =
+            of(pacing, RequestKind::Write).iter().zip(&free).map(|(paced, free)| paced - free).collect();
+        let expected: Vec<u64> = (0..40).map(|number: u64| 100_000 * number.saturating_sub(5)).collect();
+        assert_eq!(waits, expected);
+        assert_eq!(of(pacing, RequestKind::Read), of("", RequestKind::Read));
+    }
+}
+
+/// Do writes at random wait for their pace as the closed form says, and is the pace taken as far as they ask for it?
+/// Source: Pollaczek and Khinchine; with Poisson arrivals at a load r, and s for each, the mean wait is r s / (2 (1 - r)).
+#[test]
+fn writes_at_random_wait_for_their_pace_as_a_closed_form_says() {
+    let run = |pacing: &str| {
+        let config = support::config(&format!(
+            "{DEVICE}[host]\nwrite_buffer_bytes = 8388608\ncontroller_memory_us = 0.0\n{pacing}"
+        ));
+        let (stream, mut at) = (Stream::new(7, Purpose::Workload), 0.0);
+        let writes = (0..200_000).map(|number| {
+            at -= (1.0 - stream.uniform(number, 0)).ln() / 7000e-6;
+            support::request(RequestKind::Write, Ns::from_us(at), stream.bits(number, 1) % 2000, 1)
+        });
+        let mut done = support::run(&config, writes.collect());
+        let mean = done.take_log().iter().map(|row| row.response.0 as f64 / 1e3).sum::<f64>() / 200_000.0;
+        (mean, done)
+    };
+    let (paced, done) = run("write_pacing = { mb_per_s = 40.96 }\n");
+    let expected = 0.7 * 100.0 / (2.0 * 0.3);
+    assert!(((paced - run("").0) / expected - 1.0).abs() < 0.03, "{paced} us, {expected} us");
+    let share = done.pace_share().unwrap();
+    assert!((share - 0.7).abs() < 0.01, "{share}");
+}
+
 /// Do placement handles keep apart what is overwritten often and what is not, so that less has to be moved?
 #[test]
 fn placement_keeps_hot_and_cold_data_apart() {

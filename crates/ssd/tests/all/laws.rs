@@ -449,6 +449,10 @@ fn device(
             "link = {{ speed = {{ {speed} }}, latency_us = {latency:?}, command_us = {command:?}{of_writes} }}\n"
         );
     }
+    if memory.once_in(8) {
+        let (pace, burst) = (memory.one(&[0.5, 20.0, 2000.0]), memory.one(&[0, unit, 64 * unit]));
+        toml += &format!("write_pacing = {{ mb_per_s = {pace:?}, burst_bytes = {burst} }}\n");
+    }
     toml += &match draw.below(3) {
         0 => "issue.open_loop.time_scale = 1.0\n".to_owned(),
         1 => "issue.closed_loop.queue_depth = 1\n".to_owned(),
