@@ -40,6 +40,8 @@ class Drive:
         name, user_bytes, base: as in a file of measurements.
         latency: the device of `latency_under_load.csv`.
         amplified: the device of `write_amplification.csv`.
+        settings: what is known of the drive.
+        load: the load, of those that were measured, that a run of its config has without another one.
     """
 
     name: str
@@ -48,21 +50,23 @@ class Drive:
     latency: str | None = None
     amplified: str | None = None
     settings: tuple[str, ...] = NEW
+    load: str = "40,000 a second"
 
 
 DRIVES = {
     "pm9a3-960": Drive("Samsung PM9A3, 960 GB", 960_197_124_096, latency="s0"),
-    "p5520-1920": Drive("Solidigm D7-P5520, 1.92 TB", 1_920_383_410_176, latency="i0"),
+    "p5520-1920": Drive("Solidigm D7-P5520, 1.92 TB", 1_920_383_410_176, latency="i0", load="60,000 a second"),
     "cm7-3840": Drive(
         "Kioxia CM7-R, 3.84 TB",
         3_840_755_982_336,
         latency="k4",
         settings=(*NEW, "host.link.speed.pcie={ generation = 5, lanes = 4 }"),
+        load="150,000 a second",
     ),
     "7450-960": Drive("Micron 7450 PRO, 960 GB", 960_197_124_096, latency="m0", amplified="mp0"),
     # Reads alone, of data that was written long before: nothing tells of its cache.
     "980pro-1000": Drive(
-        "Samsung 980 PRO, 1 TB", 1_000_204_886_016, "tlc-client", settings=(*NEW, "ftl.slc_cache=none")
+        "Samsung 980 PRO, 1 TB", 1_000_204_886_016, "tlc-client", settings=(*NEW, "ftl.slc_cache=none"), load="QD 16"
     ),
 }
 
@@ -164,6 +168,21 @@ def markdown(told: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def shipped(drive: Drive, found: calibration.Calibration) -> str:
+    """The config of a drive as it ships: it is run under one of the loads that were measured, as one stream."""
+    [load] = (each for each in found.space.measured.loads if each.name == drive.load)
+    rates = {kind: load.served_iops(kind) or 0.0 for kind in ("read", "write")}
+    share, total = rates["read"] / sum(rates.values()), float(f"{sum(rates.values()):.4g}")
+    stream = (
+        f"read_fraction = {share:.3g}, requests = 500_000, arrivals = {{ poisson = {{ requests_per_s = {total} }} }}"
+    )
+    text = calibration.config_toml(found, [f"workload={{ {stream} }}"])
+    about = f"# What was measured at {drive.load}, as one stream.\n[workload]"
+    text = text.replace("\n[workload]", f"\n{about}")
+    page = "# docs/nvme-under-load.md has what was measured, how near it comes, and what it misses.\n#\n"
+    return "#:schema ../schema/config.schema.json\n" + text.replace("#\n", "#\n" + page, 1)
+
+
 def _cell(row: dict[str, Any]) -> str:
     def short(value: float) -> str:
         return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -186,6 +205,7 @@ def main(tables: Path, out: Path, names: list[str]) -> None:
         if found is None:
             raise SystemExit(130)
         calibration.write(found, folder)
+        (folder / f"{name}.toml").write_text(shipped(DRIVES[name], found), encoding="utf-8")
         print(f"\n== {name}\n{calibration.text(found)}\n\n{markdown(calibration.to_dict(found))}\n", flush=True)
 
 

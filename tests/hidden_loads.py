@@ -28,7 +28,7 @@ from softsense.fio import job_of
 
 USER_BYTES = 128 * 10**9
 EFFORT = Effort(seen=1_000, most=30_000, before=15_000)
-PLAN = Plan(first=64, generations=16, population=14, batches=2, batch=40, drawn=8, effort=EFFORT)
+PLAN = Plan(96, assimilations=4, ensemble=56, generations=8, batches=2, batch=40, drawn=8, effort=EFFORT)
 RANGES = {
     "host.service.overhead_us": (3, 15),
     "sense_us": (30, 90),
@@ -44,11 +44,11 @@ RANGES = {
     "flash.suspend.least_run_us": (30, 300),
     "host.write_buffer_bytes": (2**19, 2**23),
     "host.link.write_command_us": (0.5, 6),
-    "host.write_pacing.mb_per_s": (1.05, 2.5),
-    "host.write_pacing.burst_bytes": (2**12, 2**20),
+    "write_pace": (0.88, 1.25),
+    "host.write_pacing.burst_bytes": (2**11, 2**17),
     "host.max_outstanding": (48, 400),
 }
-"""Of the drives, within the priors; the pace of writes over their steady rate."""
+"""Of the drives, within the priors."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,6 @@ def draw(number: int) -> Hidden:
     """A drive, measured more carefully than it will be fitted, with other draws."""
     random = np.random.default_rng([60, number])
     truth = {name: float(low * (high / low) ** random.random()) for name, (low, high) in RANGES.items()}
-    truth["host.write_pacing.mb_per_s"] *= truth["steady_write_mb_per_s"]
     truth["dies"] = 8.0 * max(1, round(truth["dies"] / 8))
     write_iops = truth["steady_write_mb_per_s"] * 1e6 / 4096
     settings = ("precondition.pe_cycles=50", "precondition.retention_days=1.0")

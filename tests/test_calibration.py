@@ -15,6 +15,7 @@ from softsense import ConfigError, FileError, Store, run
 from softsense.calibration import (
     PARAMETERS,
     Effort,
+    Load,
     Measured,
     Plan,
     Space,
@@ -27,6 +28,7 @@ from softsense.calibration import (
     simulate,
     to_dict,
 )
+from softsense.calibration.assimilated import assimilated
 from softsense.calibration.emulated import Emulator
 from softsense.calibration.target import FARTHEST, PRIOR_ERROR, Target
 from softsense.fio import fio, job_of
@@ -52,7 +54,9 @@ measured = { write_iops = 60000, read_iops = 10000, reader = { read = { p50_us =
 """
 TINY = Plan(
     first=16,
-    generations=2,
+    assimilations=2,
+    ensemble=12,
+    generations=1,
     population=6,
     batches=1,
     batch=6,
@@ -260,6 +264,32 @@ def test_an_emulator_finds_quadratics_and_knows_its_error() -> None:
     assert emulator.error[0] < 0.01
     # The error is that of a further point, noise included.
     assert emulator.error[1] == pytest.approx(np.hypot(0.1, off[:, 1].std()), rel=0.15)
+
+
+def test_an_ensemble_closes_in_as_bayes_has_it() -> None:
+    """Where quantities are linear, and all is normal, the posterior is known."""
+    load = Load("load", (), {"write_iops": 1.0, "write_amplification": 1.0})
+    target = Target.of([load])
+    random = np.random.default_rng(11)
+    slopes = np.array([[0.6, 0.1], [-0.05, 0.8], [0.0, 0.0]])
+    prior = 0.06
+    points = np.clip(0.5 + prior * random.standard_normal((4000, 3)), 0, 1)
+    truth = np.array([0.55, 0.46, 0.5])
+    first = points
+    for _ in range(4):
+        points = assimilated(points, (points - truth) @ slopes, target, 4, random)
+    noise = np.diag(PRIOR_ERROR[target.groups] ** -2.0)
+    precision = np.eye(3) / prior**2 + slopes @ noise @ slopes.T
+    mean = np.linalg.solve(precision, np.full(3, 0.5) / prior**2 + slopes @ noise @ slopes.T @ truth)
+    assert points.mean(axis=0) == pytest.approx(mean, abs=0.004)
+    # Spread by a tenth each time, which the next time takes part of back.
+    assert points.std(axis=0) == pytest.approx(np.sqrt(np.diag(np.linalg.inv(precision))), rel=0.06)
+    # Points that lack quantities are replaced, and all stay in the cube.
+    lacking = np.where(np.arange(4000)[:, None] % 3 == 0, np.nan, (first - truth) @ slopes)
+    again = assimilated(first, lacking, target, 4, random)
+    assert again.shape == first.shape
+    assert again.min() >= 0
+    assert again.max() <= 1
 
 
 def test_what_is_far_off_counts_as_far_off_and_no_more(hidden: hidden_loads.Hidden) -> None:

@@ -1,10 +1,10 @@
 """Calibration: a posterior of the parameters of a drive, from what it did under load, by simulating it again and again.
 
 There is no formula for the latency of a read behind a program that rests behind a collection; there is a simulator. So
-its likelihood is inferred. Points spread over the prior are simulated under all loads; a search goes on from the best
-of them to where the loads are explained; an emulator learns what is there, and points of its posterior are simulated,
-from which it learns again. What neither simulator nor emulator explains is a part of the likelihood, and becomes an
-error of each kind of quantity.
+its likelihood is inferred. Points spread over the prior are simulated under all loads; an ensemble of them closes in
+on what was measured; a search goes on from the best to where the loads are explained; an emulator learns what is
+there, and points of its posterior are simulated, from which it learns again. What neither simulator nor emulator
+explains is a part of the likelihood, and becomes an error of each kind of quantity.
 
 Source: M. Kennedy, A. O'Hagan, "Bayesian calibration of computer models", J. R. Statist. Soc. B 63(3), 2001 (the error
 of the model beside its parameters); N. Hansen, A. Ostermeier, "Completely derandomized self-adaptation in evolution
@@ -26,6 +26,7 @@ import numpy as np
 from softsense._core import ConfigError, StopFlag
 from softsense.api import load_config
 from softsense.base import Progress
+from softsense.calibration.assimilated import assimilated
 from softsense.calibration.measured import Load, Measured
 from softsense.calibration.parameters import Space
 from softsense.calibration.posterior import Posterior, sample
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _MODEL = 1
 _HOPELESS = math.log(1.3)
-_STEP = 0.15
+_STEP = 0.1
 """Standard deviation of the first generation of the search, in the unit cube."""
 
 
@@ -53,7 +54,9 @@ class Plan:
 
     Attributes:
         first: points spread over the prior, a Latin hypercube.
-        generations: of the search.
+        assimilations: of an ensemble, which closes in on what was measured.
+        ensemble: points of it.
+        generations: of the search from the best of them.
         population: points of a generation.
         batches: of points of the posterior, from which the emulator learns.
         batch: points of each of them.
@@ -61,7 +64,9 @@ class Plan:
         effort: of each load of a point.
     """
 
-    first: int = 96
+    first: int = 128
+    assimilations: int = 5
+    ensemble: int = 72
     generations: int = 20
     population: int = 14
     batches: int = 2
@@ -72,10 +77,11 @@ class Plan:
     @property
     def points(self) -> int:
         """That are simulated in all, those of the predictions included."""
-        return self.first + self.generations * self.population + self.batches * self.batch + self.drawn + 1
+        searched = self.assimilations * self.ensemble + self.generations * self.population
+        return self.first + searched + self.batches * self.batch + self.drawn + 1
 
 
-QUICK = Plan(first=48, generations=3, batches=1, batch=16, drawn=4, effort=Effort(1_000, 50_000, 25_000))
+QUICK = Plan(48, 2, 32, 1, batches=1, batch=16, drawn=4, effort=Effort(1_000, 50_000, 25_000))
 """To see whether files are right: intervals are wide, and the search is not at its end."""
 
 
@@ -210,6 +216,12 @@ def _searched(
     drawn = LatinHypercube(plan.first, dict.fromkeys(names, Range(0.0, 1.0)), seed).draw()
     points = np.array([[row[name] for name in names] for row in drawn])
     seen = _Seen(points, off(points, "looking everywhere"))
+    ensemble = seen
+    random = np.random.default_rng([seed, 43])
+    for _ in range(plan.assimilations):
+        points = assimilated(ensemble.points, ensemble.off, target, plan.assimilations, random)[: plan.ensemble]
+        ensemble = _Seen(points, off(points, "closing in"))
+        seen = seen.and_also(ensemble.points, ensemble.off)
     best = seen.points[int(np.argmax(target.density(seen.off, PRIOR_ERROR)))]
     bounds = np.tile([0.0, 1.0], (space.size, 1))
     search = CMA(mean=best, sigma=_STEP, bounds=bounds, seed=seed, population_size=plan.population)

@@ -24,11 +24,8 @@ _WATERMARK = 4
 _LOAD_US = 1.0
 _MB_PER_S = 1e6
 _FULL = 0.95
-_ABOUT_WHAT_WAS_SERVED = {
-    "steady_write_mb_per_s": ((0.8, 1.5), (1.0, 8.0)),
-    "host.write_pacing.mb_per_s": ((0.95, 4.0), (1.0, 8.0)),
-}
-"""Of the highest rate of writes that was served: where a rate of the drive is, if it was saturated, and if not."""
+_NEAR, _FAR = (0.9, 1.4), (1.0, 8.0)
+"""Of the highest rate of writes that was served: where that of the drive is, if it was saturated, and if not."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,15 @@ PARAMETERS = (
     Parameter("flash.suspend.least_run_us", "us", 5, 1000, "that a program runs before it rests again", writes=True),
     Parameter("host.write_buffer_bytes", "bytes", 2**18, 2**26, "the write buffer", writes=True),
     Parameter("host.link.write_command_us", "us", 0.2, 20, "the same of a write", writes=True),
-    Parameter("host.write_pacing.mb_per_s", "MB/s", 1, 1, "the pace at which writes are let on", writes=True),
-    Parameter("host.write_pacing.burst_bytes", "bytes", 2**10, 2**24, "that may run ahead of it", writes=True),
+    Parameter("write_pace", "", 0.85, 1.3, "the pace at which writes are let on, over that rate", writes=True),
+    Parameter(
+        "host.write_pacing.burst_bytes",
+        "bytes",
+        2**10,
+        2**18,
+        "of writes that may run ahead of their pace",
+        writes=True,
+    ),
     Parameter("host.max_outstanding", "", 16, 2048, "requests that are in the drive, at most", writes=True),
 )
 """All parameters."""
@@ -127,10 +131,10 @@ class Space:
 
 
 def _about_what_was_served(parameter: Parameter, measured: Measured) -> Parameter:
-    """With the range of a rate of writes about the highest rate that was served: near, where a load saturates the
+    """With the range of the rate of writes about the highest rate that was served: near, where a load saturates the
     drive, and up to eight times it, where none does.
     """
-    if parameter.name not in _ABOUT_WHAT_WAS_SERVED:
+    if parameter.name != "steady_write_mb_per_s":
         return parameter
     served = [(load.measured.get("write_iops", 0.0) * _write_bytes(load), load) for load in measured.fitted]
     most = max(rate for rate, _ in served) / _MB_PER_S
@@ -138,7 +142,7 @@ def _about_what_was_served(parameter: Parameter, measured: Measured) -> Paramete
         rate and (not load.reached() or load.offered_iops("write") is None) and load.filled > _FULL
         for rate, load in served
     )
-    low, high = _ABOUT_WHAT_WAS_SERVED[parameter.name][not saturated]
+    low, high = _NEAR if saturated else _FAR
     return replace(parameter, low=low * most, high=high * most)
 
 
@@ -206,7 +210,9 @@ def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str,
         fields["flash.suspend"] = f"{{ {suspend}, while_writes_wait = {waits!r}, resume_us = 10.0 }}"
         fields["host.max_outstanding"] = max(1, math.floor(values["host.max_outstanding"]))
         fields["host.link.write_command_us"] = values["host.link.write_command_us"]
-        pace, burst = values["host.write_pacing.mb_per_s"], int(values["host.write_pacing.burst_bytes"])
+        # Of what is programmed, of which the host has its share as the rate has.
+        pace = float(f"{values['write_pace'] * programmed:.6g}")
+        burst = int(values["host.write_pacing.burst_bytes"])
         fields["host.write_pacing"] = f"{{ mb_per_s = {pace!r}, burst_bytes = {burst} }}"
         fields["host.write_buffer_bytes"] = int(values["host.write_buffer_bytes"]) // page_bytes * page_bytes
         fields["ftl.gc_low_watermark_blocks"] = fields["ftl.gc_high_watermark_blocks"] = _WATERMARK

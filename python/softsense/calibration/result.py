@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softsense.calibration.as_toml import as_toml
 from softsense.calibration.measured import KINDS
 from softsense.calibration.target import FREEDOM, GROUPS, group_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -145,16 +146,14 @@ def config(found: Calibration) -> Config:
     return found.space.device(found.space.values(found.best), whole=True)
 
 
-def config_toml(found: Calibration) -> str:
-    """That config, as TOML."""
-    measured = found.space.measured
-    head = [
-        f"# {measured.name}, as `softsense calibrate` sees it: fitted to {len(measured.fitted)} of "
-        f"{len(measured.loads)} loads that were measured.",
-        f"# Where no parameter was fitted it is {measured.base}. Times in us.",
-        "",
-    ]
-    return "\n".join(head) + config(found).to_toml()
+def config_toml(found: Calibration, overrides: Sequence[str] = ()) -> str:
+    """That config as TOML, with the intervals of what was fitted: what it has at its defaults is left out.
+
+    Args:
+        found: the calibration.
+        overrides: fields to replace, such as a workload, each written as `workload.requests=1000`.
+    """
+    return as_toml(found, config(found).with_overrides([*overrides]), parameter_rows(found))
 
 
 def picture(found: Calibration) -> Figure:

@@ -111,9 +111,10 @@ impl ServiceSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WritePacingSpec {
-    /// The pace, MB/s: 10^6 bytes.
+    /// The pace of what is programmed, MB/s: 10^6 bytes. The host has the share of it that collection leaves: all of it until blocks are
+    /// collected, and what is stale of these from then on.
     pub mb_per_s: f64,
-    /// So many bytes may run ahead of it.
+    /// So many bytes may run ahead of it, while the host has all of it.
     #[serde(default)]
     pub burst_bytes: u64,
 }

@@ -139,9 +139,9 @@ impl Pacer {
 
     /// How long a write that has come waits. Source: generic cell rate algorithm, ITU-T I.371: it goes on once what has come before it is no
     /// more than a burst ahead of the pace.
-    fn wait(&mut self, now: Ns, bytes: u64) -> Ns {
-        let takes = Ns::from_us(bytes as f64 * self.us_per_byte);
-        let ahead = self.bucket.carry(now, takes) - takes;
+    fn wait(&mut self, kernel: &Kernel, bytes: u64) -> Ns {
+        let takes = Ns::from_us(bytes as f64 * self.us_per_byte / kernel.room_made.share);
+        let ahead = self.bucket.carry(kernel.now, takes) - takes;
         ahead.saturating_sub(self.burst)
     }
 }
@@ -440,7 +440,7 @@ impl Host {
     fn is_let_on(&mut self, kernel: &mut Kernel, request: u32) -> bool {
         let Some(pacer) = &mut self.pacer else { return self.is_taken(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
-        let wait = if kind.is_write() { pacer.wait(kernel.now, bytes) } else { Ns::ZERO };
+        let wait = if kind.is_write() { pacer.wait(kernel, bytes) } else { Ns::ZERO };
         if wait == Ns::ZERO {
             return self.is_taken(kernel, request);
         }

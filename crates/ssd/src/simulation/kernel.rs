@@ -50,6 +50,26 @@ pub(super) enum Deferred {
     Program(u32),
 }
 
+/// Which share of the blocks that are collected is room for the host: 1 less what has to be moved, over the last 64 of them, the latest
+/// counting most. All of it until something is collected.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RoomMade {
+    pub(super) share: f64,
+    victims: f64,
+}
+
+impl RoomMade {
+    const VICTIMS: f64 = 64.0;
+    /// A victim that is all valid makes no room; writes go on all the same.
+    const LEAST: f64 = 1.0 / 1024.0;
+
+    pub(super) fn collects(&mut self, valid: u32, room: u64) {
+        self.victims = (self.victims + 1.0).min(Self::VICTIMS);
+        let share = (1.0 - f64::from(valid) / room as f64).max(Self::LEAST);
+        self.share += (share - self.share) / self.victims;
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) now: Ns,
@@ -58,6 +78,7 @@ pub(super) struct Kernel {
     /// In the order in which they were told; so many of them have been passed on.
     completions: Vec<Completion>,
     passed_on: usize,
+    pub(super) room_made: RoomMade,
     /// None where memory is as fast as need be.
     pub(super) dram: Option<Dram>,
     deferred: Slab<Deferred>,
@@ -73,6 +94,7 @@ impl Kernel {
             statistics: Statistics::new(log_requests),
             completions: Vec::new(),
             passed_on: 0,
+            room_made: RoomMade { share: 1.0, victims: 0.0 },
             dram: None,
             deferred: Slab::default(),
             failure: None,

@@ -321,7 +321,7 @@ fn writes_at_random_wait_for_their_pace_as_a_closed_form_says() {
         let (stream, mut at) = (Stream::new(7, Purpose::Workload), 0.0);
         let writes = (0..200_000).map(|number| {
             at -= (1.0 - stream.uniform(number, 0)).ln() / 7000e-6;
-            support::request(RequestKind::Write, Ns::from_us(at), stream.bits(number, 1) % 2000, 1)
+            support::request(RequestKind::Write, Ns::from_us(at), number % 2000, 1)
         });
         let mut done = support::run(&config, writes.collect());
         let mean = done.take_log().iter().map(|row| row.response.0 as f64 / 1e3).sum::<f64>() / 200_000.0;
@@ -332,6 +332,30 @@ fn writes_at_random_wait_for_their_pace_as_a_closed_form_says() {
     assert!(((paced - run("").0) / expected - 1.0).abs() < 0.03, "{paced} us, {expected} us");
     let share = done.pace_share().unwrap();
     assert!((share - 0.7).abs() < 0.01, "{share}");
+}
+
+/// Is the pace one of what is programmed, so that collection takes its share of it, and none where blocks are stale?
+#[test]
+fn collection_takes_its_share_of_the_pace() {
+    let run = |at_random: bool| {
+        let config = support::config(&format!(
+            "{DEVICE}[host]\nwrite_buffer_bytes = 262144\nissue.closed_loop.queue_depth = 32\n\
+             write_pacing = {{ mb_per_s = 20.0, burst_bytes = 4096 }}\n"
+        ));
+        let stream = Stream::new(8, Purpose::Workload);
+        let user = config.user_codewords();
+        let first = |number| if at_random { stream.bits(number, 1) % user } else { number % user };
+        let writes = (0..60_000).map(|number| support::request(RequestKind::Write, Ns::ZERO, first(number), 1));
+        let done = support::run(&config, writes.collect());
+        let seconds = done.statistics().last_completion.as_secs();
+        let moved = done.statistics().moved_codewords_programmed() as f64;
+        let amplified = 1.0 + moved / done.statistics().host_codewords_written as f64;
+        (60_000.0 * 4096e-6 / seconds * amplified, amplified)
+    };
+    let (in_turn, amplified) = run(false);
+    assert!((in_turn / 20.0 - 1.0).abs() < 0.02 && amplified < 1.02, "{in_turn} MB/s, {amplified}");
+    let (at_random, amplified) = run(true);
+    assert!((at_random / 20.0 - 1.0).abs() < 0.03 && amplified > 1.5, "{at_random} MB/s, {amplified}");
 }
 
 /// Do placement handles keep apart what is overwritten often and what is not, so that less has to be moved?
