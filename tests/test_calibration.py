@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from softsense.calibration import (
     Plan,
     Space,
     calibrate,
+    config,
     config_toml,
     greedy_write_amplification,
     parameter_rows,
@@ -347,12 +349,18 @@ def test_a_calibration_tells_what_it_found(hidden: hidden_loads.Hidden) -> None:
     for row in parameter_rows(found):
         assert row["prior"][0] * 0.999 <= row["low"] <= row["median"] <= row["high"] <= row["prior"][1] * 1.001
     text = config_toml(found)
-    assert text.startswith("# hidden 0, as `softsense calibrate` sees it: fitted to 5 of 6 loads")
+    assert text.startswith("# hidden 0, calibrated to what it did under load.\n")
+    assert "fitted it to 5 of 6 loads" in text
     from softsense import Config
 
-    assert (
-        run(Config.from_toml(text, "calibrated.toml"), overrides=["workload.requests=100"]).summary["requests"] == 100
-    )
+    said = Config.from_toml(text, "calibrated.toml")
+    assert said.to_json() == config(found).to_json()
+    # What is at its default is not said.
+    assert "ssds = 1" in said.to_toml()
+    assert "ssds" not in text
+    for row in parameter_rows(found):
+        assert re.search(rf"^# .*\b{row['name'].rpartition('.')[2]} ", text, re.MULTILINE), row["name"]
+    assert run(said, overrides=["workload.requests=100"]).summary["requests"] == 100
 
 
 def test_the_command_writes_a_config_that_can_be_checked(softsense_command: Softsense, tmp_path: Path) -> None:

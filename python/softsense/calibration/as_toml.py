@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from softsense._core import Config
+from softsense._core import Config, ConfigError
 
 if TYPE_CHECKING:
     from softsense.calibration.calibrating import Calibration
@@ -53,8 +53,15 @@ def as_toml(found: Calibration, config: Config, rows: list[dict[str, Any]]) -> s
     for section, value in _differing(told, usual).items():
         lines += ["", *_comment(_intervals(section, rows)), *_section(section, value)]
     text = "\n".join(lines) + "\n"
-    assert Config.from_toml(text, "calibrated.toml").to_json() == config.to_json(), "the text is that of the config"
-    return text
+    # A base may have what is at its default and yet has to be said.
+    return text if _gives(text, config) else config.to_toml()
+
+
+def _gives(text: str, config: Config) -> bool:
+    try:
+        return Config.from_toml(text, "calibrated.toml").to_json() == config.to_json()
+    except ConfigError:
+        return False
 
 
 def _comment(text: str) -> list[str]:
