@@ -39,13 +39,14 @@ def as_toml(found: Calibration, config: Config, rows: list[dict[str, Any]]) -> s
     told = json.loads(config.to_json())
     usual = json.loads(Config.from_toml(_WITHOUT_DEFAULTS, "defaults").to_json())
     fitted = len(measured.fitted)
+    writes = "" if any(load.writes for load in measured.fitted) else ", as are writes: none were measured"
     lines = [
         f"# {measured.name}, calibrated to what it did under load.",
         "#",
         *_comment(
             f"`softsense calibrate` fitted it to {fitted} of {len(measured.loads)} loads that were measured. Fitted "
             "numbers stand above what they decide, with their 95 % intervals. Numbers that the loads hardly tell are "
-            f"marked. All else is that of {measured.base}. Times in us."
+            f"marked. All else is that of {measured.base}{writes}. Times in us."
         ),
         "",
         f"seed = {told.pop('seed')}",

@@ -188,6 +188,7 @@ def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str,
         "geometry.blocks_per_plane": blocks,
         "geometry.pages_per_block": small,
         "ftl.over_provisioning": float(f"{spare / (1 + spare):.6g}"),
+        "precondition.mapped_fraction": max(load.filled for load in measured.loads),
         # An erase takes the same share of a die's time, however small the blocks.
         "flash.erase_us": told["flash"]["erase_us"] * small / pages,
     }

@@ -169,6 +169,7 @@ def picture(found: Calibration) -> Figure:
     figure = Figure(figsize=(5.2 * max(1, len(kinds)), 4.6), layout="constrained")
     for axes, kind in zip(np.atleast_1d(figure.subplots(1, max(1, len(kinds)), sharey=True)), kinds, strict=False):
         _draw(axes, found, kind, rows)
+    figure.suptitle("Lines: simulated. Points: measured, hollow ones held out.", fontsize="medium")
     return settled(figure)
 
 
@@ -215,8 +216,9 @@ def _draw(axes: Axes, found: Calibration, kind: str, rows: dict[tuple[str, str],
     axes.set(
         xlabel="requests a second",
         yscale="log",
-        title=f"{kind}s: lines simulated, points measured, hollow ones held out",
+        title=f"{kind}s",
     )
+    axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:,.0f}")
     axes.set_ylabel("latency, us")
     axes.legend(frameon=False)
 

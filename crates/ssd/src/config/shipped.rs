@@ -1,7 +1,8 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 22] = [
+pub(crate) const SHIPPED: [(&str, &str); 25] = [
+    ("980pro-1000", include_str!("../../configs/980pro-1000.toml")),
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
     ("mlc-25nm-gangs", include_str!("../../configs/mlc-25nm-gangs.toml")),
@@ -13,6 +14,8 @@ pub(crate) const SHIPPED: [(&str, &str); 22] = [
     ("mlc-laldpc", include_str!("../../configs/mlc-laldpc.toml")),
     ("mlc-laldpc-serial", include_str!("../../configs/mlc-laldpc-serial.toml")),
     ("mqsim-ssd", include_str!("../../configs/mqsim-ssd.toml")),
+    ("p5520-1920", include_str!("../../configs/p5520-1920.toml")),
+    ("pm9a3-960", include_str!("../../configs/pm9a3-960.toml")),
     ("pool-array", include_str!("../../configs/pool-array.toml")),
     ("qlc-3d", include_str!("../../configs/qlc-3d.toml")),
     ("qlc-3d-cached", include_str!("../../configs/qlc-3d-cached.toml")),
