@@ -665,7 +665,7 @@ fn config_schema() -> String {
 ///
 /// >>> from softsense import configs
 /// >>> [config["name"] for config in configs()][:2]
-/// ['980pro-1000', 'disksim-ssd']
+/// ['7450-960', '980pro-1000']
 #[pyfunction]
 fn configs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let shipped = detached(py, checked::shipped_configs);

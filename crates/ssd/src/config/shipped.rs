@@ -1,7 +1,8 @@
 //! The configs that come with softsense.
 
 /// Their names and texts.
-pub(crate) const SHIPPED: [(&str, &str); 25] = [
+pub(crate) const SHIPPED: [(&str, &str); 26] = [
+    ("7450-960", include_str!("../../configs/7450-960.toml")),
     ("980pro-1000", include_str!("../../configs/980pro-1000.toml")),
     ("disksim-ssd", include_str!("../../configs/disksim-ssd.toml")),
     ("mlc-25nm", include_str!("../../configs/mlc-25nm.toml")),
