@@ -27,13 +27,15 @@ from softsense.calibration import (
 from softsense.fio import job_of
 
 USER_BYTES = 128 * 10**9
+SATURATED = 4
+"""The load that takes all writes that a drive does."""
 EFFORT = Effort(seen=1_000, most=30_000, before=15_000)
 PLAN = Plan(96, assimilations=4, ensemble=56, generations=8, batches=2, batch=40, drawn=8, effort=EFFORT)
 RANGES = {
     "host.service.overhead_us": (3, 15),
     "sense_us": (30, 90),
     "sense_ratio": (1.1, 2.2),
-    "dies": (16, 64),
+    "dies": (8, 32),
     "bus.transfer_us": (1, 6),
     "host.link.command_us": (0.4, 1.6),
     "steady_write_mb_per_s": (150, 500),
@@ -96,18 +98,21 @@ def draw(number: int) -> Hidden:
     random = np.random.default_rng([60, number])
     truth = {name: float(low * (high / low) ** random.random()) for name, (low, high) in RANGES.items()}
     truth["dies"] = 8.0 * max(1, round(truth["dies"] / 8))
-    write_iops = truth["steady_write_mb_per_s"] * 1e6 / 4096
     settings = ("precondition.pe_cycles=50", "precondition.retention_days=1.0")
     # A load is as long as what was measured of it says: first a guess, then the rates that were found.
-    loads = [replace(load, measured=load.measured | _guess(load, write_iops)) for load in _loads(write_iops)]
-    of_drive = Measured(f"hidden {number}", USER_BYTES, "tlc-enterprise", settings, tuple(loads))
-    device = Space.of(of_drive).device(truth, whole=False)
-    found = []
-    for load in loads:
-        got = simulate(device, load, replace(EFFORT, seen=8_000, most=120_000), 1000 + number)
+    write_iops = truth["steady_write_mb_per_s"] * 1e6 / 4096
+
+    def measured(load: Load) -> Load:
+        guessed = replace(load, measured=load.measured | _guess(load, write_iops))
+        got = simulate(device, guessed, replace(EFFORT, seen=8_000, most=120_000), 1000 + number)
         assert got is not None
-        found.append(replace(load, measured=got))
-    return Hidden(truth, replace(of_drive, loads=tuple(found)))
+        return replace(load, measured=got)
+
+    of_drive = Measured(f"hidden {number}", USER_BYTES, "tlc-enterprise", settings, tuple(_loads(write_iops)))
+    device = Space.of(of_drive).device(truth, whole=False)
+    # A drive that keeps blocks free, and a pace, writes less than the closed form says: shares are of what it does.
+    write_iops = measured(of_drive.loads[SATURATED]).measured["write_iops"]
+    return Hidden(truth, replace(of_drive, loads=tuple(measured(load) for load in _loads(write_iops))))
 
 
 def _guess(load: Load, write_iops: float) -> dict[str, float]:

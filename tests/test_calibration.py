@@ -289,6 +289,9 @@ def test_an_emulator_finds_quadratics_and_knows_its_error() -> None:
     assert emulator.error[0] < 0.01
     # The error is that of a further point, noise included.
     assert emulator.error[1] == pytest.approx(np.hypot(0.1, off[:, 1].std()), rel=0.15)
+    # Of what two points have nothing is known, and a sampler can go on.
+    rare = np.where(np.arange(120) < 2, exact, np.nan)
+    assert Emulator.of(x, rare[:, None]).error[0] == FARTHEST
 
 
 def test_an_ensemble_closes_in_as_bayes_has_it() -> None:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softsense.calibration.target import FARTHEST
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -71,7 +73,7 @@ def _ridge(terms: NDArray[np.float64], values: NDArray[np.float64], size: int) -
     linear terms are held back a hundred times less than the products.
     """
     if len(values) < 3:
-        return np.zeros(terms.shape[1]), float("inf")
+        return np.zeros(terms.shape[1]), FARTHEST
     mean = values.mean()
     held = np.ones(terms.shape[1])
     held[: size + 1] = 0.1
