@@ -385,7 +385,7 @@ def test_a_calibration_tells_what_it_found(hidden: hidden_loads.Hidden) -> None:
     assert "ssds = 1" in said.to_toml()
     assert "ssds" not in text
     for row in parameter_rows(found):
-        assert re.search(rf"^# .*\b{row['name'].rpartition('.')[2]} ", text, re.MULTILINE), row["name"]
+        assert re.search(rf"^# .*\b{row['name'].rpartition('.')[2]}\b", text, re.MULTILINE), row["name"]
     assert run(said, overrides=["workload.requests=100"]).summary["requests"] == 100
 
 
