@@ -85,7 +85,7 @@ def _short(value: float) -> str:
 
 
 def _differing(value: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a table is not at its default."""
+    """The fields of a table that are not at their defaults."""
     found = {}
     for name, inner in value.items():
         default = usual.get(name)

@@ -44,7 +44,7 @@ def assimilated(
     apart, logs_apart = at - at.mean(axis=0), logs - logs.mean(axis=0)
     count = max(1, len(at) - 1)
     gain = apart.T @ logs_apart / count @ np.linalg.inv(logs_apart.T @ logs_apart / count + np.diag(noise**2))
-    # Those that are missing begin where others are.
+    # A point that lacks quantities is replaced by a copy of one that has them, which is moved on its own.
     of = np.concatenate([np.arange(len(at)), random.integers(len(at), size=len(points) - len(at))])
     moved = at[of] - (logs[of] + noise * random.standard_normal((len(of), target.size))) @ gain.T
     moved += _SPREAD * at.std(axis=0) * random.standard_normal(moved.shape)

@@ -321,7 +321,7 @@ def _odd_repeats(load: Load, other: Load) -> Iterator[str]:
 
 
 def _odd_rise(light: Load, heavy: Load) -> Iterator[str]:
-    """Of two loads of the same jobs: the heavier one is served no less, and no sooner."""
+    """Tells where the heavier of two loads of the same jobs got fewer requests, or had much shorter latencies."""
     for name, before in light.measured.items():
         after = heavy.measured.get(name)
         if after is None:
@@ -339,7 +339,7 @@ def _odd_rise(light: Load, heavy: Load) -> Iterator[str]:
 
 
 def _without_rates(load: Load) -> tuple[tuple[Job, ...], float]:
-    """What two loads have alike that differ in their rates alone."""
+    """The jobs of a load without their rates, and the share of the drive that it fills."""
     jobs = (replace(job, rate_iops=None, poisson=False, rwmixread=round(job.rwmixread, 3)) for job in load.jobs)
     return tuple(jobs), load.filled
 

@@ -211,7 +211,7 @@ def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str,
         fields["flash.suspend"] = f"{{ {suspend}, while_writes_wait = {waits!r}, resume_us = 10.0 }}"
         fields["host.max_outstanding"] = max(1, math.floor(values["host.max_outstanding"]))
         fields["host.link.write_command_us"] = values["host.link.write_command_us"]
-        # Of what is programmed, of which the host has its share as the rate has.
+        # The config's pace counts programs; collection takes the same share of it as of the steady rate.
         pace = float(f"{values['write_pace'] * programmed:.6g}")
         burst = int(values["host.write_pacing.burst_bytes"])
         fields["host.write_pacing"] = f"{{ mb_per_s = {pace!r}, burst_bytes = {burst} }}"

@@ -64,7 +64,7 @@ struct Active {
 enum Move {
     /// Its command, with data that it writes, to the device.
     Command(u32),
-    /// What it writes, at the pace of writes.
+    /// A write that waits for the pace of writes.
     Paced(u32),
     /// Its data into DRAM, and its map entries out of it.
     Taken(u32),

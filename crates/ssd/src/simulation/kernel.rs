@@ -63,6 +63,7 @@ impl RoomMade {
     /// A victim that is all valid makes no room; writes go on all the same.
     const LEAST: f64 = 1.0 / 1024.0;
 
+    /// Garbage collection takes a victim with so many valid codewords, of as many as it has room for.
     pub(super) fn collects(&mut self, valid: u32, room: u64) {
         self.victims = (self.victims + 1.0).min(Self::VICTIMS);
         let share = (1.0 - f64::from(valid) / room as f64).max(Self::LEAST);

@@ -99,16 +99,16 @@ impl WritePath {
         if let Some(pacing) = &mut self.pacing {
             pacing.began(device, set, most_valid);
         }
+        let (valid, room) = (device.ftl.valid(victim), device.ftl.room_of(victim));
+        device.kernel.room_made.collects(valid, room);
         let statistics = &mut device.kernel.statistics;
         statistics.gc_victims += 1;
         statistics.gc_victims_to_level_wear += u64::from(device.ftl.has_levelled(set));
-        statistics.gc_victim_valid += u64::from(device.ftl.valid(victim));
-        statistics.gc_victim_room += device.ftl.room_of(victim);
-        device.kernel.room_made.collects(device.ftl.valid(victim), device.ftl.room_of(victim));
-        let statistics = &mut device.kernel.statistics;
+        statistics.gc_victim_valid += u64::from(valid);
+        statistics.gc_victim_room += room;
         let cause = if device.ftl.has_levelled(set) { Cause::WearLevelling } else { Cause::Collection };
         if cause == Cause::Collection {
-            statistics.gc_fullest_victim = statistics.gc_fullest_victim.max(device.ftl.valid(victim));
+            statistics.gc_fullest_victim = statistics.gc_fullest_victim.max(valid);
         }
         self.move_data(device, set, cause, victim, None);
     }
