@@ -238,6 +238,8 @@ struct PlaneSet {
     interleaves: bool,
     /// Whether the host may program no page here now, but for those of the SLC cache.
     held_back: bool,
+    /// Whether the run began within a collection here, which goes on as soon as the host programs and has not ended yet.
+    is_collected_at_start: bool,
     /// Superblocks that garbage collection has taken and not erased yet.
     being_collected: u32,
     victims: Victims,
@@ -279,7 +281,7 @@ pub struct PageMap {
     gc_low_watermark_blocks: usize,
     gc_high_watermark_blocks: usize,
     /// Free superblocks of a set that the steady state begins with.
-    free_at_start: usize,
+    free_at_start: Option<usize>,
     /// Free superblocks of a set that are left to collection.
     kept_for_collection: usize,
     /// Where all was before the run. What follows is 0 where that still holds.
@@ -401,6 +403,7 @@ impl PageMap {
             config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _);
         let set = |set| PlaneSet {
             held_back: false,
+            is_collected_at_start: false,
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; Writer::COUNT],
             open_for_handles: vec![None; config.placement_handles() as usize - 1],
@@ -437,7 +440,7 @@ impl PageMap {
         let mut map = Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
-            free_at_start: config.config().precondition.free_blocks.unwrap_or(spec.gc_high_watermark_blocks) as usize,
+            free_at_start: config.config().precondition.free_blocks.map(|free| free as usize),
             kept_for_collection: config.kept_for_collection() as usize,
             start: Start::Empty,
             map: LargeArray::new(codewords, first_place + places)?.accessed_all_over(),

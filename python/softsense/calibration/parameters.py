@@ -217,7 +217,6 @@ def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str,
         fields["host.write_pacing"] = f"{{ mb_per_s = {pace!r}, burst_bytes = {burst} }}"
         fields["host.write_buffer_bytes"] = int(values["host.write_buffer_bytes"]) // page_bytes * page_bytes
         fields["ftl.gc_low_watermark_blocks"] = fields["ftl.gc_high_watermark_blocks"] = _WATERMARK
-        fields["precondition.free_blocks"] = _WATERMARK
     return [f"{name}={value}" for name, value in fields.items()]
 
 

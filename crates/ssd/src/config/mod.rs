@@ -93,7 +93,7 @@ pub use write_buffer::{WatermarksSpec, WriteBufferReplacement};
 use crate::workload::WorkloadSpec;
 
 /// Changes whenever the same config gives other numbers.
-pub const MODEL_VERSION: u32 = 20;
+pub const MODEL_VERSION: u32 = 21;
 
 /// A run, except for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,9 +10,9 @@ pub struct PreconditionSpec {
     pub mapped_fraction: f64,
     /// How the data lies.
     pub layout: Layout,
-    /// Free blocks of each plane (of blocks that are erased together, of each set of planes) with `layout = "steady_state"`. Default: as many as
-    /// collection leaves when it has ended, `ftl.gc_high_watermark_blocks`, so that a large drive takes many writes before it collects anything.
-    /// A drive that is written to without pause has fewer.
+    /// Free blocks of each plane (of blocks that are erased together, of each set of planes) with `layout = "steady_state"`. Default: each plane is at a
+    /// point of its own between two collections, and half of them are being collected, as on a drive that is written to at half of what it sustains.
+    /// A drive that is written to without pause has fewer free blocks, two above the reserve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_blocks: Option<u32>,
     /// Program/erase cycles of every block at the start, used by `reliability.table`, `adaptive`, `bch` and `exact`.

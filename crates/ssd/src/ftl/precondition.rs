@@ -148,9 +148,11 @@ impl Sequential {
     }
 }
 
-/// An SSD as endless uniform overwriting under greedy garbage collection leaves it: some free blocks, all others written, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
-/// [`steady_state_victim_fraction`]. Which codewords lie where is drawn by the seed, as overwriting at random leaves nothing of
-/// where the first writes went. Units of data that are one codeword were written together, and are valid together.
+/// An SSD as endless uniform overwriting under greedy garbage collection leaves it: some free blocks, two that host and collection have
+/// filled in part, all others full, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
+/// [`steady_state_victim_fraction`]. Sets are at different points between two collections, evenly spread. Which codewords lie where is drawn by
+/// the seed, as overwriting at random leaves nothing of where the first writes went. Units of data that are one codeword were written together,
+/// and are valid together.
 #[derive(Debug)]
 pub(super) struct SteadyState {
     /// Of its blocks.
@@ -166,11 +168,96 @@ pub(super) struct SteadyState {
     total: StrengthReducedU64,
     /// The order in which they are dealt to sets and superblocks.
     dealt: Permutation,
-    /// Of a set with so many valid codewords, how many there are before each superblock, the oldest first. Sets differ by one
-    /// at most.
-    before: Vec<(u64, Vec<u64>)>,
-    /// The order of those of a superblock, but for its key.
+    /// What sets hold, each once.
+    holdings: Vec<Holding>,
+    /// For each set, which of the holdings is its own.
+    holding_of: Box<[u16]>,
+    /// The order of the codewords of a full superblock, but for its key.
     within: Permutation,
+}
+
+/// What the superblocks of a set hold at the start.
+#[derive(Debug)]
+struct Holding {
+    /// Whether a collection is under way.
+    is_collected: bool,
+    /// Superblocks that are full: the first ones, the oldest first. Those that are open follow.
+    closed: u32,
+    /// Valid codewords before each superblock, and of all.
+    before: Vec<u64>,
+    /// The superblocks that are open: by whom, and how many pages are written.
+    open: Vec<(Writer, u32)>,
+    /// The order of the codewords of each of these, but for its key.
+    within: Vec<Permutation>,
+}
+
+/// How collection goes round in a set: it leaves `most` free superblocks, and begins when the host has opened `takes` of them.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    /// Superblocks for data, full, open or free.
+    superblocks: u32,
+    most: u32,
+    takes: u32,
+    /// Whether collections are under way half of the time.
+    collects: bool,
+}
+
+/// A point of a round.
+struct Phase {
+    is_collected: bool,
+    free: u32,
+    /// The shares of their open superblocks that host and collection have written.
+    written: [f64; 2],
+}
+
+impl Round {
+    /// Points that are told apart.
+    const PHASES: u32 = 32;
+
+    /// A point of the round. What is written of the two open superblocks is spread evenly over all of them together.
+    ///
+    /// Source: J. M. Hammersley, "Monte Carlo methods for solving multivariable problems", Ann. NY Acad. Sci. 86, 1960: numbers and their
+    /// mirrored bits.
+    fn at(self, phase: u32) -> Phase {
+        const OF_EACH_HALF: u32 = Round::PHASES / 2;
+        let of_all = |number: u32| (f64::from(number) + 0.5) / f64::from(OF_EACH_HALF);
+        let number = phase / 2;
+        let taken = of_all(number) * f64::from(self.takes);
+        let mirrored = number.reverse_bits() >> (u32::BITS - OF_EACH_HALF.ilog2());
+        let is_collected = self.collects && phase % 2 == 1;
+        Phase {
+            is_collected,
+            free: self.most - taken as u32 - u32::from(is_collected),
+            written: [taken - libm::floor(taken), of_all(mirrored)],
+        }
+    }
+}
+
+impl Holding {
+    /// # Arguments
+    /// - `valid`: codewords.
+    /// - `open`: as in the holding; each with the codewords for which its written pages have room.
+    /// - `capacity`: codewords of a superblock.
+    fn new(valid: u64, closed: u32, open: Vec<(Writer, u32, u64)>, capacity: u64) -> Self {
+        let in_open: u64 = open.iter().map(|&(.., room)| room).sum();
+        let written = u64::from(closed) * capacity + in_open;
+        // An open superblock is as new as the newest.
+        let newest = newest_valid(valid as f64 / written as f64, f64::from(closed));
+        let mut left = valid;
+        let mut in_each = |&(.., room): &(Writer, u32, u64)| {
+            let count = (libm::round(newest * room as f64) as u64).min(room).min(left);
+            left -= count;
+            count
+        };
+        let in_each: Vec<u64> = open.iter().map(&mut in_each).collect();
+        let mut before = valid_before(left, closed, capacity);
+        for count in in_each {
+            before.push(before[before.len() - 1] + count);
+        }
+        let within = open.iter().map(|&(.., room)| Permutation::new(0, room)).collect();
+        let open = open.into_iter().map(|(writer, pages, _)| (writer, pages)).collect();
+        Self { is_collected: false, closed, before, open, within }
+    }
 }
 
 impl SteadyState {
@@ -178,16 +265,49 @@ impl SteadyState {
         device: &Device<'_>,
         ssd: u32,
         (layout, units): (BlockLayout, u32),
-        closed: u32,
+        round: Round,
         (mapped_fraction, seed): (f64, u64),
     ) -> Self {
         let sets = u64::from(device.geometry.sets() / device.geometry.ssds());
         let mapped = libm::ceil(device.addresses.of_ssd() as f64 * mapped_fraction) as u64;
         let total = mapped.div_ceil(units.into());
-        let capacity = u64::from(layout.codewords() / units * device.geometry.ways());
-        let mut valid = vec![total / sets, total.div_ceil(sets)];
-        valid.dedup();
+        let ways = device.geometry.ways();
+        let capacity = |pages: u32| u64::from(layout.before(pages) / units * ways);
+        let of_superblock = u64::from(layout.codewords() / units * ways);
         let stream = Stream::new(seed, Purpose::Precondition);
+        let open = |share: f64| {
+            let mut pages = (share * f64::from(layout.pages())) as u32;
+            while pages > 0 && !is_boundary(device.geometry, layout, pages) {
+                pages -= 1;
+            }
+            (pages, capacity(pages))
+        };
+        let holding = |phase: u32, valid: u64| {
+            let Phase { is_collected, free, written } = round.at(phase);
+            let open: Vec<_> = [Writer::Host, Writer::Gc]
+                .into_iter()
+                .zip(written.map(open))
+                .filter(|&(_, (_, room))| room > 0)
+                .map(|(writer, (pages, room))| (writer, pages * ways, room))
+                .collect();
+            let closed = round.superblocks - free - open.len() as u32;
+            Holding { is_collected, ..Holding::new(valid, closed, open, of_superblock) }
+        };
+        // Sets have as many valid codewords, or one more; and are in all phases alike, whichever of them.
+        let (least, phases) = (total / sets, u64::from(Round::PHASES));
+        let order = Permutation::new(stream.bits(ssd.into(), 2), sets);
+        let first = stream.bits(ssd.into(), 3) % phases;
+        let (mut holdings, mut known) = (Vec::new(), [[None; 2]; Round::PHASES as usize]);
+        let holding_of = (0..sets)
+            .map(|set| {
+                let phase = ((order.apply(set) * phases + first) / sets % phases) as u32;
+                let valid = total * (set + 1) / sets - total * set / sets;
+                *known[phase as usize][(valid - least) as usize].get_or_insert_with(|| {
+                    holdings.push(holding(phase, valid));
+                    holdings.len() as u16 - 1
+                })
+            })
+            .collect();
         Self {
             layout,
             stream,
@@ -197,8 +317,9 @@ impl SteadyState {
             // A device without room for the user has none to ask for.
             total: StrengthReducedU64::new(total.max(1)),
             dealt: Permutation::new(stream.bits(ssd.into(), 1), total.max(1)),
-            before: valid.into_iter().map(|valid| (valid, valid_before(valid, closed, capacity))).collect(),
-            within: Permutation::new(0, u64::from(layout.codewords() * device.geometry.ways() / units)),
+            holdings,
+            holding_of,
+            within: Permutation::new(0, of_superblock),
         }
     }
 
@@ -208,17 +329,18 @@ impl SteadyState {
         self.total.get() * set / self.sets
     }
 
-    /// Valid codewords before each superblock of a set.
+    /// What a set of an SSD holds.
     #[inline]
-    fn before_superblocks(&self, set: u64) -> &[u64] {
-        let valid = self.before_set(set + 1) - self.before_set(set);
-        let (first, last) = (&self.before[0], &self.before[self.before.len() - 1]);
-        if first.0 == valid { &first.1 } else { &last.1 }
+    fn holding(&self, set: u64) -> &Holding {
+        &self.holdings[usize::from(self.holding_of[set as usize])]
     }
 
+    /// The order of the codewords in a superblock.
     #[inline]
-    fn permutation(&self, superblock: u32) -> Permutation {
-        Permutation { key: self.stream.bits(superblock.into(), 0), ..self.within }
+    fn permutation(&self, holding: &Holding, of_set: u32, superblock: u32) -> Permutation {
+        let open = of_set.checked_sub(holding.closed);
+        let within = open.map_or(&self.within, |open| &holding.within[open as usize]);
+        Permutation { key: self.stream.bits(superblock.into(), 0), ..*within }
     }
 
     fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
@@ -228,13 +350,14 @@ impl SteadyState {
         let (codeword, unit) = StrengthReducedU64::div_rem(index, self.units);
         let dealt = self.dealt.apply(codeword);
         let set = ((dealt + 1) * self.sets - 1) / self.total;
-        let before = self.before_superblocks(set);
+        let holding = self.holding(set);
         let in_set = dealt - self.before_set(set);
-        let superblock = before.partition_point(|&before| before <= in_set) - 1;
-        let number = in_set - before[superblock];
+        let of_set = holding.before.partition_point(|&before| before <= in_set) - 1;
+        let number = in_set - holding.before[of_set];
         let set = ssd * self.sets as u32 + set as u32;
-        let superblock = set * device.geometry.blocks_per_plane() + superblock as u32;
-        let offset = (self.permutation(superblock).apply(number) * self.units.get() + unit) as u32;
+        let superblock = set * device.geometry.blocks_per_plane() + of_set as u32;
+        let permutation = self.permutation(holding, of_set as u32, superblock);
+        let offset = (permutation.apply(number) * self.units.get() + unit) as u32;
         // Places of a superblock are counted page by page, its members side by side.
         let ways = device.geometry.ways();
         let page = self.layout.page_of(offset / ways);
@@ -261,14 +384,34 @@ impl SteadyState {
         }
         let offset = self.layout.before(page) * device.geometry.ways() + member * slots + slot;
         let superblock = set * device.geometry.blocks_per_plane() + of_set;
-        let (set, of_set) = (u64::from(set) - u64::from(ssd) * self.sets, of_set as usize);
-        let before = self.before_superblocks(set);
-        let valid = before.get(of_set + 1)? - before[of_set];
+        let set = u64::from(set) - u64::from(ssd) * self.sets;
+        let (holding, at) = (self.holding(set), of_set as usize);
+        let valid = holding.before.get(at + 1)? - holding.before[at];
         let (codeword, unit) = StrengthReducedU64::div_rem(offset.into(), self.units);
-        let number = self.permutation(superblock).undo(codeword);
-        let index = |number| self.dealt.undo(self.before_set(set) + before[of_set] + number) * self.units.get() + unit;
+        let permutation = self.permutation(holding, of_set, superblock);
+        if codeword >= permutation.n {
+            return None;
+        }
+        let number = permutation.undo(codeword);
+        let index =
+            |number| self.dealt.undo(self.before_set(set) + holding.before[at] + number) * self.units.get() + unit;
         (number < valid).then(|| index(number)).filter(|&index| index < self.mapped)
     }
+}
+
+/// Whether a superblock can be open with so many pages written: no codeword lies across their end, nor is parity due that would fill it.
+fn is_boundary(geometry: &Geometry, layout: BlockLayout, pages: u32) -> bool {
+    let last = layout.beginning_in(pages - 1);
+    let stripe = geometry.pages_per_stripe();
+    let parity_is_due = stripe > 0 && pages % stripe == stripe - 1;
+    !parity_is_due && (last == 0 || !layout.crosses(pages - 1, last - 1))
+}
+
+/// The valid fraction of the newest of `closed` superblocks that are `utilisation` full on average.
+fn newest_valid(utilisation: f64, closed: f64) -> f64 {
+    let delta = steady_state_victim_fraction(utilisation);
+    // The mean of delta^a over the ages a of one of them.
+    utilisation * closed * (1.0 - libm::pow(delta, 1.0 / closed)) / (1.0 - delta)
 }
 
 /// Valid codewords before each superblock of a set, and of all: the oldest first, so that the differences add up exactly.
@@ -421,11 +564,16 @@ impl PageMap {
         let translation = self.codewords - self.user_codewords();
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
-        let free = self.sets[0].free.len() as u32;
-        let closed = free - self.free_at_start as u32 - for_translation;
+        let (low, high) = (self.gc_low_watermark_blocks, self.gc_high_watermark_blocks);
+        let round = Round {
+            superblocks: self.sets[0].free.len() as u32 - for_translation,
+            most: self.free_at_start.unwrap_or(high) as u32,
+            takes: self.free_at_start.map_or(high - low + 1, |_| 1) as u32,
+            collects: self.free_at_start.is_none(),
+        };
         let state = |ssd| {
             let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
-            SteadyState::new(&self.device(), ssd, format, closed, (mapped_fraction, seed))
+            SteadyState::new(&self.device(), ssd, format, round, (mapped_fraction, seed))
         };
         let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
         // What the last codeword of an SSD lacks, and where.
@@ -437,14 +585,15 @@ impl PageMap {
         let lacking: Vec<(u32, u32)> = (0..).zip(&states).filter_map(|(ssd, state)| lacks(ssd, state)).collect();
         for set in 0..self.geometry.sets() {
             let state = &states[self.geometry.ssd_of_set(set) as usize];
-            let before = state.before_superblocks(u64::from(set) % state.sets);
+            let holding = state.holding(u64::from(set) % state.sets);
             let first = set * self.geometry.blocks_per_plane();
-            for (block, pair) in (first..).zip(before.windows(2)) {
+            for (block, pair) in (first..).zip(holding.before.windows(2)) {
                 let lacking = lacking.iter().find(|(of, _)| *of == block).map_or(0, |(_, units)| *units);
                 self.blocks[block as usize].valid = ((pair[1] - pair[0]) * state.units.get()) as u32 - lacking;
             }
-            let pages = u64::from(closed) * u64::from(self.geometry.pages_per_superblock());
-            self.adopt_blocks(set, pages);
+            (0..holding.closed).for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
+            holding.open.iter().for_each(|&(writer, pages)| self.adopt_superblock(set, pages, writer));
+            self.sets[set as usize].is_collected_at_start = holding.is_collected;
         }
         self.start = Start::SteadyState(states);
     }
@@ -476,29 +625,33 @@ impl PageMap {
     /// closed, oldest first, and one that is not full is open for the host.
     fn adopt_blocks(&mut self, set: u32, pages: u64) {
         let ways = u64::from(self.geometry.blocks_per_superblock());
-        let interleaves = self.sets[set as usize].interleaves;
         // Pages of a group are written together.
-        let pages = if interleaves { pages.next_multiple_of(ways) } else { pages };
+        let pages = if self.sets[set as usize].interleaves { pages.next_multiple_of(ways) } else { pages };
         let per_superblock = u64::from(self.geometry.pages_per_superblock());
-        let filled = pages.div_ceil(per_superblock) as usize;
-        let superblocks: Vec<u32> = self.sets[set as usize].free.drain(..filled).collect();
-        for superblock in superblocks {
-            let index = superblock % self.geometry.blocks_per_plane();
-            let written = (pages - u64::from(index) * per_superblock).min(per_superblock) as u32;
-            let ways = ways as u32;
-            self.blocks[superblock as usize].interleaved = interleaves;
-            for member in 0..ways {
-                let block = self.geometry.block_in(superblock, member);
-                let (turn, _) =
-                    if self.geometry.has_parity() { self.geometry.back(member, written / ways) } else { (member, 0) };
-                let programmed = written / ways + u32::from(turn % ways < written % ways);
-                self.programmed[block as usize] = programmed as u16;
-            }
-            if written == self.geometry.pages_per_superblock() {
-                self.close(set, superblock);
-            } else {
-                self.sets[set as usize].open[Writer::Host as usize] = Some((superblock, written));
-            }
+        let (full, left) = (pages / per_superblock, (pages % per_superblock) as u32);
+        (0..full).for_each(|_| self.adopt_superblock(set, per_superblock as u32, Writer::Host));
+        if left > 0 {
+            self.adopt_superblock(set, left, Writer::Host);
+        }
+    }
+
+    /// Takes note that so many pages of the first free superblock of a set have been written: it is closed if it is full, and open for
+    /// `writer` if it is not.
+    fn adopt_superblock(&mut self, set: u32, written: u32, writer: Writer) {
+        let superblock = self.sets[set as usize].free.pop_front().expect("there is room for what was written");
+        let ways = self.geometry.blocks_per_superblock();
+        self.blocks[superblock as usize].interleaved = self.sets[set as usize].interleaves;
+        for member in 0..ways {
+            let block = self.geometry.block_in(superblock, member);
+            let (turn, _) =
+                if self.geometry.has_parity() { self.geometry.back(member, written / ways) } else { (member, 0) };
+            let programmed = written / ways + u32::from(turn % ways < written % ways);
+            self.programmed[block as usize] = programmed as u16;
+        }
+        if written == self.geometry.pages_per_superblock() {
+            self.close(set, superblock);
+        } else {
+            self.sets[set as usize].open[writer as usize] = Some((superblock, written));
         }
     }
 }
