@@ -62,7 +62,7 @@ class Candidate:
 
     Attributes:
         name: as the picture has it.
-        options: of `softsense serve`.
+        options: of `softsense drive serve`.
         alive: whole files after each step.
         rber: raw bit error rate of the reads of each step.
     """
@@ -162,7 +162,7 @@ def grow_old(candidate: Candidate, out: Path, image: Path, size_mib: int, steps:
 
 @contextmanager
 def served(folder: Path, options: list[str]) -> Iterator[tuple[str, Drive]]:
-    """A drive that `softsense serve` serves: its address, and a client for it."""
+    """A drive that `softsense drive serve` serves: its address, and a client for it."""
     command = [sys.executable, "-m", "softsense", "serve", CONFIG, "--socket", str(folder / "d.sock"), "--json"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout

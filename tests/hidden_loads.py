@@ -29,7 +29,11 @@ from softsense.fio import job_of
 USER_BYTES = 128 * 10**9
 SATURATED = 4
 """The load that takes all writes that a drive does."""
-EFFORT = Effort(seen=1_000, most=30_000, before=15_000)
+EFFORT = Effort(seen=1_000, most=30_000)
+CAREFUL = Effort(seen=8_000, most=200_000, rounds=12.0)
+"""What was measured of a hidden drive."""
+PROBE_WRITES = 2_500
+"""Of the probe, a second."""
 PLAN = Plan(96, assimilations=4, ensemble=56, generations=8, batches=2, batch=40, drawn=8, effort=EFFORT)
 RANGES = {
     "host.service.overhead_us": (3, 15),
@@ -67,7 +71,7 @@ def _loads(write_iops: float) -> list[Load]:
     )
     rows = []
     for share in (0.1, 0.45, 0.65, 0.85, 3.0):
-        rate = f"{max(1000.0, share * write_iops) / 4:.6g}"
+        rate = f"{max(1000.0, share * write_iops - PROBE_WRITES) / 4:.6g}"
         writers, _ = job_of(
             {
                 "name": "writers",
@@ -100,12 +104,11 @@ def draw(number: int) -> Hidden:
     truth = {name: float(low * (high / low) ** random.random()) for name, (low, high) in RANGES.items()}
     truth["dies"] = 8.0 * max(1, round(truth["dies"] / 8))
     settings = ("precondition.pe_cycles=50", "precondition.retention_days=1.0")
-    # A load is as long as what was measured of it says: first a guess, then the rates that were found.
-    write_iops = truth["steady_write_mb_per_s"] * 1e6 / 4096
 
-    def measured(load: Load) -> Load:
+    def measured(load: Load, write_iops: float) -> Load:
+        # A load is as long as what was measured of it says.
         guessed = replace(load, measured=load.measured | _guess(load, write_iops))
-        got = simulate(device, guessed, replace(EFFORT, seen=8_000, most=120_000), 1000 + number)
+        got = simulate(device, guessed, CAREFUL, 1000 + number)
         assert got is not None
         offered = load.offered_iops("write")
         # Over minutes a rate is the one that was asked for, if it was reached; over a second chance has 2 % of it.
@@ -113,11 +116,13 @@ def draw(number: int) -> Hidden:
             got["write_iops"] = offered
         return replace(load, measured=got)
 
+    write_iops = truth["steady_write_mb_per_s"] * 1e6 / 4096
     of_drive = Measured(f"hidden {number}", USER_BYTES, "tlc-enterprise", settings, tuple(_loads(write_iops)))
     device = Space.of(of_drive).device(truth, whole=False)
     # A drive that keeps blocks free, and a pace, writes less than the closed form says: shares are of what it does.
-    write_iops = measured(of_drive.loads[SATURATED]).measured["write_iops"]
-    return Hidden(truth, replace(of_drive, loads=tuple(measured(load) for load in _loads(write_iops))))
+    for _ in range(3):
+        write_iops = measured(_loads(write_iops)[SATURATED], write_iops).measured["write_iops"]
+    return Hidden(truth, replace(of_drive, loads=tuple(measured(load, write_iops) for load in _loads(write_iops))))
 
 
 def _guess(load: Load, write_iops: float) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What the tests of served drives share: `softsense serve` in a process of its own, and what is asked of it."""
+"""What the tests of served drives share: `softsense drive serve` in a process of its own, and what is asked of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Served:
     """A drive that is being served.
 
     Attributes:
-        process: `softsense serve`.
+        process: `softsense drive serve`.
         address: of the block device, an NBD URI.
         control: its control socket.
         image: the folder of its image.

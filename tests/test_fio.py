@@ -93,7 +93,7 @@ def test_a_job_file_is_read_as_fio_reads_it(tmp_path: Path) -> None:
         ("rw=read", "jobs.fio:1: found `rw=read`, expected options below"),
         ("[global]\nrw=read", "jobs.fio: found no job"),
         ("[a]\nrw=trim\nruntime=1", "jobs.fio:1: [a]: rw: found trim, expected one of read"),
-        ("[a]\nverify=crc32c\nruntime=1", "`softsense serve` does"),
+        ("[a]\nverify=crc32c\nruntime=1", "`softsense drive serve` does"),
         ("[a]\nruntime=1\n\n[b]\nstonewall\nruntime=1", "jobs.fio:4: [b]: stonewall: found `stonewall`, expected jobs"),
         ("[a]\nzonemode=zbd\nruntime=1", "zonemode: found `zonemode`, expected one of name, rw, bs"),
         ("[a]\nbs=4k,8k\nruntime=1", "bs: found 4k,8k, expected bytes, such as 4k, for reads and writes alike"),

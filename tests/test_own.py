@@ -670,7 +670,7 @@ OPENS: dict[str, list[str]] = {
     "design ecc-by-age": ["x.toml", "--rber", "16000:3e-4"],
     "flash calibrate": ["x.toml", "--p-fail", "0.01"],
     "explain": ["--config", "x.toml", "--policies", "two_step"],
-    "serve": ["x.toml", "--socket", "drive.sock", "--size", "nothing"],
+    "drive serve": ["x.toml", "--socket", "drive.sock", "--size", "nothing"],
     "sweep": ["s.toml", "--out", "out", "--workers", "1"],
     "code bench": ["flash-8/9", "--backend", "own.py:Tabulated", "--errors", "1", "--frames", "1"],
     "code conform": ["own.py:Tabulated", "--code", "flash-8/9"],

@@ -1,4 +1,4 @@
-"""Is a drive served, aged, broken and watched as `softsense serve` and its companions promise?"""
+"""Is a drive served, aged, broken and watched as `softsense drive serve` and its companions promise?"""
 
 from __future__ import annotations
 

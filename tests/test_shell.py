@@ -100,13 +100,13 @@ RESULTS: dict[str, list[str]] = {
     "results compare": ["kept/one", "kept/two", "--metric", "p99.9"],
     "results export": ["kept/one", "--out", "rows.csv", "--force"],
     "serve-results": [".", "--once"],
-    "serve": ["tlc-femu", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
-    "age": ["drive.image", "--pe", "1"],
-    "status": ["drive.image"],
-    "fault": ["drive.image", "heal"],
-    "scrub": ["drive.image"],
+    "drive serve": ["tlc-femu", "--size", "16MiB", "--socket", "own.sock", "--script", "end.toml"],
+    "drive age": ["drive.image", "--pe", "1"],
+    "drive status": ["drive.image"],
+    "drive fault": ["drive.image", "heal"],
+    "drive scrub": ["drive.image"],
 }
-OF_DRIVES = {"age", "status", "fault", "scrub"}
+OF_DRIVES = {"drive age", "drive status", "drive fault", "drive scrub"}
 """They speak to a drive that is being served."""
 # They print one thing, which is in a format of its own, or write a file.
 WITHOUT_JSON = {
@@ -328,4 +328,14 @@ def test_the_list_of_commands_fits_a_terminal_of_80_columns() -> None:
     groups = [(name, group) for name, group in cli.cli.commands.items() if isinstance(group, click.Group)]
     for name, group in [("softsense", cli.cli), *groups]:
         told = group.get_help(click.Context(group, info_name=name, terminal_width=80))
-        assert "..." not in told.partition("Commands:")[2], name
+        assert "..." not in told.partition("Options:")[2], name
+
+
+def test_the_help_lists_every_command_once_and_old_names_still_work(capfd: pytest.CaptureFixture[str]) -> None:
+    told = cli.cli.get_help(click.Context(cli.cli, info_name="softsense", terminal_width=80))
+    listed = re.findall(r"^  ([a-z][a-z-]*)  +[A-Z]", told, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(cli.cli.commands)
+    for name in ("serve", "age", "fault", "scrub", "status"):
+        assert cli.main(["drive", name, "--help"]) == cli.main([name, "--help"]) == 0
+        of_drive, alone = capfd.readouterr().out.split("Usage: ")[1:]
+        assert of_drive.removeprefix(f"softsense drive {name}") == alone.removeprefix(f"softsense {name}")

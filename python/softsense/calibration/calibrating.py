@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MODEL = 1
+_MODEL = 2
 _HOPELESS = math.log(1.3)
 _STEP = 0.1
 """Standard deviation of the first generation of the search, in the unit cube."""
@@ -81,7 +81,7 @@ class Plan:
         return self.first + searched + self.batches * self.batch + self.drawn + 1
 
 
-QUICK = Plan(48, 2, 32, 1, batches=1, batch=16, drawn=4, effort=Effort(1_000, 50_000, 25_000))
+QUICK = Plan(48, 2, 32, 1, batches=1, batch=16, drawn=4, effort=Effort(1_000, 50_000, 2.0))
 """To see whether files are right: intervals are wide, and the search is not at its end."""
 
 

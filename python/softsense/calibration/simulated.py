@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _READS_BEFORE = 2_000
 _GUESSED_IOPS = 100_000
+_ROUNDS_SEEN = 2.0
+_ROUND = (
+    *("ssds", "channels", "chips_per_channel", "dies_per_chip", "planes_per_die"),
+    *("pages_per_block", "codewords_per_page", "codeword_bytes"),
+)
 
 
 @dataclass(frozen=True)
@@ -30,12 +36,12 @@ class Effort:
     Attributes:
         seen: requests of each kind whose latencies are looked at, at least.
         most: requests of all jobs, at most.
-        before: writes before them, in which the drive comes to its steady state.
+        rounds: how often the host fills a block of each plane before them, so that the drive comes to its steady state.
     """
 
     seen: int = 2_000
     most: int = 200_000
-    before: int = 60_000
+    rounds: float = 4.0
 
 
 def simulate(
@@ -47,7 +53,7 @@ def simulate(
     never ended, is missing.
     """
     load = load.as_issued()
-    seconds, before = _durations(load, effort)
+    seconds, before = _durations(load, effort, _round_writes(device, load))
     jobs = [replace(job, runtime_s=seconds, ramp_s=before, number_ios=10**9) for job in load.jobs]
     overrides = overrides_of(jobs, device.user_bytes, load.filled)
     overrides.append(f"precondition.mapped_fraction={load.filled!r}")
@@ -57,7 +63,15 @@ def simulate(
     return None if result is None else _quantities(load, result)
 
 
-def _durations(load: Load, effort: Effort) -> tuple[float, float]:
+def _round_writes(device: Config, load: Load) -> float:
+    """Writes that fill a block of each plane."""
+    geometry = json.loads(device.to_json())["geometry"]
+    sizes = [size * share for job in load.jobs if job.read_share < 1 for size, share in job.sizes]
+    writers = sum(job.read_share < 1 for job in load.jobs)
+    return math.prod(geometry[name] for name in _ROUND) / (sum(sizes) / writers) if writers else 0.0
+
+
+def _durations(load: Load, effort: Effort, round_writes: float) -> tuple[float, float]:
     """Seconds that are measured, and those before: by the rates that the drive had, so that no load takes long."""
     rates = {kind: _served(load, kind) for kind in KINDS}
     total = sum(rates.values())
@@ -66,8 +80,17 @@ def _durations(load: Load, effort: Effort) -> tuple[float, float]:
         job, _, rest = name.partition(".")
         if rest and (rate := _rate(load, job, rest.partition(".")[0])):
             wanted = max(wanted, effort.seen / rate)
-    before = effort.before / rates["write"] if load.writes else _READS_BEFORE / total
-    return float(f"{min(wanted, effort.most / total):.6g}"), float(f"{before:.6g}")
+    if not load.writes:
+        return _seconds(min(wanted, effort.most / total)), _seconds(_READS_BEFORE / total)
+    if WRITE_AMPLIFICATION in load.measured or not load.reached() or load.offered_iops("write") is None:
+        # How much is collected differs from one block to the next.
+        wanted = max(wanted, _ROUNDS_SEEN * round_writes / rates["write"])
+    return _seconds(min(wanted, effort.most / total)), _seconds(effort.rounds * round_writes / rates["write"])
+
+
+def _seconds(value: float) -> float:
+    """Rounded, as the last digits of quotients differ between machines."""
+    return float(f"{value:.6g}")
 
 
 def _served(load: Load, kind: str) -> float:

@@ -165,7 +165,9 @@ def _write_code(code: Code, to: Path, force: bool, quiet: bool = False) -> None:
     "min-sum[:FACTOR] and offset-min-sum[:OFFSET].",
 )
 @click.option("--iterations", default=20, type=Whole(1, 10**6), help="Most iterations of an LDPC decoder; default: 20.")
-@click.option("--threads", default=1, type=Whole(1, 1024), help="Threads that decode; default: 1.")
+@click.option(
+    "--workers", "--threads", "threads", default=1, type=Whole(1, 1024), help="Threads that decode; default: 1."
+)
 @click.option("--seconds", type=float, help="How long to measure, in seconds; default: 10.")
 @click.option("--frames", type=Whole(1, 2**63 - 1), help="Number of frames to measure, instead of --seconds.")
 @click.option("--seed", default=1, type=Whole(0, 2**64 - 1), help="Seed of data and noise; default: 1.")

@@ -12,7 +12,7 @@ import click
 import softsense
 from softsense.cli.completing import complete_config
 from softsense.cli.measuring import config_rows, starting_reliability
-from softsense.cli.options import config_options, example, picture_option
+from softsense.cli.options import config_options, example, picture_option, retention_list_option
 from softsense.cli.output import print_list, show_rows
 
 
@@ -80,12 +80,7 @@ def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_jso
     help="Program/erase cycles, as a list or FIRST:LAST:STEP; default: ten steps to 5,000, or to the age of the config "
     "and of its last code, if they are older.",
 )
-@click.option(
-    "--retention-days",
-    default="0,7,30,90,365",
-    metavar="LIST",
-    help="Days since the data was written; default: 0,7,30,90,365.",
-)
+@retention_list_option("0,7,30,90,365")
 @picture_option("the rates")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
 def config_ages(
@@ -107,7 +102,7 @@ def config_ages(
     from softsense.campaign import parse_list
 
     config = softsense.load_config(file, overrides, seed=seed)
-    days = parse_list(retention_days, "--retention-days", 0, 36_500)
+    days = parse_list(retention_days, "--retention", 0, 36_500)
     cycles = [round(each) for each in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)] if pe_cycles else _ages(config)
     rows = flash.reliability_by_age(config, cycles, days)
     show_rows(

@@ -22,7 +22,9 @@ from softsense.tenants import to_be_compared
 @config_argument
 @folder_option
 @config_options
-@click.option("--jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option(
+    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
 def fairness_command(

@@ -20,6 +20,7 @@ from softsense.cli.options import (
     folder_option,
     no_progress_option,
     picture_option,
+    retention_list_option,
     sampling_options,
 )
 from softsense.cli.output import check_picture, command_line, save_picture
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Program/erase cycles of the cells, such as 3000,5000.",
 )
-@click.option("--retention-days", default="", metavar="LIST", help="Days since the cells were written, such as 30,90.")
+@retention_list_option("")
 @click.option(
     "--page",
     default="mean",

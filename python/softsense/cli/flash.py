@@ -10,7 +10,16 @@ import click
 from softsense import Cells, ConfigError, _core
 from softsense.cli.completing import Name, named_code
 from softsense.cli.flash_making import flash_calibrate, flash_fit, flash_grid, flash_inference, flash_references
-from softsense.cli.options import LEVELS, cells_argument, example, pe_cycles_option, picture_option, placement_option
+from softsense.cli.options import (
+    LEVELS,
+    cells_argument,
+    example,
+    pe_cycles_option,
+    picture_option,
+    placement_option,
+    retention_days_option,
+    retention_list_option,
+)
 from softsense.cli.output import check_picture, print_list, save_picture, show_rows
 from softsense.cli.ranges import Real, Whole
 
@@ -37,10 +46,10 @@ def flash_list(as_json: bool) -> None:
     print_list(flash.listed(), as_json, tables.cell_models)
 
 
-@flash_group.command("show", epilog=example("softsense flash show tlc-measured --pe-cycles 3000 --retention-days 90"))
+@flash_group.command("show", epilog=example("softsense flash show tlc-measured --pe-cycles 3000 --retention 90d"))
 @cells_argument("mlc")
 @pe_cycles_option(10_000)
-@click.option("--retention-days", default=365.0, type=float, help="Days since the cells were written; default: 365.")
+@retention_days_option(365.0)
 @click.option(
     "--level",
     default=_core.MAX_LEVEL,
@@ -111,12 +120,7 @@ def flash_show(
     metavar="LIST",
     help="Program/erase cycles; default: 0,1000,2000,3000.",
 )
-@click.option(
-    "--retention-days",
-    default="0,1,7,30,90,365",
-    metavar="LIST",
-    help="Days since the cells were written; default: 0,1,7,30,90,365.",
-)
+@retention_list_option("0,1,7,30,90,365")
 @click.option(
     "--levels", default="", metavar="LIST", help="Read levels whose mutual information to show, such as 1,2,7."
 )
@@ -143,7 +147,7 @@ def flash_rber(
     rows = flash.rber_by_age(
         name,
         [round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
-        parse_list(retention_days, "--retention-days", 0, 4e5),
+        parse_list(retention_days, "--retention", 0, 4e5),
         levels=parse_levels(levels) if levels else [],
         retention_temperature_c=temperature,
     )
@@ -159,7 +163,7 @@ def flash_rber(
     help="Numbers of reads of the block; default: 0,1e4,3e4,1e5,2e5,3e5,5e5,7e5,1e6.",
 )
 @pe_cycles_option(1000)
-@click.option("--retention-days", default=0.0, type=Real(0, 4e5), help="Days since the write; default: 0.")
+@retention_days_option(0.0)
 @click.option("--wordlines", default=256, type=Whole(3, 10**6), help="Wordlines per block; default: 256.")
 @picture_option("the rates")
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as one JSON document.")
@@ -189,7 +193,7 @@ def flash_disturb(
     show_rows(rows, tables.rber_by_reads, as_json, picture, lambda plots: plots.draw_rber_by_reads(rows, name))
 
 
-@flash_group.command("measure", epilog=example("softsense flash measure tlc-measured --retention-days 30"))
+@flash_group.command("measure", epilog=example("softsense flash measure tlc-measured --retention 30d"))
 @cells_argument("tlc-measured")
 @click.option(
     "--code",
@@ -199,7 +203,7 @@ def flash_disturb(
     help="Code whose violated checks are counted; default: flash-8/9.",
 )
 @pe_cycles_option(3000)
-@click.option("--retention-days", default=90.0, type=Real(0, 4e5), help="Days since the write; default: 90.")
+@retention_days_option(90.0)
 @click.option("--cells", default=147_456, type=Whole(1, 10**7), help="Cells per page; default: 147,456.")
 @click.option("--known", default=0.002, type=Real(0, 1), help="Share of known cells; default: 0.002.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON document.")
@@ -220,12 +224,12 @@ def flash_measure(
     click.echo(json.dumps(rows, indent=2) if as_json else tables.measures(rows))
 
 
-@flash_group.command("bake", epilog=example("softsense flash bake --retention-days 365"))
+@flash_group.command("bake", epilog=example("softsense flash bake --retention 365d"))
 @click.option("--bake-c", default=105.0, help="Temperature of the oven in degrees Celsius; default: 105.")
 @click.option(
     "--operating-c", default=40.0, help="Temperature in degrees Celsius at which the data would rest; default: 40."
 )
-@click.option("--retention-days", default=30.0, help="Days for which the data would rest; default: 30.")
+@retention_days_option(30.0)
 @click.option(
     "--cycling-c", default=40.0, help="Temperature in degrees Celsius at which blocks would be cycled; default: 40."
 )

@@ -16,6 +16,7 @@ from softsense.cli.options import (
     config_options,
     example,
     force_option,
+    retention_list_option,
     together,
 )
 from softsense.cli.output import check_suffix, check_writable
@@ -43,12 +44,7 @@ _placing_options = together(
         metavar="LIST",
         help="Program/erase cycles to cover, as a list or FIRST:LAST:STEP; default: 0:3000:300.",
     ),
-    click.option(
-        "--retention-days",
-        default="0,0.1,1,3,7,14,30,60,90,180,365",
-        metavar="LIST",
-        help="Days since the write to cover; default: eleven ages from 0 to 365.",
-    ),
+    retention_list_option("0,0.1,1,3,7,14,30,60,90,180,365"),
     click.option(
         "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells with the result: .toml."
     ),
@@ -63,7 +59,7 @@ def _ages(pe_cycles: str, retention_days: str) -> dict[str, Any]:
 
     return {
         "pe_cycles": [round(cycles) for cycles in parse_list(pe_cycles, "--pe-cycles", 0, 10**6)],
-        "retention_days": parse_list(retention_days, "--retention-days", 0, 4e5),
+        "retention_days": parse_list(retention_days, "--retention", 0, 4e5),
     }
 
 

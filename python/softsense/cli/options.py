@@ -19,7 +19,7 @@ from softsense.cli.completing import (
     named_placement,
     one_of,
 )
-from softsense.cli.ranges import Whole
+from softsense.cli.ranges import Days, Whole, in_days
 
 # The same numbers as in `sampling.Goal`, whose module would load NumPy; a test compares them.
 LEVELS = Whole(1, _core.MAX_LEVEL, f"1-{_core.MAX_LEVEL}")
@@ -85,19 +85,40 @@ def pe_cycles_option(default: int) -> Decorator:
 
 
 def retention_option(default: str, help_text: str) -> Decorator:
-    """The retention time, with a unit. A number alone is a number of days, as `--retention-days` takes it elsewhere."""
+    """The retention time, with a unit. A number alone is a number of days."""
 
-    def in_days(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+    def with_unit(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
         return f"{given}d" if given.replace(".", "", 1).isdecimal() else given
 
     return click.option(
-        "--retention",
-        "--retention-days",
-        "retention",
+        *("--retention", "--retention-days", "retention"),
         default=default,
         metavar="TIME",
-        callback=in_days,
+        callback=with_unit,
         help=help_text,
+    )
+
+
+def retention_days_option(default: float) -> Decorator:
+    """The retention time, in days for the command."""
+    return click.option(
+        *("--retention", "--retention-days", "retention_days"),
+        default=default,
+        type=Days(0, 4e5),
+        metavar="TIME",
+        help=f"Time since the cells were written, such as 30d or 12h; a number alone is days; default: {default:g}.",
+    )
+
+
+def retention_list_option(default: str) -> Decorator:
+    """Retention times, as a list in days for the command."""
+    return click.option(
+        *("--retention", "--retention-days", "retention_days"),
+        default=default,
+        metavar="LIST",
+        callback=lambda _context, _parameter, given: in_days(given),
+        help="Times since the cells were written, such as 12h,30d,365d; a number alone is days; default: "
+        + (f"{default}." if default else "none."),
     )
 
 

@@ -6,6 +6,8 @@ out. An error names what was found and what was expected, as everywhere.
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 else:
     # Older releases of click have no generic types.
     _Type = click.ParamType
+
+
+_PER_DAY = {"s": 86_400, "min": 1_440, "h": 24, "d": 1}
 
 
 class _Range(_Type):
@@ -59,6 +64,29 @@ class Real(_Range):
 
     def _text(self, end: float) -> str:
         return f"{end:g}"
+
+
+class Days(Real):
+    """A time of a range of days: a number of days, or one with a unit, such as 12h."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Days; a usage error if it is no time, or out of the range."""
+        return super().convert(in_days(value) if isinstance(value, str) else value, param, ctx)
+
+
+def in_days(text: str) -> str:
+    """The text with all times that have units as days, which a number alone is.
+
+    >>> in_days("90min,12h,30,365d")
+    '0.0625,0.5,30,365'
+    """
+    return re.sub(r"(\d+(?:\.\d+)?)\s*(min|s|h|d)\b", _days, text, flags=re.ASCII)
+
+
+def _days(found: re.Match[str]) -> str:
+    return str(Decimal(found[1]) / _PER_DAY[found[2]])
 
 
 def whole_numbers(option: str, text: str, example: str) -> list[int]:

@@ -39,7 +39,9 @@ def _paper(context: click.Context, parameter: click.Parameter, given: str | None
     help="Folder of real traces; default: stand-ins are simulated, or what needs the trace is left out.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
-@click.option("--jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option(
+    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
+)
 @click.option(
     "--dask", metavar="ADDRESS", help="Simulate on the Dask cluster at this address instead, such as tcp://host:8786."
 )

@@ -12,34 +12,44 @@ from softsense.cli.completing import SHELLS
 from softsense.cli.options import example
 
 _MODULES = {
-    "age": "served:age_command",
     "calibrate": "calibrate:calibrate_command",
     "code": "code:code_group",
     "compare": "run:compare",
     "config": "config:config_group",
     "design": "life:design_group",
+    "drive": "served:drive_group",
     "explain": "explain:explain_command",
     "fairness": "fairness:fairness_command",
-    "fault": "served:fault_command",
     "fer": "fer:fer",
     "fio": "fio:fio_command",
     "fit": "fit:fit_command",
     "flash": "flash:flash_group",
-    "merge": "merge:merge_command",
     "lifetime": "life:lifetime_command",
+    "merge": "merge:merge_command",
     "policies": "run:policies_command",
     "reproduce": "reproduce:reproduce_command",
     "results": "results:results_group",
     "run": "run:run",
-    "scrub": "served:scrub_command",
-    "serve": "served:serve_command",
     "serve-results": "live:serve_results_command",
-    "status": "served:status_command",
     "sweep": "sweep:sweep_command",
     "table": "table:table_group",
     "trace": "trace:trace",
 }
 """For each command its module below `softsense.cli`, and the name of its function in that module."""
+
+_SUBJECTS = {
+    "Simulate": ("run", "compare", "sweep", "explain", "fairness", "fio", "config", "policies", "trace"),
+    "Cells and codes": ("flash", "code", "fer", "table", "lifetime", "design"),
+    "Real drives": ("fit", "calibrate"),
+    "A drive to mount": ("drive",),
+    "Papers": ("reproduce",),
+    "Results": ("results", "serve-results", "merge"),
+    "Shell": ("completion",),
+}
+"""What the help lists, subject by subject: every command once."""
+
+_OF_DRIVE = ("age", "fault", "scrub", "serve", "status")
+"""Commands of `softsense drive` that go without its name, too: they once did."""
 
 
 class _Commands(MutableMapping[str, click.Command]):
@@ -73,7 +83,28 @@ class _Commands(MutableMapping[str, click.Command]):
         return len(self._known)
 
 
+class _Root(click.Group):
+    """The command itself: its help goes by subject."""
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in _OF_DRIVE:
+            return super().get_command(context, name)
+        drive = self.commands["drive"]
+        assert isinstance(drive, click.Group)
+        return drive.get_command(context, name)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        longest = max(len(name) for names in _SUBJECTS.values() for name in names)
+        room = formatter.width - longest - 6
+        for subject, names in _SUBJECTS.items():
+            with formatter.section(subject):
+                formatter.write_dl(
+                    [(name.ljust(longest), self.commands[name].get_short_help_str(room)) for name in names]
+                )
+
+
 @click.group(
+    cls=_Root,
     commands=_Commands(),
     epilog=example("softsense compare mlc-25nm"),
     # With `color` click drops no escape sequences in pipes: they are shown (`softsense.terminal`).

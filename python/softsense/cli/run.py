@@ -82,7 +82,9 @@ def run(config: Path, out: Path | None, policy: str | None, timeline: str | None
 @click.option(
     "--no-baseline", is_flag=True, help="Do not simulate the baseline without soft sensing, and report no slowdowns."
 )
-@click.option("--jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4.")
+@click.option(
+    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
+)
 @click.option(
     "--seeds",
     type=Whole(2, 1000),

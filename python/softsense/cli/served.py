@@ -1,4 +1,4 @@
-"""`softsense serve`, `age`, `status`, `fault` and `scrub`: drives that are served."""
+"""`softsense drive`: drives that are served."""
 
 from __future__ import annotations
 
@@ -32,7 +32,12 @@ _page_option = click.option(
 )
 
 
-@click.command("serve", epilog=example("softsense serve tlc-femu --size 2GiB --socket disk.sock"))
+@click.group("drive")
+def drive_group() -> None:
+    """Serve a drive to mount; age, break and watch it."""
+
+
+@drive_group.command("serve", epilog=example("softsense drive serve tlc-femu --size 2GiB --socket disk.sock"))
 @config_argument
 @click.option("--size", metavar="SIZE", help="Size of a new drive, such as 2GiB; an existing image has its own.")
 @click.option("--socket", type=click.Path(path_type=Path), metavar="FILE", help="Listen on a unix socket.")
@@ -78,8 +83,8 @@ def serve_command(
     """Serve a drive as an NBD block device, until Ctrl-C.
 
     The drive has the flash and the error correction of CONFIG. Data written to it is scrambled, encoded and programmed
-    into cells that age; reads really sense and decode them. `softsense age` ages the drive, `fault` breaks parts of it,
-    `status` shows its state. The image keeps everything: the same command continues with it.
+    into cells that age; reads really sense and decode them. `softsense drive age` ages the drive, `fault` breaks parts
+    of it, `status` shows its state. The image keeps everything: the same command continues with it.
     """
     from softsense.serve import foreground, units
     from softsense.serve.events import Script
@@ -109,7 +114,7 @@ def serve_command(
     return INTERRUPTED if ended else 0
 
 
-@click.command("age", epilog=example("softsense age disk.sock --retention 365d --pe-cycles 1000"))
+@drive_group.command("age", epilog=example("softsense drive age disk.sock --retention 365d --pe-cycles 1000"))
 @_drive_argument
 @retention_option("0s", "Time that passes for the data, such as 365d or 12h; a number alone is days; default: none.")
 @click.option(
@@ -135,7 +140,7 @@ def age_command(
 ) -> None:
     """Age a served DRIVE at once by time, wear and reads.
 
-    DRIVE is the socket of `softsense serve`, or the folder of its image.
+    DRIVE is the socket of `softsense drive serve`, or the folder of its image.
     """
     from softsense.serve import text, units
 
@@ -148,7 +153,7 @@ def age_command(
     _print_answer(_asked(drive, {"age": {**aged, "powered": powered}}), as_json, text.aged)
 
 
-@click.command("status", epilog=example("softsense status disk.sock"))
+@drive_group.command("status", epilog=example("softsense drive status disk.sock"))
 @_drive_argument
 @click.option("--watch", is_flag=True, help="Show the status again every two seconds, until Ctrl-C.")
 @_page_option
@@ -156,8 +161,8 @@ def age_command(
 def status_command(drive: Path, watch: bool, page_file: Path | None, as_json: bool) -> None:
     """Show the status of a served DRIVE.
 
-    Shows lost data, how hard data is to read, and wear. DRIVE is the socket of `softsense serve`, or the folder of its
-    image.
+    Shows lost data, how hard data is to read, and wear. DRIVE is the socket of `softsense drive serve`, or the
+    folder of its image.
     """
     from softsense.serve import client, text, watching
 
@@ -176,7 +181,7 @@ def status_command(drive: Path, watch: bool, page_file: Path | None, as_json: bo
         click.echo(f"\nwrote {page_file}")
 
 
-@click.command("fault", epilog=example("softsense fault disk.sock kill-die 3"))
+@drive_group.command("fault", epilog=example("softsense drive fault disk.sock kill-die 3"))
 @_drive_argument
 @click.argument("words", metavar="FAULT [N]...", nargs=-1, shell_complete=complete_fault)
 @click.option("--json", "as_json", is_flag=True, help="Print the drive's answer as one JSON document.")
@@ -185,7 +190,7 @@ def fault_command(drive: Path, words: tuple[str, ...], as_json: bool) -> None:
 
     FAULT is kill-die DIE, kill-plane PLANE, kill-block DIE PLANE BLOCK, flip-bits LBA BITS, drop-power or heal.
     drop-power cuts the power and restores it; heal repairs dies, planes and blocks that were killed. DRIVE is
-    the socket of `softsense serve`, or the folder of its image.
+    the socket of `softsense drive serve`, or the folder of its image.
     """
     from softsense.serve import faults, text
 
@@ -194,14 +199,14 @@ def fault_command(drive: Path, words: tuple[str, ...], as_json: bool) -> None:
     _print_answer({**fault, **answer}, as_json, lambda _: text.answer(answer))
 
 
-@click.command("scrub", epilog=example("softsense scrub disk.sock"))
+@drive_group.command("scrub", epilog=example("softsense drive scrub disk.sock"))
 @_drive_argument
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one JSON document.")
 def scrub_command(drive: Path, as_json: bool) -> None:
     """Read all data of a served DRIVE, and rewrite weak data.
 
-    Every codeword is read through the drive's error correction. DRIVE is the socket of `softsense serve`, or the folder
-    of its image.
+    Every codeword is read through the drive's error correction. DRIVE is the socket of `softsense drive serve`, or the
+    folder of its image.
     """
     from softsense.serve import text
 

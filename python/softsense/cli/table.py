@@ -46,7 +46,7 @@ def _out_option(help_text: str) -> Decorator:
 
 @click.group("table")
 def table_group() -> None:
-    """Build, list and show the decode tables that simulations use."""
+    """Build, judge, list and show decode tables."""
 
 
 @table_group.command("build", epilog=example("softsense table build flash-8/9 --levels 1-3 --out mine.toml"))

@@ -112,7 +112,9 @@ def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, 
             continue
         expected = f"one of {', '.join(OPTIONS)}"
         if name.startswith("verify"):
-            expected = "no verify: a simulated drive holds no data (`softsense serve` does, and fio can verify it)"
+            expected = (
+                "no verify: a simulated drive holds no data (`softsense drive serve` does, and fio can verify it)"
+            )
         elif name in ("stonewall", "wait_for", "startdelay", "new_group"):
             expected = "jobs that begin together"
         raise fault(name, expected, f"`{name}`")

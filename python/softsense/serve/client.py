@@ -30,7 +30,7 @@ _IDLE_S = 20.0
 
 
 class Drive:
-    """A drive that `softsense serve` serves.
+    """A drive that `softsense drive serve` serves.
 
     Args:
         path: its NBD socket, its control socket, or the folder of its image.
@@ -164,7 +164,7 @@ def _connected(path: Path) -> socket.socket:
         else:
             return connection
     why = f" ({refused.strerror})" if refused and not isinstance(refused, FileNotFoundError) else ""
-    expected = "expected the socket or the image of a running `softsense serve`"
+    expected = "expected the socket or the image of a running `softsense drive serve`"
     raise FileError(f"{path}: found no drive that is being served{why}, {expected}")
 
 

@@ -10,8 +10,8 @@
     at = "20s"
     kill_die = 3
 
-An event has one of `age`, `scrub`, `flush`, `stop` and the faults of `softsense fault`. The whole script is checked
-before the drive starts.
+An event has one of `age`, `scrub`, `flush`, `stop` and the faults of `softsense drive fault`. The whole script is
+checked before the drive starts.
 """
 
 from __future__ import annotations

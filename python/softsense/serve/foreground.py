@@ -1,4 +1,4 @@
-"""`softsense serve`: a drive served in the foreground, until Ctrl-C, SIGTERM, or somebody's `stop`."""
+"""`softsense drive serve`: a drive served in the foreground, until Ctrl-C, SIGTERM, or somebody's `stop`."""
 
 from __future__ import annotations
 
@@ -264,8 +264,8 @@ def introduction(config: str, address: str, folder: Path) -> str:
         ("look at it", f"nbdinfo {quoted}"),
         ("copy in", f"nbdcopy disk.img {quoted}"),
         ("as a file", f"mkdir -p drive && nbdfuse drive/disk {quoted} &"),
-        ("make it old", f"softsense age {shlex.quote(str(folder))} --retention 365d --pe 1000"),
-        ("how it is", f"softsense status {shlex.quote(str(folder))}"),
+        ("make it old", f"softsense drive age {shlex.quote(str(folder))} --retention 365d --pe 1000"),
+        ("how it is", f"softsense drive status {shlex.quote(str(folder))}"),
         ("end it", "Ctrl-C, SIGTERM"),
     ]
     return tables.describe(rows)
