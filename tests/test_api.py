@@ -264,7 +264,7 @@ def test_ctrl_c_while_a_log_is_cleaned_up_leaves_nothing(
 def test_the_slowest_reads_are_told_by_what_they_waited_for() -> None:
     """Are all of them those of the mean, do their parts add up, and does a tail of programs say so?"""
     lone = ["workload.requests=20000", "workload.arrivals.poisson.requests_per_s=1000.0"]
-    lone += ["precondition.retention_days=0"]
+    lone += ["precondition.retention_days=0", "precondition.layout=sequential"]
     reads = softsense.run(softsense.Config.open("tlc-femu", lone)).summary["codeword_reads"]
     of_all, hundredth, thousandth = reads["slowest"]
     assert (of_all["share"], of_all["count"]) == (1.0, reads["count"])

@@ -21,8 +21,6 @@ from importlib import import_module
 # Type checkers accept this in place of `typing.TYPE_CHECKING`, and importing `typing` takes time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from softsense._core import (
         Cells,
         Code,
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from softsense.api import compare, load_config, run
     from softsense.base import NO_SOFT_SENSING, Interrupted, ShardDone
     from softsense.campaign import FerResult, measure_fer
+    from softsense.code_comparison import CodeComparison, compare_codes
     from softsense.code_design import CodeDesign, design_code
     from softsense.codes import bench
     from softsense.conformance import Conformance, conform
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from softsense.merging import merge
     from softsense.parts import Merged
     from softsense.results import Comparison, RunResult
+    from softsense.run_timeline import RunTimeline
     from softsense.shards import Shard
     from softsense.store import Store
     from softsense.tenants import Fairness, fairness
@@ -139,12 +139,14 @@ _HOMES = {
 _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> "Any":
-    if name not in __all__:
-        raise AttributeError(f"module `softsense` has no attribute `{name}`")
-    # Later accesses find the name without calling this function.
-    value = globals()[name] = getattr(import_module(_HOME.get(name, "softsense._core")), name)
-    return value
+if not TYPE_CHECKING:
+    # Type checkers are not told: to them a name that is misspelt would be one of any type.
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module `softsense` has no attribute `{name}`")
+        # Later accesses find the name without calling this function.
+        value = globals()[name] = getattr(import_module(_HOME.get(name, "softsense._core")), name)
+        return value
 
 
 def __dir__() -> list[str]:

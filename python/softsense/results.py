@@ -25,7 +25,7 @@ _UNITS = ("plane", "channel", "channel_wasted", "decoder")
 _RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 
 
-@dataclass
+@dataclass(repr=False)
 class RunResult:
     """What one simulation measured.
 
@@ -52,11 +52,21 @@ class RunResult:
     name: str
     config: Config
     summary: dict[str, Any]
-    _distributions: dict[str, tuple[Any, Any]] = field(repr=False)
-    _log: RequestLog | None = field(default=None, repr=False)
-    timeline: RunTimeline | None = field(default=None, repr=False)
-    intervals: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    tenant_distributions: list[dict[str, tuple[Any, Any]]] = field(default_factory=list, repr=False)
+    _distributions: dict[str, tuple[Any, Any]]
+    _log: RequestLog | None = None
+    timeline: RunTimeline | None = None
+    intervals: list[dict[str, Any]] = field(default_factory=list)
+    tenant_distributions: list[dict[str, tuple[Any, Any]]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """One line; `table` has the numbers."""
+        means = {kind: self.summary["response"][kind]["mean_us"] for kind in ("read", "write")}
+        told = "".join(f", {kind}s {us:,.0f} us in the mean" for kind, us in means.items() if us is not None)
+        return f"<RunResult of {self.name}: {self.summary['requests']:,} requests{told}>"
+
+    def _repr_html_(self) -> str:
+        """The table, in a notebook."""
+        return self.table._repr_html_()
 
     @property
     def interrupted(self) -> bool:
@@ -163,7 +173,7 @@ class RunResult:
         return Comparison([self]).report(title)
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """Several runs on the same codewords with the same random draws.
 
@@ -187,6 +197,14 @@ class Comparison:
 
     runs: list[RunResult]
     baseline: RunResult | None = None
+
+    def __repr__(self) -> str:
+        """One line; `table` has the numbers."""
+        return f"<Comparison of {', '.join(run.name for run in self.all_runs)}>"
+
+    def _repr_html_(self) -> str:
+        """The table, in a notebook."""
+        return self.table._repr_html_()
 
     @property
     def all_runs(self) -> list[RunResult]:

@@ -156,6 +156,12 @@ struct Config {
 
 #[pymethods]
 impl Config {
+    /// One line: what users get, and the identity.
+    fn __repr__(&self) -> String {
+        let gigabytes = self.user_bytes() as f64 / 1e9;
+        format!("<softsense.Config: {gigabytes:.1} GB for users, sha256 {}>", &self.sha256()[..12])
+    }
+
     /// Opens a shipped configuration by name, or a TOML file; `overrides` are such as `ftl.over_provisioning=0.28`.
     /// Raises ConfigError, TableError or FileError.
     #[staticmethod]
