@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_a_run_that_used_up_room_says_so_first_and_one_in_the_steady_state_does_
     short = softsense_command("run", "tlc-femu", *SETS, "--out", str(tmp_path / "short"))
     warning, table = short.stdout.index("was not in its steady state"), short.stdout.index("Response time of requests")
     assert warning < table
-    assert "of 24 free blocks" in short.stdout
+    assert re.search(r"of \d+ free blocks \d+ were left", short.stdout)
     steady = ["--set", "measurement.warmup='until_steady'", "--set", "measurement.seconds=0.5"]
     done = softsense_command("run", "tlc-femu", *SETS, *steady, "--out", str(tmp_path / "steady"))
     assert "steady state" not in done.stdout.split("Response time")[0].split("measured")[1].replace(

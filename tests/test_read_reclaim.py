@@ -12,15 +12,17 @@ SMALL = [
     ONE_PLANE,
     "ftl.over_provisioning=0.3",
     "host.write_buffer_bytes=0",
-    "precondition.layout='steady_state'",
+    "precondition.layout='sequential'",
     "workload.requests=20000",
     "workload.read_fraction=0.9",
     "workload.footprint_bytes=1048576",
+    # Under overload data would be moved after the last request alone.
+    "workload.arrivals={ poisson = { requests_per_s = 500.0 } }",
 ]
 RECLAIMS = {
     "block": ("{ block = { reads = 150 } }", 4),
-    "wordline": ("{ wordline = { effective_reads = [400.0] } }", 4 * 32),
-    "counted": ("{ wordline = { effective_reads = [400.0], counters = 8, pass_through_reduction = 0.05 } }", 6 * 8),
+    "wordline": ("{ wordline = { effective_reads = [200.0] } }", 4 * 32),
+    "counted": ("{ wordline = { effective_reads = [200.0], counters = 8, pass_through_reduction = 0.05 } }", 6 * 8),
 }
 
 

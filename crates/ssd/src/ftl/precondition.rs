@@ -591,7 +591,8 @@ impl PageMap {
                 let lacking = lacking.iter().find(|(of, _)| *of == block).map_or(0, |(_, units)| *units);
                 self.blocks[block as usize].valid = ((pair[1] - pair[0]) * state.units.get()) as u32 - lacking;
             }
-            (0..holding.closed).for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
+            (0..holding.closed)
+                .for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
             holding.open.iter().for_each(|&(writer, pages)| self.adopt_superblock(set, pages, writer));
             self.sets[set as usize].is_collected_at_start = holding.is_collected;
         }
