@@ -36,7 +36,8 @@ class Effort:
     Attributes:
         seen: requests of each kind whose latencies are looked at, at least.
         most: requests of all jobs, at most.
-        rounds: how often the host fills a block of each plane before them, so that the drive comes to its steady state.
+        rounds: how often the host fills a block of each plane before them, so that the drive comes to its steady state;
+            half of `most` writes are enough.
     """
 
     seen: int = 2_000
@@ -85,7 +86,8 @@ def _durations(load: Load, effort: Effort, round_writes: float) -> tuple[float, 
     if WRITE_AMPLIFICATION in load.measured or not load.reached() or load.offered_iops("write") is None:
         # How much is collected differs from one block to the next.
         wanted = max(wanted, _ROUNDS_SEEN * round_writes / rates["write"])
-    return _seconds(min(wanted, effort.most / total)), _seconds(effort.rounds * round_writes / rates["write"])
+    before = min(effort.rounds * round_writes, effort.most / 2)
+    return _seconds(min(wanted, effort.most / total)), _seconds(before / rates["write"])
 
 
 def _seconds(value: float) -> float:
