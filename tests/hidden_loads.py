@@ -31,9 +31,9 @@ SATURATED = 4
 """The load that takes all writes that a drive does."""
 EFFORT = Effort(seen=1_000, most=30_000)
 CAREFUL = Effort(seen=8_000, most=200_000, rounds=12.0)
-"""What was measured of a hidden drive."""
+"""The effort of the runs that stand for the measurements of a hidden drive."""
 PROBE_WRITES = 2_500
-"""Of the probe, a second."""
+"""Writes a second of the probe."""
 PLAN = Plan(96, assimilations=4, ensemble=56, generations=8, batches=2, batch=40, drawn=8, effort=EFFORT)
 RANGES = {
     "host.service.overhead_us": (3, 15),

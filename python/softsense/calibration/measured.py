@@ -53,6 +53,12 @@ class Load:
         """Whether any of its jobs writes."""
         return any(job.read_share < 1 for job in self.jobs)
 
+    @property
+    def write_bytes(self) -> float:
+        """Bytes of a write, in the mean over the jobs that write; 0 if none does."""
+        sizes = [sum(size * share for size, share in job.sizes) for job in self.jobs if job.read_share < 1]
+        return sum(sizes) / len(sizes) if sizes else 0.0
+
     def offered_iops(self, kind: str) -> float | None:
         """Requests a second that its jobs ask for; None if one of them asks for the next when one is done."""
         offered = 0.0

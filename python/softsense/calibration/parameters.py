@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from softsense._core import Config
-    from softsense.calibration.measured import Load, Measured
+    from softsense.calibration.measured import Measured
 
 _WORDLINES = 11
 """Of a block of the drive that is simulated for a fit: such a drive comes to its steady state within 0.1 GB."""
@@ -136,7 +136,7 @@ def _about_what_was_served(parameter: Parameter, measured: Measured) -> Paramete
     """
     if parameter.name != "steady_write_mb_per_s":
         return parameter
-    served = [(load.measured.get("write_iops", 0.0) * _write_bytes(load), load) for load in measured.fitted]
+    served = [(load.measured.get("write_iops", 0.0) * load.write_bytes, load) for load in measured.fitted]
     most = max(rate for rate, _ in served) / _MB_PER_S
     saturated = any(
         rate and (not load.reached() or load.offered_iops("write") is None) and load.filled > _FULL
@@ -144,13 +144,6 @@ def _about_what_was_served(parameter: Parameter, measured: Measured) -> Paramete
     )
     low, high = _NEAR if saturated else _FAR
     return replace(parameter, low=low * most, high=high * most)
-
-
-def _write_bytes(load: Load) -> float:
-    """Bytes of a write, in the mean over its jobs."""
-    jobs = [job for job in load.jobs if job.read_share < 1]
-    sizes = [sum(size * share for size, share in job.sizes) for job in jobs]
-    return sum(sizes) / len(sizes) if sizes else 0.0
 
 
 def greedy_write_amplification(spare: float) -> float:

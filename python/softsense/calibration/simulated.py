@@ -23,10 +23,17 @@ if TYPE_CHECKING:
 _READS_BEFORE = 2_000
 _GUESSED_IOPS = 100_000
 _ROUNDS_SEEN = 2.0
-_ROUND = (
-    *("ssds", "channels", "chips_per_channel", "dies_per_chip", "planes_per_die"),
-    *("pages_per_block", "codewords_per_page", "codeword_bytes"),
+_SIZES = (
+    "ssds",
+    "channels",
+    "chips_per_channel",
+    "dies_per_chip",
+    "planes_per_die",
+    "pages_per_block",
+    "codewords_per_page",
+    "codeword_bytes",
 )
+"""Sizes of a geometry whose product is the bytes of a block of each plane."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,7 @@ def simulate(
 def _round_writes(device: Config, load: Load) -> float:
     """Writes that fill a block of each plane."""
     geometry = json.loads(device.to_json())["geometry"]
-    sizes = [size * share for job in load.jobs if job.read_share < 1 for size, share in job.sizes]
-    writers = sum(job.read_share < 1 for job in load.jobs)
-    return math.prod(geometry[name] for name in _ROUND) / (sum(sizes) / writers) if writers else 0.0
+    return math.prod(geometry[name] for name in _SIZES) / load.write_bytes if load.writes else 0.0
 
 
 def _durations(load: Load, effort: Effort, round_writes: float) -> tuple[float, float]:

@@ -12,9 +12,15 @@ import softsense
 from softsense import Interrupted
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import config_rows
-from softsense.cli.options import config_argument, config_options, example, folder_option, no_progress_option
+from softsense.cli.options import (
+    config_argument,
+    config_options,
+    example,
+    folder_option,
+    jobs_option,
+    no_progress_option,
+)
 from softsense.cli.output import command_line, progress_bars, width
-from softsense.cli.ranges import Whole
 from softsense.tenants import to_be_compared
 
 
@@ -22,9 +28,7 @@ from softsense.tenants import to_be_compared
 @config_argument
 @folder_option
 @config_options
-@click.option(
-    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
-)
+@jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @no_progress_option
 def fairness_command(

@@ -19,7 +19,8 @@ from softsense.cli.completing import (
     named_placement,
     one_of,
 )
-from softsense.cli.ranges import Days, Whole, in_days
+from softsense.cli.ranges import Days, Whole
+from softsense.serve.units import in_days
 
 # The same numbers as in `sampling.Goal`, whose module would load NumPy; a test compares them.
 LEVELS = Whole(1, _core.MAX_LEVEL, f"1-{_core.MAX_LEVEL}")
@@ -116,7 +117,7 @@ def retention_list_option(default: str) -> Decorator:
         *("--retention", "--retention-days", "retention_days"),
         default=default,
         metavar="LIST",
-        callback=lambda _context, _parameter, given: in_days(given),
+        callback=lambda _context, _parameter, given: in_days(given, "--retention"),
         help="Times since the cells were written, such as 12h,30d,365d; a number alone is days; default: "
         + (f"{default}." if default else "none."),
     )
@@ -204,6 +205,9 @@ config_options = together(
 
 json_written_option = click.option(
     "--json", "as_json", is_flag=True, help="Report what was written as one JSON document."
+)
+jobs_option = click.option(
+    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
 )
 folder_option = click.option(
     "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write a folder of results."

@@ -6,22 +6,18 @@ out. An error names what was found and what was expected, as everywhere.
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from softsense import ConfigError
+from softsense.serve.units import in_days
 
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
 else:
     # Older releases of click have no generic types.
     _Type = click.ParamType
-
-
-_PER_DAY = {"s": 86_400, "min": 1_440, "h": 24, "d": 1}
 
 
 class _Range(_Type):
@@ -73,20 +69,7 @@ class Days(Real):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Days; a usage error if it is no time, or out of the range."""
-        return super().convert(in_days(value) if isinstance(value, str) else value, param, ctx)
-
-
-def in_days(text: str) -> str:
-    """The text with all times that have units as days, which a number alone is.
-
-    >>> in_days("90min,12h,30,365d")
-    '0.0625,0.5,30,365'
-    """
-    return re.sub(r"(\d+(?:\.\d+)?)\s*(min|s|h|d)\b", _days, text, flags=re.ASCII)
-
-
-def _days(found: re.Match[str]) -> str:
-    return str(Decimal(found[1]) / _PER_DAY[found[2]])
+        return super().convert(in_days(value, "--retention") if isinstance(value, str) else value, param, ctx)
 
 
 def whole_numbers(option: str, text: str, example: str) -> list[int]:

@@ -15,9 +15,8 @@ from softsense.api import default_jobs
 from softsense.cli.completing import PAPERS, one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.measuring import dask_executor, opened_shard
-from softsense.cli.options import example, no_progress_option, shard_option
+from softsense.cli.options import example, jobs_option, no_progress_option, shard_option
 from softsense.cli.output import command_line, progress_bars
-from softsense.cli.ranges import Whole
 
 
 def _paper(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
@@ -39,9 +38,7 @@ def _paper(context: click.Context, parameter: click.Parameter, given: str | None
     help="Folder of real traces; default: stand-ins are simulated, or what needs the trace is left out.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results; default: out/<paper>.")
-@click.option(
-    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
-)
+@jobs_option
 @click.option(
     "--dask", metavar="ADDRESS", help="Simulate on the Dask cluster at this address instead, such as tcp://host:8786."
 )

@@ -46,7 +46,7 @@ _SUBJECTS = {
     "Results": ("results", "serve-results", "merge"),
     "Shell": ("completion",),
 }
-"""What the help lists, subject by subject: every command once."""
+"""The commands in the order of the help: each stands under one subject."""
 
 _OF_DRIVE = ("age", "fault", "scrub", "serve", "status")
 """Commands of `softsense drive` that go without its name, too: they once did."""

@@ -19,7 +19,7 @@ from softsense.base import Progress
 from softsense.cli.completing import complete_policies, complete_policy
 from softsense.cli.exits import INTERRUPTED, complain
 from softsense.cli.measuring import config_rows, opened_trace, trace_name
-from softsense.cli.options import example, run_options
+from softsense.cli.options import example, jobs_option, run_options
 from softsense.cli.output import command_line, print_list, progress_bars, width
 from softsense.cli.ranges import Whole
 from softsense.read_policies import policy_names, with_policy
@@ -82,9 +82,7 @@ def run(config: Path, out: Path | None, policy: str | None, timeline: str | None
 @click.option(
     "--no-baseline", is_flag=True, help="Do not simulate the baseline without soft sensing, and report no slowdowns."
 )
-@click.option(
-    "--workers", "--jobs", "jobs", type=Whole(1), help="Simulations at once; default: one per CPU, at most 4."
-)
+@jobs_option
 @click.option(
     "--seeds",
     type=Whole(2, 1000),

@@ -73,3 +73,19 @@ def parse_hours(text: str, place: str) -> float:
     8760.0
     """
     return parse_seconds(text, place) / _HOUR_S
+
+
+def in_days(text: str, place: str) -> str:
+    """The text with each time that has a unit as a number of days; numbers alone stay.
+
+    Args:
+        text: what was written, such as a list of times.
+        place: the option it stands in, for the message.
+
+    Raises `ConfigError`.
+
+    >>> in_days("90min,12h,30,365d", "--retention")
+    '0.0625,0.5,30,365'
+    """
+    times = r"\d+(?:\.\d+)?\s*(?:ms|s|min|h|d)\b"
+    return re.sub(times, lambda found: f"{parse_hours(found[0], place) / 24:.15g}", text, flags=re.ASCII)

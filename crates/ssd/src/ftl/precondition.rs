@@ -168,15 +168,15 @@ pub(super) struct SteadyState {
     total: StrengthReducedU64,
     /// The order in which they are dealt to sets and superblocks.
     dealt: Permutation,
-    /// What sets hold, each once.
+    /// The contents that sets have, each once.
     holdings: Vec<Holding>,
-    /// For each set, which of the holdings is its own.
+    /// For each set the index of its content.
     holding_of: Box<[u16]>,
     /// The order of the codewords of a full superblock, but for its key.
     within: Permutation,
 }
 
-/// What the superblocks of a set hold at the start.
+/// The content of a set at the start: sets in the same phase with as many valid codewords share one.
 #[derive(Debug)]
 struct Holding {
     /// Whether a collection is under way.
@@ -185,10 +185,17 @@ struct Holding {
     closed: u32,
     /// Valid codewords before each superblock, and of all.
     before: Vec<u64>,
-    /// The superblocks that are open: by whom, and how many pages are written.
-    open: Vec<(Writer, u32)>,
-    /// The order of the codewords of each of these, but for its key.
-    within: Vec<Permutation>,
+    open: Vec<Open>,
+}
+
+/// A superblock that is written in part.
+#[derive(Debug)]
+struct Open {
+    writer: Writer,
+    /// Pages that are written.
+    pages: u32,
+    /// The order of the codewords for which these have room, but for its key.
+    within: Permutation,
 }
 
 /// How collection goes round in a set: it leaves `most` free superblocks, and begins when the host has opened `takes` of them.
@@ -236,27 +243,24 @@ impl Round {
 impl Holding {
     /// # Arguments
     /// - `valid`: codewords.
-    /// - `open`: as in the holding; each with the codewords for which its written pages have room.
     /// - `capacity`: codewords of a superblock.
-    fn new(valid: u64, closed: u32, open: Vec<(Writer, u32, u64)>, capacity: u64) -> Self {
-        let in_open: u64 = open.iter().map(|&(.., room)| room).sum();
-        let written = u64::from(closed) * capacity + in_open;
+    fn new(valid: u64, is_collected: bool, closed: u32, open: Vec<Open>, capacity: u64) -> Self {
+        let room = |open: &Open| open.within.n;
+        let written = u64::from(closed) * capacity + open.iter().map(room).sum::<u64>();
         // An open superblock is as new as the newest.
         let newest = newest_valid(valid as f64 / written as f64, f64::from(closed));
         let mut left = valid;
-        let mut in_each = |&(.., room): &(Writer, u32, u64)| {
+        let take = |room: u64| {
             let count = (libm::round(newest * room as f64) as u64).min(room).min(left);
             left -= count;
             count
         };
-        let in_each: Vec<u64> = open.iter().map(&mut in_each).collect();
+        let valid_in_open: Vec<u64> = open.iter().map(room).map(take).collect();
         let mut before = valid_before(left, closed, capacity);
-        for count in in_each {
+        for count in valid_in_open {
             before.push(before[before.len() - 1] + count);
         }
-        let within = open.iter().map(|&(.., room)| Permutation::new(0, room)).collect();
-        let open = open.into_iter().map(|(writer, pages, _)| (writer, pages)).collect();
-        Self { is_collected: false, closed, before, open, within }
+        Self { is_collected, closed, before, open }
     }
 }
 
@@ -272,26 +276,19 @@ impl SteadyState {
         let mapped = libm::ceil(device.addresses.of_ssd() as f64 * mapped_fraction) as u64;
         let total = mapped.div_ceil(units.into());
         let ways = device.geometry.ways();
-        let capacity = |pages: u32| u64::from(layout.before(pages) / units * ways);
-        let of_superblock = u64::from(layout.codewords() / units * ways);
+        let capacity = u64::from(layout.codewords() / units * ways);
         let stream = Stream::new(seed, Purpose::Precondition);
-        let open = |share: f64| {
-            let mut pages = (share * f64::from(layout.pages())) as u32;
-            while pages > 0 && !is_boundary(device.geometry, layout, pages) {
-                pages -= 1;
-            }
-            (pages, capacity(pages))
+        let open = |(writer, share): (Writer, f64)| {
+            let most = (share * f64::from(layout.pages())) as u32;
+            let pages = (1..=most).rev().find(|&pages| is_boundary(device.geometry, layout, pages))?;
+            let within = Permutation::new(0, u64::from(layout.before(pages) / units * ways));
+            Some(Open { writer, pages: pages * ways, within })
         };
         let holding = |phase: u32, valid: u64| {
-            let Phase { is_collected, free, written } = round.at(phase);
-            let open: Vec<_> = [Writer::Host, Writer::Gc]
-                .into_iter()
-                .zip(written.map(open))
-                .filter(|&(_, (_, room))| room > 0)
-                .map(|(writer, (pages, room))| (writer, pages * ways, room))
-                .collect();
+            let Phase { is_collected, free, written: [of_host, of_gc] } = round.at(phase);
+            let open: Vec<_> = [(Writer::Host, of_host), (Writer::Gc, of_gc)].into_iter().filter_map(open).collect();
             let closed = round.superblocks - free - open.len() as u32;
-            Holding { is_collected, ..Holding::new(valid, closed, open, of_superblock) }
+            Holding::new(valid, is_collected, closed, open, capacity)
         };
         // Sets have as many valid codewords, or one more; and are in all phases alike, whichever of them.
         let (least, phases) = (total / sets, u64::from(Round::PHASES));
@@ -319,7 +316,7 @@ impl SteadyState {
             dealt: Permutation::new(stream.bits(ssd.into(), 1), total.max(1)),
             holdings,
             holding_of,
-            within: Permutation::new(0, of_superblock),
+            within: Permutation::new(0, capacity),
         }
     }
 
@@ -329,7 +326,7 @@ impl SteadyState {
         self.total.get() * set / self.sets
     }
 
-    /// What a set of an SSD holds.
+    /// The content of a set of an SSD.
     #[inline]
     fn holding(&self, set: u64) -> &Holding {
         &self.holdings[usize::from(self.holding_of[set as usize])]
@@ -339,7 +336,7 @@ impl SteadyState {
     #[inline]
     fn permutation(&self, holding: &Holding, of_set: u32, superblock: u32) -> Permutation {
         let open = of_set.checked_sub(holding.closed);
-        let within = open.map_or(&self.within, |open| &holding.within[open as usize]);
+        let within = open.map_or(&self.within, |open| &holding.open[open as usize].within);
         Permutation { key: self.stream.bits(superblock.into(), 0), ..*within }
     }
 
@@ -593,7 +590,7 @@ impl PageMap {
             }
             (0..holding.closed)
                 .for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
-            holding.open.iter().for_each(|&(writer, pages)| self.adopt_superblock(set, pages, writer));
+            holding.open.iter().for_each(|open| self.adopt_superblock(set, open.pages, open.writer));
             self.sets[set as usize].is_collected_at_start = holding.is_collected;
         }
         self.start = Start::SteadyState(states);

@@ -337,7 +337,7 @@ fn longest_over_bound(config: &CheckedConfig, depth: u32, count: u64) -> f64 {
 }
 
 /// Does no write wait longer than the pages before it take that collection has to move, whatever the device? Where collection works at once
-/// and writes do not keep its pace, they wait for whole victims, and a quarter of the devices break the bound.
+/// and writes do not keep its pace, they wait for whole victims, and most devices break the bound.
 #[test]
 fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() {
     let stream = Stream::new(11, Purpose::Workload);
@@ -359,6 +359,8 @@ fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() 
             ),
             format!("flash.busy_unit='{}'", ["plane", "die"][one(&[0, 1]) as usize]),
             "bus.transfer_us=1.0".to_owned(),
+            // All planes begin to collect together.
+            "precondition.layout='sequential'".to_owned(),
             format!("ftl.over_provisioning=0.{}", one(&[35, 40])),
             format!("ftl.gc_low_watermark_blocks={low}"),
             format!("ftl.gc_high_watermark_blocks={}", low + one(&[0, 2])),
@@ -377,7 +379,7 @@ fn writes_that_keep_the_pace_of_collection_wait_for_pages_and_not_for_victims() 
             println!("{case} {pacing} {over:.3}");
         }
     }
-    assert!(broken >= cases as u32 / 4, "{broken} of {cases} devices break it");
+    assert!(broken > cases as u32 / 3, "{broken} of {cases} devices break it");
 }
 
 /// Does no drive that is shipped freeze under random writes that never end, machines of papers apart? The bound is the closed form. Drives
