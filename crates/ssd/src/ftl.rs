@@ -238,8 +238,6 @@ struct PlaneSet {
     interleaves: bool,
     /// Whether the host may program no page here now, but for those of the SLC cache.
     held_back: bool,
-    /// Whether the run began within a collection here, which goes on as soon as the host programs and has not ended yet.
-    is_collected_at_start: bool,
     /// Superblocks that garbage collection has taken and not erased yet.
     being_collected: u32,
     victims: Victims,
@@ -403,7 +401,6 @@ impl PageMap {
             config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _);
         let set = |set| PlaneSet {
             held_back: false,
-            is_collected_at_start: false,
             free: (set * per_plane..(set + 1) * per_plane).collect(),
             open: [None; Writer::COUNT],
             open_for_handles: vec![None; config.placement_handles() as usize - 1],

@@ -11,7 +11,7 @@ pub struct PreconditionSpec {
     /// How the data lies.
     pub layout: Layout,
     /// Free blocks of each plane (of blocks that are erased together, of each set of planes) with `layout = "steady_state"`. Default: each plane is at a
-    /// point of its own between two collections, and half of them are being collected, as on a drive that is written to at half of what it sustains.
+    /// point of its own between two collections, none of which is under way, as on a drive that is written to lightly.
     /// A drive that is written to without pause has fewer free blocks, two above the reserve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_blocks: Option<u32>,

@@ -48,11 +48,10 @@ impl PageMap {
     /// Whether garbage collection of a set should begin, or go on once begun.
     #[inline]
     pub fn wants_gc(&self, set: u32, running: bool) -> bool {
-        let state = &self.sets[set as usize];
-        let running = running || state.is_collected_at_start;
+        let free = self.sets[set as usize].free.len();
         !self.collects_in_vain()
             && self.takes_data(set)
-            && state.free.len() < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
+            && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
     /// Whether a set should be collected, or its SLC cache folded.
@@ -216,7 +215,6 @@ impl PageMap {
         }
         let state = &mut self.sets[set as usize];
         state.free.push_back(superblock);
-        state.is_collected_at_start &= state.free.len() < self.gc_high_watermark_blocks;
         // Read reclaim erases blocks that it has not taken.
         state.being_collected = state.being_collected.saturating_sub(1);
         self.gain.erased(self.geometry.pages_per_superblock());

@@ -179,8 +179,6 @@ pub(super) struct SteadyState {
 /// The content of a set at the start: sets in the same phase with as many valid codewords share one.
 #[derive(Debug)]
 struct Holding {
-    /// Whether a collection is under way.
-    is_collected: bool,
     /// Superblocks that are full: the first ones, the oldest first. Those that are open follow.
     closed: u32,
     /// Valid codewords before each superblock, and of all.
@@ -205,13 +203,10 @@ struct Round {
     superblocks: u32,
     most: u32,
     takes: u32,
-    /// Whether collections are under way half of the time.
-    collects: bool,
 }
 
 /// A point of a round.
 struct Phase {
-    is_collected: bool,
     free: u32,
     /// The shares of their open superblocks that host and collection have written.
     written: [f64; 2],
@@ -219,24 +214,17 @@ struct Phase {
 
 impl Round {
     /// Points that are told apart.
-    const PHASES: u32 = 32;
+    const PHASES: u32 = 16;
 
     /// A point of the round. What is written of the two open superblocks is spread evenly over all of them together.
     ///
     /// Source: J. M. Hammersley, "Monte Carlo methods for solving multivariable problems", Ann. NY Acad. Sci. 86, 1960: numbers and their
     /// mirrored bits.
     fn at(self, phase: u32) -> Phase {
-        const OF_EACH_HALF: u32 = Round::PHASES / 2;
-        let of_all = |number: u32| (f64::from(number) + 0.5) / f64::from(OF_EACH_HALF);
-        let number = phase / 2;
-        let taken = of_all(number) * f64::from(self.takes);
-        let mirrored = number.reverse_bits() >> (u32::BITS - OF_EACH_HALF.ilog2());
-        let is_collected = self.collects && phase % 2 == 1;
-        Phase {
-            is_collected,
-            free: self.most - taken as u32 - u32::from(is_collected),
-            written: [taken - libm::floor(taken), of_all(mirrored)],
-        }
+        let of_all = |number: u32| (f64::from(number) + 0.5) / f64::from(Self::PHASES);
+        let taken = of_all(phase) * f64::from(self.takes);
+        let mirrored = phase.reverse_bits() >> (u32::BITS - Self::PHASES.ilog2());
+        Phase { free: self.most - taken as u32, written: [taken - libm::floor(taken), of_all(mirrored)] }
     }
 }
 
@@ -244,7 +232,7 @@ impl Holding {
     /// # Arguments
     /// - `valid`: codewords.
     /// - `capacity`: codewords of a superblock.
-    fn new(valid: u64, is_collected: bool, closed: u32, open: Vec<Open>, capacity: u64) -> Self {
+    fn new(valid: u64, closed: u32, open: Vec<Open>, capacity: u64) -> Self {
         let room = |open: &Open| open.within.n;
         let written = u64::from(closed) * capacity + open.iter().map(room).sum::<u64>();
         // An open superblock is as new as the newest.
@@ -260,7 +248,7 @@ impl Holding {
         for count in valid_in_open {
             before.push(before[before.len() - 1] + count);
         }
-        Self { is_collected, closed, before, open }
+        Self { closed, before, open }
     }
 }
 
@@ -285,10 +273,10 @@ impl SteadyState {
             Some(Open { writer, pages: pages * ways, within })
         };
         let holding = |phase: u32, valid: u64| {
-            let Phase { is_collected, free, written: [of_host, of_gc] } = round.at(phase);
+            let Phase { free, written: [of_host, of_gc] } = round.at(phase);
             let open: Vec<_> = [(Writer::Host, of_host), (Writer::Gc, of_gc)].into_iter().filter_map(open).collect();
             let closed = round.superblocks - free - open.len() as u32;
-            Holding::new(valid, is_collected, closed, open, capacity)
+            Holding::new(valid, closed, open, capacity)
         };
         // Sets have as many valid codewords, or one more; and are in all phases alike, whichever of them.
         let (least, phases) = (total / sets, u64::from(Round::PHASES));
@@ -566,7 +554,6 @@ impl PageMap {
             superblocks: self.sets[0].free.len() as u32 - for_translation,
             most: self.free_at_start.unwrap_or(high) as u32,
             takes: self.free_at_start.map_or(high - low + 1, |_| 1) as u32,
-            collects: self.free_at_start.is_none(),
         };
         let state = |ssd| {
             let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
@@ -591,7 +578,6 @@ impl PageMap {
             (0..holding.closed)
                 .for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
             holding.open.iter().for_each(|open| self.adopt_superblock(set, open.pages, open.writer));
-            self.sets[set as usize].is_collected_at_start = holding.is_collected;
         }
         self.start = Start::SteadyState(states);
     }

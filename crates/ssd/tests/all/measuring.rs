@@ -206,22 +206,22 @@ fn intervals_are_a_function_of_the_config() {
     assert_eq!(ended(&config).0.series(), ended(&config).0.series());
 }
 
-/// Does a drive that starts in its steady state collect as much in each quarter of a block, from the first on? Where all planes start at one
+/// Does a drive that starts in its steady state collect as much in each half of a block, from the first on? Where all planes start at one
 /// point between two collections, all collect at the same time: by turns nothing is collected, and five codewords are programmed for each.
 #[test]
 fn planes_collect_one_after_another() {
-    const QUARTER: u32 = 64 * 192 / 4;
+    const HALF: u32 = 64 * 192 / 2;
     for (low, high) in [(4, 4), (4, 6)] {
-        let found: Vec<f64> = (0..12)
+        let found: Vec<f64> = (0..8)
             .map(|number| {
                 let writes = [
                     "geometry={ channels = 8, chips_per_channel = 2, dies_per_chip = 2, planes_per_die = 2, \
                      blocks_per_plane = 96, pages_per_block = 48, codewords_per_page = 4, codeword_bytes = 4096 }",
                     "workload.read_fraction=0.0",
                     "workload.addresses='uniform'",
-                    "workload.arrivals={ poisson = { requests_per_s = 10000.0 } }",
-                    &format!("measurement.warmup={{ requests = {} }}", 1 + number * QUARTER),
-                    &format!("workload.requests={QUARTER}"),
+                    "workload.arrivals={ poisson = { requests_per_s = 1000.0 } }",
+                    &format!("measurement.warmup={{ requests = {} }}", 1 + number * HALF),
+                    &format!("workload.requests={HALF}"),
                     &format!("ftl.gc_low_watermark_blocks={low}"),
                     &format!("ftl.gc_high_watermark_blocks={high}"),
                 ];
@@ -246,7 +246,7 @@ fn few_free_blocks_are_the_steady_state_of_writes_without_pause() {
                 "host.issue={ closed_loop = { queue_depth = 8 } }",
                 "workload.arrivals='immediate'",
                 "workload.addresses='uniform'",
-                "workload.requests=8000",
+                "workload.requests=12000",
                 "ftl.gc_high_watermark_blocks=12",
             ];
             let config =
