@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -146,6 +147,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / "end.toml").write_text('[[event]]\nat = "0s"\nstop = true\n')
     (tmp_path / "sweep.toml").write_text(f"config = 'mlc-25nm'\npolicies = ['two_step']\nset = [{overrides}]\n{grid}")
+    # How far work has come is told every ten seconds, on slow machines alone.
+    monkeypatch.setattr(output, "_BETWEEN_LINES_S", math.inf)
     return tmp_path
 
 

@@ -27,8 +27,8 @@ _ZIPF = {"zipf": {"exponent": _EXPONENT}}
 _F1_EXTENT = round(489.71 * MIB)
 # How often the host of a quick and of a full run overwrites the device of a stand-in that collects.
 _PASSES = {False: 0.1, True: 0.5}
-# With fewer a closed form is hidden by the few blocks that are collected.
-_PASSES_OF_CLOSED_FORM = 0.2
+# With fewer a closed form is hidden by the few blocks that are collected, and by the first, in which no plane collects.
+_PASSES_OF_CLOSED_FORM = 0.5
 # The public Financial2, from memory: about 3.7 million requests in 11.4 hours, 82 % of them reads, mostly of one unit.
 _F2_REQUESTS, _F2_READS, _F2_PER_S = 3_700_000, 0.82, 90.0
 _F2_FOOTPRINT = 512 * MIB
