@@ -127,6 +127,7 @@ lint: lint-rust $(BUILT)
 	$(BIN)/mypy
 	$(BIN)/softsense config schema | diff - schema/config.schema.json
 	$(BIN)/softsense config schema --sweep | diff - schema/sweep.schema.json
+	$(BIN)/python docs/prose.py
 
 # Needs no build, as compilation of what is linted is one of its own.
 lint-rust: $(INSTALLED)
