@@ -27,6 +27,7 @@ ALLOWED = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow
 OF_PACKAGES = ALLOWED | {"0BSD", "CC0-1.0", "MIT-CMU", "PSF-2.0"}
 OF_TOOLS = OF_PACKAGES | {"GPL-2.0-only", "MPL-2.0"}
 """Also of what tests and documentation are made with, and nobody gets with softsense: bchlib is under the GPL."""
+OF_FITS = {"cmaes", "emcee", "scipy"}
 CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
@@ -119,11 +120,62 @@ def test_dask_is_one_whose_dashboard_is_mended() -> None:
         assert Version("2026.1.1") in least
 
 
+WITHOUT_EXTRAS = (
+    "import sys; sys.modules.update(dict.fromkeys(['cmaes', 'distributed', 'emcee', 'numba', 'optuna', 'scipy']));"
+)
+
+
+def without_extras(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command of softsense where no extra is installed."""
+    code = f"{WITHOUT_EXTRAS} from softsense.cli import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+
+
+def test_all_modules_can_be_imported_without_extras() -> None:
+    names = "[each.name for each in pkgutil.walk_packages(softsense.__path__, 'softsense.') if 'main' not in each.name]"
+    code = f"import importlib, pkgutil, softsense; found = [importlib.import_module(name) for name in {names}]"
+    told = f"{WITHOUT_EXTRAS} {code}; print(len(found))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 100
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run mlc-25nm --set workload.requests=2000",
+        "compare mlc-25nm --set workload.requests=2000 --policies two_step,progressive --seeds 2",
+        "code bench teaching-1/2 --errors 2 --frames 100",
+        "fer bch:m=10,t=5,k=512 --rber 0.001,0.002",
+    ],
+)
+def test_a_small_install_does_what_it_says(command: str) -> None:
+    done = without_extras(*command.split(), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("fit nowhere.log", "fit"),
+        ("calibrate nowhere.toml", "fit"),
+        (f"sweep {ROOT / 'examples' / 'search-design.toml'}", "search"),
+        ("fer teaching-1/2 --dask nowhere:1", "dask"),
+    ],
+)
+def test_what_needs_an_extra_says_which_before_all_else(command: str, extra: str) -> None:
+    done = without_extras(*command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.endswith(f"expected `pip install 'softsense[{extra}]'`")
+
+
 def test_licences_of_packages() -> None:
     found = {name: licence(distribution(name)) for name in pinned("") if installed(name)}
     assert len(found) > 50
     for name, expression in found.items():
-        allowed = OF_PACKAGES if name in pinned("-run") else OF_TOOLS
+        allowed = OF_PACKAGES if name in pinned("-run") or name in OF_FITS else OF_TOOLS
         assert goes_with(expression, allowed), f"{name}: {expression}"
 
 

@@ -1107,6 +1107,11 @@ class FrameTask:
 def binomial_interval(failures: int, trials: int, confidence: float) -> tuple[float, float]:
     """The exact (Clopper-Pearson) interval of a probability, after `failures` of `trials` trials failed."""
 
+def student_t_quantile(degrees: int, confidence: float) -> float:
+    """Within how many standard errors of a mean its normal distribution lies with the given confidence, if these were
+    estimated with so many degrees of freedom: the two-sided quantile of Student's t.
+    """
+
 def decode_table_check(text: str, origin: str) -> None:
     """Check the text of a decode table; `origin` names it in errors. Raises `TableError`."""
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from softsense._core import MOST_DEPTH, ConfigError
@@ -37,6 +38,16 @@ class ShardDone(Exception):  # noqa: N818 - as StopIteration, it is no error
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+
+_EXTRAS = {"dask": ["distributed"], "fit": ["cmaes", "emcee", "scipy"], "search": ["optuna"]}
+
+
+def check_extra(what: str, extra: str) -> None:
+    """Raise `ConfigError` if a module is not installed that an extra of softsense brings, and `what` needs."""
+    for name in _EXTRAS[extra]:
+        if find_spec(name) is None:
+            raise ConfigError(f"{what}: found no {name}, expected `pip install 'softsense[{extra}]'`")
 
 
 def by_lot(of: int, most: int) -> list[int]:

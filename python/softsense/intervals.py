@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
+from softsense._core import student_t_quantile
+
 CONFIDENCE = 0.95
 
 
@@ -14,16 +16,14 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
     """The mean of independent numbers, and the half width of its 95 % interval by Student's t; None with one number.
 
     >>> interval([1.0, 2.0, 3.0])
-    (2.0, 2.4841377117503)
+    (2.0, 2.4841377118)
     >>> interval([5.0])
     (5.0, None)
     """
     if len(values) < 2:
         return fmean(values), None
-    from scipy.special import stdtrit
-
-    quantile = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
-    return fmean(values), float(f"{quantile * stdev(values) / math.sqrt(len(values)):.14g}")
+    quantile = student_t_quantile(len(values) - 1, CONFIDENCE)
+    return fmean(values), float(f"{quantile * stdev(values) / math.sqrt(len(values)):.11g}")
 
 
 _BUCKETS = 128

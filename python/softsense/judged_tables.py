@@ -40,6 +40,7 @@ from softsense._core import (
     decode_table_check,
     placement_json,
     read_toml,
+    student_t_quantile,
 )
 from softsense.base import Interrupted, Progress
 from softsense.campaign import SHIPPED, Campaign, opened_traps
@@ -234,12 +235,10 @@ def _said(
     found: SplitResult, grid: Sequence[float], level: Mapping[str, Sequence[Any]], rungs: Sequence[int], depth: int
 ) -> Said:
     """Rates at the rungs of a ladder, corrected for a decoder that expects the lowest rung."""
-    from scipy.special import stdtrit
-
     points = found.points[::-1]
     curve = _Curve(np.array([p["rber"] for p in points]), np.log([p["fer"] for p in points]))
     stretch, doubt = _stretch(curve, grid, level, rungs) if depth > 1 else (0.0, 0.0)
-    quantile = float(stdtrit(len(found.runs) - 1, (1 + CONFIDENCE) / 2))
+    quantile = student_t_quantile(len(found.runs) - 1, CONFIDENCE)
     at = {point["rber"]: point for point in points}
     said = {}
     for i in rungs:

@@ -22,6 +22,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from softsense._core import ConfigError
+from softsense.base import check_extra
 from softsense.latin_hypercube import LatinHypercube, Range
 
 if TYPE_CHECKING:
@@ -294,10 +295,8 @@ def _distribution(optuna: Any, values: Range | Sequence[Any]) -> Any:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        message = "found no Optuna, expected `pip install 'softsense[search]'`"
-        raise ConfigError(f"[search]: {message}") from None
+    check_extra("[search]", "search")
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

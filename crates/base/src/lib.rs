@@ -1,4 +1,4 @@
-//! What every crate of softsense shares: time and size units, the error type, random streams, mergeable statistics, whole files.
+//! Parts that every crate of softsense shares: time and size units, the error type, random streams, mergeable statistics, whole files.
 //! This crate knows nothing of flash, codes or SSDs.
 //!
 //! ```text
@@ -69,7 +69,7 @@ pub use histogram::{Histogram, Recorded, ResponseSummary, Slowest, SumsByDuratio
 pub use own::{OwnName, or_own};
 pub use statistics::{
     beta_quantile, binomial_cdf, binomial_interval, binomial_quantile, binomial_tail, climb, maximum, normal_cdf,
-    normal_quantile, poisson_quantile,
+    normal_quantile, poisson_quantile, student_t_quantile,
 };
 pub use stream::{Purpose, Stream};
 pub use toml::{MOST_DEPTH, check_numbers, from_toml, parse_toml, toml_table, whole};

@@ -5,8 +5,8 @@ pub fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The standard normal quantile, with a relative error below 1e-15: quotients of polynomials, in the middle of the probability itself
-/// and beyond of the root of its logarithm.
+/// The standard normal quantile, with a relative error below 1e-15, from quotients of polynomials. In the middle their argument is the
+/// probability itself, and in the tails the root of its logarithm.
 ///
 /// Source: M. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", 1988, PPND16.
 pub fn normal_quantile(probability: f64) -> f64 {
@@ -21,7 +21,7 @@ pub fn normal_quantile(probability: f64) -> f64 {
     if centred < 0.0 { -tail } else { tail }
 }
 
-/// Of two polynomials, coefficients from the highest power down.
+/// The quotient of two polynomials, whose coefficients go from the highest power down.
 fn quotient([numerator, denominator]: &[[f64; 8]; 2], x: f64) -> f64 {
     let of = |coefficients: &[f64; 8]| coefficients.iter().fold(0.0, |sum, coefficient| sum * x + coefficient);
     of(numerator) / of(denominator)
@@ -96,10 +96,10 @@ const FAR_TAIL: [[f64; 8]; 2] = [
     ],
 ];
 
-/// Moves ordered positions to where `value` is largest: each in turn to its best place between its neighbours (the first
-/// and the last no further than `low` and `high`), until none moves by more than `tolerance` or 400 rounds are over.
+/// Moves ordered positions to where `value` is largest. Each position in turn goes to its best place between its neighbours, the first
+/// and the last no further than `low` and `high`. It ends when no position moves by more than `tolerance`, or after 400 rounds.
 ///
-/// `value` is asked for all positions, and told which of them is being moved; along each it should have one maximum.
+/// `value` gets all positions, and the index of the one that is being moved. Along each position it should have one maximum.
 pub fn climb(positions: &mut [f64], low: f64, high: f64, tolerance: f64, mut value: impl FnMut(&[f64], usize) -> f64) {
     for _ in 0..400 {
         let mut moved: f64 = 0.0;
@@ -120,7 +120,7 @@ pub fn climb(positions: &mut [f64], low: f64, high: f64, tolerance: f64, mut val
     }
 }
 
-/// Where a function with one maximum between `low` and `high` has it, by golden sections.
+/// The place of the maximum of a function that has one maximum between `low` and `high`, by golden sections.
 pub fn maximum(mut low: f64, mut high: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     const RATIO: f64 = 0.618_033_988_749_894_8;
     let (mut left, mut right) = (high - RATIO * (high - low), low + RATIO * (high - low));
@@ -139,8 +139,8 @@ pub fn maximum(mut low: f64, mut high: f64, mut value: impl FnMut(f64) -> f64) -
     0.5 * (low + high)
 }
 
-/// The interval that has the probability of a failure in it with at least the given confidence, whatever it is, after
-/// `failures` of `trials` independent trials failed. Without trials it is 0 to 1.
+/// The confidence interval of the probability of a failure, after `failures` of `trials` independent trials failed. Whatever the
+/// probability is, the interval contains it with at least the given confidence. Without trials it is 0 to 1.
 ///
 /// Source: C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
 /// 1934.
@@ -151,6 +151,18 @@ pub fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> (f64, f
     let low = if failures == 0 { 0.0 } else { beta_quantile(failed, passed + 1.0, tail) };
     let high = if failures == trials { 1.0 } else { beta_quantile(failed + 1.0, passed, 1.0 - tail) };
     (low, high)
+}
+
+/// The two-sided quantile of Student's t, to about 11 digits. It is the number of standard errors around a mean within which the normal
+/// distribution lies with the given confidence, if the errors were estimated with `degrees` degrees of freedom.
+///
+/// Source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.6.4 and 1.3.6.7.2: t is the root of `degrees * y / (1 - y)`, where y is
+/// distributed as beta of 1/2 and `degrees` / 2.
+pub fn student_t_quantile(degrees: u64, confidence: f64) -> f64 {
+    assert!(degrees > 0 && confidence > 0.0 && confidence < 1.0, "no degrees of freedom, or no confidence");
+    let degrees = degrees as f64;
+    let below = beta_quantile(0.5, degrees / 2.0, confidence);
+    libm::sqrt(degrees * below / (1.0 - below))
 }
 
 /// The probability that at most `count` of `n` independent events of probability `p` happen; to 1e-9 for n up to 10^5.
@@ -164,8 +176,8 @@ pub fn binomial_cdf(count: u64, n: u64, p: f64) -> f64 {
     beta_cdf((n - count) as f64, count as f64 + 1.0, 1.0 - p)
 }
 
-/// The probability that more than `count` of `n` independent events of probability `p` happen; to 1e-8 of itself, however
-/// small, for n up to 10^5.
+/// The probability that more than `count` of `n` independent events of probability `p` happen. Its relative error is 1e-8, however small
+/// it is, for n up to 10^5.
 pub fn binomial_tail(count: u64, n: u64, p: f64) -> f64 {
     if count >= n || p <= 0.0 {
         return 0.0;
@@ -176,15 +188,15 @@ pub fn binomial_tail(count: u64, n: u64, p: f64) -> f64 {
     beta_cdf(count as f64 + 1.0, (n - count) as f64, p)
 }
 
-/// How many of `n` independent events of probability `p` happen, from a uniform number in [0, 1). For the same number it never falls
-/// with `p`, but by rounding where more than 500 are expected.
+/// The quantile of the binomial distribution: the number of `n` independent events of probability `p` that happen, from a uniform number
+/// in [0, 1). For the same number it never falls when `p` grows, except by rounding where more than 500 events are expected.
 pub fn binomial_quantile(n: u64, p: f64, uniform: f64) -> u64 {
     if p > 0.5 {
         return n - binomial_quantile(n, 1.0 - p, 1.0 - uniform);
     }
     let mean = n as f64 * p;
     if mean > 500.0 {
-        // Cornish and Fisher's expansion: half a count off at most.
+        // Cornish and Fisher's expansion, which is half a count off at most.
         let z = normal_quantile(uniform);
         let count = mean + z * libm::sqrt(mean * (1.0 - p)) + (1.0 - 2.0 * p) * (z * z - 1.0) / 6.0;
         return libm::round(count).clamp(0.0, n as f64) as u64;
@@ -199,10 +211,10 @@ pub fn binomial_quantile(n: u64, p: f64, uniform: f64) -> u64 {
     count
 }
 
-/// A Poisson count of a mean, from a uniform number in [0, 1).
+/// The quantile of the Poisson distribution: a count with the given mean, from a uniform number in [0, 1).
 pub fn poisson_quantile(mean: f64, uniform: f64) -> u64 {
     if mean > 500.0 {
-        // Cornish and Fisher's expansion: half a count off at most.
+        // Cornish and Fisher's expansion, which is half a count off at most.
         let z = normal_quantile(uniform);
         return libm::round(mean + z * libm::sqrt(mean) + (z * z - 1.0) / 6.0).max(0.0) as u64;
     }
@@ -216,8 +228,8 @@ pub fn poisson_quantile(mean: f64, uniform: f64) -> u64 {
     count
 }
 
-/// Where the beta distribution function of `a` and `b`, above 0 and of a sum up to 10^7, is `probability`: to about 14
-/// digits, or 0 if that is below all normal numbers.
+/// The quantile of the beta distribution with `a` and `b`, above 0 and with a sum up to 10^7, to about 14 digits. It is 0 if the quantile
+/// is below all normal numbers.
 pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
     let (mut low, mut high) = (f64::MIN_POSITIVE, 1.0);
     if beta_cdf(a, b, low) >= probability {
@@ -225,8 +237,8 @@ pub fn beta_quantile(a: f64, b: f64, probability: f64) -> f64 {
     }
     let front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
     let mut x = a / (a + b);
-    // Newton's method on logarithms, which are lines where there is little below. Bisection where a step leaves the bracket, and
-    // from where rounding alone may be what keeps it from ending.
+    // Newton's method on logarithms: where the probability is small, its logarithm is a line in that of the number. Bisection takes over
+    // where a step leaves the bracket, and after 20 steps, because rounding alone may then keep Newton's method from ending.
     let mut steps = 0;
     loop {
         steps += 1;
@@ -259,7 +271,7 @@ fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) { 1.0 - lower_beta_cdf(b, a, 1.0 - x) } else { lower_beta_cdf(a, b, x) }
 }
 
-/// The same where the fraction converges soon: not above the mean, or hardly.
+/// The regularised incomplete beta function, for arguments not far above the mean, where the fraction converges soon.
 fn lower_beta_cdf(a: f64, b: f64, x: f64) -> f64 {
     let front = a * libm::log(x) + b * libm::log1p(-x) + libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
     let term = |index: u32| -> f64 {
@@ -289,7 +301,7 @@ mod tests {
     use super::*;
     use crate::{Purpose, Stream};
 
-    /// Is the quantile where the distribution function passes the number?
+    /// Is the quantile the count at which the distribution function passes the number?
     #[test]
     fn binomial_quantiles_invert_the_distribution() {
         let stream = Stream::new(5, Purpose::Counts);
@@ -307,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Against the sum of its terms, each from the one before it.
+    /// Is the distribution function the sum of its terms, each of which follows from the one before?
     #[test]
     fn the_binomial_distribution_is_the_sum_of_its_terms() {
         for (n, p) in [(10u64, 0.3), (1000, 0.002), (65_536, 1e-4), (65_536, 1e-6)] {
@@ -323,7 +335,7 @@ mod tests {
         assert_eq!((binomial_cdf(0, 5, 0.0), binomial_cdf(4, 5, 1.0), binomial_cdf(5, 5, 1.0)), (1.0, 0.0, 1.0));
     }
 
-    /// Is it where bisection alone ends? A hundred random distributions such as overdispersion makes them.
+    /// Is the quantile the end of bisection alone? The test has a hundred random distributions such as overdispersion makes them.
     #[test]
     fn quantiles_are_those_of_bisection() {
         let stream = Stream::new(1, Purpose::Data);
@@ -342,7 +354,7 @@ mod tests {
         }
     }
 
-    /// Does the quantile end, within (0, 1) and where the distribution function is the probability, for all that
+    /// Does the quantile end, within (0, 1) and where the distribution function is the probability, for all distributions that
     /// overdispersion can ask for?
     #[test]
     fn quantiles_of_narrow_and_wide_beta_distributions() {
@@ -354,7 +366,7 @@ mod tests {
                 for probability in [0.0, 1e-12, 0.1, 0.5, 0.9, 1.0 - 1e-12] {
                     let found = beta_quantile(a, b, probability);
                     assert!((last..=1.0).contains(&found), "{found} after {last}, rho {rho}, p {p}, at {probability}");
-                    // Next to 1 numbers are too far apart.
+                    // Next to 1 floating-point numbers are too far apart.
                     if found > 0.0 && found < 0.999 {
                         let back = beta_cdf(a, b, found);
                         assert!((back - probability).abs() < 1e-6, "{back}, rho {rho}, p {p}, at {probability}");
@@ -362,6 +374,20 @@ mod tests {
                     last = found;
                 }
             }
+        }
+    }
+
+    /// Is Student's t the Cauchy distribution, its closed form for two degrees of freedom, and the normal distribution for many?
+    #[test]
+    fn quantiles_of_students_t_in_closed_form() {
+        for confidence in [0.01, 0.5, 0.9, 0.95, 0.999] {
+            let near = |degrees: u64, expected: f64, error: f64| {
+                let found = student_t_quantile(degrees, confidence);
+                assert!((found / expected - 1.0).abs() < error, "{found}, not {expected}: {degrees} at {confidence}");
+            };
+            near(1, libm::tan(std::f64::consts::FRAC_PI_2 * confidence), 1e-11);
+            near(2, confidence * libm::sqrt(2.0 / (1.0 - confidence * confidence)), 1e-11);
+            near(1_000_000, normal_quantile(0.5 + confidence / 2.0), 1e-5);
         }
     }
 
@@ -385,8 +411,8 @@ mod tests {
         assert_eq!((binomial_tail(5, 5, 0.5), binomial_tail(4, 5, 1.0), binomial_tail(0, 5, 0.0)), (0.0, 1.0, 0.0));
     }
 
-    /// In the middle, in both tails and where one formula follows another: what it is off by, in standard deviations, is the error of
-    /// the probability over the density.
+    /// Does the quantile invert the distribution function in the middle, in both tails, and where one formula follows another? The error
+    /// in standard deviations is the error of the probability over the density.
     #[test]
     fn quantiles_invert_the_normal_distribution() {
         let tails = (0..=1500).map(|step| libm::exp(-f64::from(step) * (36.0 / 1500.0)));

@@ -311,6 +311,17 @@ pub(crate) fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> 
     Ok(softsense_base::binomial_interval(failures, trials, confidence))
 }
 
+/// Within how many standard errors of a mean its normal distribution lies with the given confidence, if these were estimated with so many
+/// degrees of freedom: the two-sided quantile of Student's t.
+#[pyfunction]
+pub(crate) fn student_t_quantile(degrees: u64, confidence: f64) -> PyResult<f64> {
+    if degrees == 0 || !(confidence > 0.0 && confidence < 1.0) {
+        let found = format!("found {degrees} degrees of freedom at confidence {confidence}");
+        return Err(raise(Error::config("student_t_quantile", format!("{found}, expected at least 1, and 0 to 1"))));
+    }
+    Ok(softsense_base::student_t_quantile(degrees, confidence))
+}
+
 /// Checks the text of a decode table; `origin` names it in errors. Raises TableError.
 #[pyfunction]
 pub(crate) fn decode_table_check(text: &str, origin: &str) -> PyResult<()> {

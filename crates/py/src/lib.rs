@@ -884,6 +884,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<frames::StopFlag>()?;
     module.add_class::<frames::FrameTask>()?;
     module.add_function(wrap_pyfunction!(frames::binomial_interval, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::student_t_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(overrides, module)?)?;
     module.add_function(wrap_pyfunction!(frames::decode_table_check, module)?)?;
     module.add_function(wrap_pyfunction!(frames::decode_tables, module)?)?;

@@ -25,7 +25,7 @@ import numpy as np
 
 from softsense._core import ConfigError, StopFlag
 from softsense.api import load_config
-from softsense.base import Progress
+from softsense.base import Progress, check_extra
 from softsense.calibration.assimilated import assimilated
 from softsense.calibration.measured import Load, Measured
 from softsense.calibration.parameters import Space
@@ -138,8 +138,9 @@ def calibrate(
     Returns the calibration, or None after Ctrl-C, when the store has what was finished.
 
     Raises:
-        ConfigError: no point of the prior could be simulated.
+        ConfigError: no point of the prior could be simulated; or a library is missing that `softsense[fit]` brings.
     """
+    check_extra("calibrate", "fit")
     plan, store, workers = plan or Plan(), store or Store(), chosen_workers(workers)
     space, target = Space.of(measured), Target.of(measured.fitted)
     done = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 import softsense
+from softsense.base import check_extra
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import example, no_progress_option
 from softsense.cli.output import command_line, progress_bars
@@ -55,6 +56,7 @@ def calibrate_command(
     from softsense.manifests import Manifest
     from softsense.serve.units import parse_size
 
+    check_extra("calibrate", "fit")
     drive = calibration.read_measured(
         measured,
         user_bytes=None if capacity is None else parse_size(capacity, "--capacity"),

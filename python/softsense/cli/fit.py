@@ -10,6 +10,7 @@ import click
 
 import softsense
 from softsense import ConfigError
+from softsense.base import check_extra
 from softsense.cli.completing import one_of
 from softsense.cli.exits import INTERRUPTED
 from softsense.cli.options import example, no_progress_option
@@ -110,6 +111,7 @@ def fit_command(
     from softsense.folders import Folder, default_folder, stem
     from softsense.manifests import Manifest
 
+    check_extra("fit", "fit")
     if depth is not None and len(deep_logs) > 1:
         raise ConfigError(
             f"--depth: found {depth} beside {len(deep_logs)} deep logs, expected none: each has a depth of its own, "

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softsense import Code, Config, ConfigError, Trace
+from softsense.base import check_extra
 from softsense.cli.output import progress_bars
 
 if TYPE_CHECKING:
@@ -76,13 +77,11 @@ def dask_executor(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
+    check_extra("--dask", "dask")
     import asyncio
 
-    try:
-        from distributed import Client
-        from distributed.comm.core import connect
-    except ImportError:
-        raise ConfigError("--dask: found no Dask, expected it: pip install 'softsense[dask]'") from None
+    from distributed import Client
+    from distributed.comm.core import connect
 
     async def reach() -> None:
         connection = await connect(address, timeout=_CONNECT_S)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softsense._core import StopFlag, __version__
-from softsense.base import Progress
+from softsense.base import Progress, check_extra
 from softsense.executing import chosen_workers
 from softsense.fit import growth, sampling, search, shifts
 from softsense.fit.growth import Growth
@@ -211,8 +211,9 @@ def fit_log(
 
     Returns the fit, or None after Ctrl-C, when the store has what was finished. Raises `ConfigError` for held-out
     rounds
-    that the log lacks, or nothing left to fit.
+    that the log lacks, nothing left to fit, or no SciPy and emcee, which `softsense[fit]` brings.
     """
+    check_extra("fit", "fit")
     store = store or Store()
     workers = chosen_workers(workers)
     chosen, notes = _chosen(log, hold_out)

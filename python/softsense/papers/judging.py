@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from scipy.special import stdtrit
-
+from softsense._core import student_t_quantile
 from softsense.formats import as_share, listed
 
 HOLDS = "holds"
@@ -97,7 +96,7 @@ class Number:
 
 def t_quantile(degrees: int) -> float:
     """The two-sided 95 % quantile of Student's t."""
-    return float(stdtrit(degrees, 0.975))
+    return student_t_quantile(degrees, 0.95)
 
 
 @dataclass(frozen=True)

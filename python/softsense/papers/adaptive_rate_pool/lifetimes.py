@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from scipy.optimize import brentq
-
 from softsense._core import capacity
 from softsense.lifetime import write_amplification
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, ENDURANCE, RATES, YEARS, nominal, printed_lifetime
@@ -92,7 +90,11 @@ def nominal_limits() -> dict[str, float]:
     """
 
     def at_capacity(rate: float) -> float:
-        return float(brentq(lambda rber: capacity(rber, 1) - rate, 1e-9, 0.499, xtol=1e-12))
+        low, high = 1e-9, 0.499
+        while high - low > 1e-12:
+            rber = (low + high) / 2
+            low, high = (rber, high) if capacity(rber, 1) > rate else (low, rber)
+        return low
 
     efficiency = limit(FITTED) / at_capacity(nominal(FITTED))
     return {rate: efficiency * at_capacity(nominal(rate)) for rate in RATES}
