@@ -83,7 +83,7 @@ def _prose(file: Path) -> Iterator[tuple[int, str]]:
                 for line in (ast.get_docstring(node) or "").splitlines():
                     yield getattr(node, "lineno", 1), line.strip()
                 yield 0, ""
-    of_line = {".md": r"(?! {4})(.*)", ".rs": r"\s*//[/!]? ?(.*)"}.get(file.suffix, r"\s*# (.*)")
+    of_line = {".md": r"(?! {4,}(?![-*] |\d+\. ))(.*)", ".rs": r"\s*//[/!]? ?(.*)"}.get(file.suffix, r"\s*# (.*)")
     for number, line in enumerate(text.splitlines(), start=1):
         found = re.fullmatch(of_line, line)
         yield number, found[1].strip() if found else ""
