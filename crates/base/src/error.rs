@@ -3,11 +3,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The text that a name means: that of a shipped thing, or of a file, whose path is relative to `directory`; and where it is
-/// from, for messages.
+/// The text behind a name, which is that of a shipped thing or a path relative to `directory`. The second value says for messages where
+/// the text is from.
 ///
 /// # Errors
-/// When there is no such file, of `kind`: `what` was expected, or one of the shipped.
+/// An error of `kind` if there is no such file; it names `what` was expected, and the shipped things.
 pub fn shipped_or_file<'a>(
     shipped: &[(&'a str, &'a str)],
     name_or_path: &str,
@@ -23,7 +23,7 @@ pub fn shipped_or_file<'a>(
     let path = directory.join(name_or_path);
     let text = crate::read_text(&path).map_err(|error| {
         let mut names: Vec<_> = names().collect();
-        // The one that was probably meant stands first.
+        // The name that was probably meant stands first.
         names.sort_by_key(|name| crate::distance(name_or_path, name));
         let said = said(&error);
         let message = format!("{said}; expected {what}, or one of the shipped: {}", names.join(", "));
@@ -32,7 +32,7 @@ pub fn shipped_or_file<'a>(
     Ok((text.into(), path.display().to_string()))
 }
 
-/// What kind of input was bad. A broken invariant of softsense itself is not here: it panics.
+/// The kind of input that was bad. A broken invariant of softsense itself has no kind: it panics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A configuration field, or a combination of fields that cannot be built.
@@ -45,7 +45,7 @@ pub enum ErrorKind {
     Code,
     /// The operating system refused to read or write a file.
     Io,
-    /// Code of the user's own has failed: what it said is the source of the error.
+    /// Code of the user's own has failed. Its error is the source of this error.
     Own,
 }
 
@@ -58,11 +58,11 @@ pub struct Error {
     message: String,
     source: Option<Said>,
     others: Vec<Error>,
-    /// Faults that were found besides, and are not told.
+    /// The number of further faults, which are counted and not told.
     untold: usize,
 }
 
-/// What code of a user's own has said. Two are equal if they are one.
+/// The error of a user's own code. Two are equal if they are the same object.
 #[derive(Debug, Clone)]
 struct Said(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -83,7 +83,7 @@ impl Error {
         Self { kind, place: place.into(), message: message.into(), source: None, others: Vec::new(), untold: 0 }
     }
 
-    /// What code of a user's own, of a name, has said.
+    /// An error of a user's own code, called `name`.
     pub fn own(name: impl Into<String>, said: impl std::error::Error + Send + Sync + 'static) -> Self {
         let message = said.to_string();
         Self { source: Some(Said(Arc::new(said))), ..Self::new(ErrorKind::Own, name, message) }
@@ -104,7 +104,7 @@ impl Error {
         Self::new(ErrorKind::Table, place, message)
     }
 
-    /// An error of a code, at a file and line, or at what of the code is wrong.
+    /// An error of a code, at a file and line, or at the part of the code that is wrong.
     pub fn code(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Code, place, message)
     }
@@ -114,33 +114,33 @@ impl Error {
         Self::new(ErrorKind::Io, path.as_ref().display().to_string(), said(error))
     }
 
-    /// What kind of input was bad.
+    /// The kind of input that was bad.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Where: a config path, or a file and line.
+    /// The place of the fault: a config path, or a file and line.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// What was found and what was expected.
+    /// The description of the fault: what was found and what was expected.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The faults that are told, each by itself.
+    /// Iterates over the faults that are told, each by itself.
     pub fn faults(&self) -> impl Iterator<Item = &Error> {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// This error with another message.
+    /// Returns this error with another message.
     #[must_use]
     pub(crate) fn with_message(self, message: String) -> Self {
         Self { message, ..self }
     }
 
-    /// The same faults, each as `change` makes it.
+    /// Returns the same faults, each as `change` makes it.
     #[must_use]
     pub fn each(self, mut change: impl FnMut(Error) -> Error) -> Self {
         let mut faults = Faults::default();
@@ -149,12 +149,12 @@ impl Error {
         faults.end().expect_err("there is at least one fault")
     }
 
-    /// Whether the first fault of both is the same.
+    /// Tells whether the first fault of both errors is the same.
     fn is(&self, other: &Self) -> bool {
         (self.kind, &self.place, &self.message) == (other.kind, &other.place, &other.message)
     }
 
-    /// All faults, each by itself.
+    /// Splits the error into all of its faults.
     fn apart(mut self) -> Vec<Error> {
         self.untold = 0;
         let others = std::mem::take(&mut self.others);
@@ -163,7 +163,8 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// A line for each fault, and one that counts those that are not told. What is as long as no line should be has an end and a beginning.
+    /// Writes a line for each fault, and a line that counts the faults that are not told. Of a text that is too long, the middle is left
+    /// out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.place.is_empty() {
             write!(f, "{}: ", shortened(&self.place, LONGEST_PLACE))?;
@@ -177,14 +178,14 @@ impl fmt::Display for Error {
     }
 }
 
-/// How many faults of an input are told. A file that has more is no config with mistakes; of the rest is said how many there are.
+/// The largest number of faults of an input that are told. A file with more is no config with mistakes; the others are counted.
 pub const MOST_TOLD: usize = 20;
 
-/// Characters of a place, and of what is wrong there: a message may list some hundred names.
+/// The most characters of a place, and of a message, which may list some hundred names.
 const LONGEST_PLACE: usize = 300;
 const LONGEST_MESSAGE: usize = 5000;
 
-/// A text without its middle, if it is longer than `most` characters.
+/// Returns a text without its middle, if it is longer than `most` characters.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.chars().nth(most).is_none() {
         return text.into();
@@ -194,10 +195,9 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     format!("{}...{}", &text[..head], &text[tail..]).into()
 }
 
-/// All that is wrong with an input, so that whoever mends it hears everything at once: the first [`MOST_TOLD`] faults, and how many there are
-/// besides.
+/// All faults of an input, so that its author hears of everything at once: the first [`MOST_TOLD`] faults, and the number of others.
 ///
-/// Each part is checked by itself; a check that only makes sense where others have passed asks [`Faults::none`] before.
+/// Each part is checked by itself. A check that only makes sense where others have passed asks [`Faults::none`] before.
 #[derive(Debug, Default)]
 pub struct Faults {
     error: Option<Error>,
@@ -205,7 +205,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Takes note of a fault, or of several that were found together; one that is known is not told twice.
+    /// Adds a fault, or several that were found together. A fault that is known is not told twice.
     pub fn add(&mut self, error: Error) {
         self.add_untold(error.untold);
         for fault in error.apart() {
@@ -218,42 +218,42 @@ impl Faults {
         }
     }
 
-    /// Takes note of so many faults that are not told: they are of a kind that others are told of.
+    /// Counts faults that are not told, because others of their kind are.
     pub fn add_untold(&mut self, count: usize) {
         self.untold += count;
     }
 
-    /// How many more will be told.
+    /// The number of faults that can still be told.
     pub fn room(&self) -> usize {
         MOST_TOLD - self.error.as_ref().map_or(0, |first| first.others.len() + 1)
     }
 
-    /// Takes note of what is wrong, and gives what is right.
+    /// Adds the fault of a result, or returns its value.
     pub fn see<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    /// Whether nothing is wrong so far.
+    /// Tells whether no fault has been found so far.
     pub fn none(&self) -> bool {
         self.error.is_none()
     }
 
-    /// Everything that was found, as one error: of the kind of the first.
+    /// Returns all faults as one error, of the kind of the first fault.
     ///
     /// # Errors
-    /// When anything was.
+    /// If there is a fault.
     pub fn end(self) -> Result<()> {
         let untold = self.untold;
         self.error.map_or(Ok(()), |error| Err(Error { untold, ..error }))
     }
 
-    /// What came of it where nothing was found.
+    /// Returns `value` if no fault was found.
     ///
     /// # Errors
-    /// When anything was.
+    /// If there is a fault.
     ///
     /// # Panics
-    /// When there is neither a fault nor a value.
+    /// If there is neither a fault nor a value.
     pub fn end_with<T>(self, value: Option<T>) -> Result<T> {
         self.end().map(|()| value.expect("what has no fault has a value"))
     }
@@ -265,7 +265,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// What the operating system says, without its number.
+/// The message of the operating system, without its number.
 fn said(error: &std::io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error().and_then(|code| text.strip_suffix(&format!(" (os error {code})"))) {
@@ -299,7 +299,7 @@ pub fn line_of(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Is everything that is wrong told once, in the order in which it was found, and found again one by one?
+    /// Is each fault told once, in the order in which it was found, and found again one by one?
     #[test]
     fn faults_are_told_together() {
         let mut faults = Faults::default();
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(Faults::default().end(), Ok(()));
     }
 
-    /// Are the first twenty told, the rest counted, and none lost on the way from one list to another?
+    /// Are the first twenty faults told, the others counted, and none lost between one list and another?
     #[test]
     fn what_is_too_much_is_counted() {
         let mut faults = Faults::default();

@@ -10,13 +10,13 @@ use tempfile::TempPath;
 
 use crate::{Error, ErrorKind, Result};
 
-/// The largest text that is read whole. The largest that anybody has written is a hundredth of that; a device may have no end.
+/// The size of the largest text that is read whole. The largest known text is a hundredth of it. A device may have no end.
 const MOST_TEXT_BYTES: u64 = 1 << 28;
 
-/// The text of a file, or of a pipe.
+/// Reads the text of a file, or of a pipe.
 ///
 /// # Errors
-/// What the system says; text that is not UTF-8; more than 256 MiB.
+/// The error of the system; text that is not UTF-8; more than 256 MiB.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MOST_TEXT_BYTES + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
@@ -29,9 +29,9 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// A file in the making: a temporary file, of which nobody else can know the name, beside the one that it becomes when it is
-/// finished. Dropped before, it is removed, and what was there before stays. What a killed process left behind is removed by the
-/// next one that writes a file there.
+/// An unfinished file. It is a temporary file, with a name that nobody else can know, beside the file that it becomes when it is
+/// finished. If it is dropped before, it is removed, and the old file stays. The next process that writes a file there removes the files
+/// that a killed process left.
 #[derive(Debug)]
 pub struct UnfinishedFile {
     temporary: TempPath,
@@ -39,10 +39,10 @@ pub struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// Begins what is to become `whole`; of a symbolic link, what it points at. Returns the file, open for writing, too.
+    /// Creates the temporary file for `whole`, or for the target if `whole` is a symbolic link. Returns the file, open for writing, too.
     ///
     /// # Errors
-    /// Where `whole` is a directory, a device, a pipe or a socket, or nothing can be written beside it.
+    /// If `whole` is a directory, a device, a pipe or a socket, or nothing can be written beside it.
     pub fn create(whole: &Path) -> Result<(Self, File)> {
         let refused = |error: &io::Error| Error::io(whole, error);
         let is_link = fs::symlink_metadata(whole).is_ok_and(|found| found.is_symlink());
@@ -65,7 +65,7 @@ impl UnfinishedFile {
             suffix.push(".");
             suffix.push(extension);
         }
-        // Made here, as the library's own errors name the temporary file.
+        // Errors are made here, because the library's own errors name the temporary file.
         let made = tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(&suffix)
@@ -77,15 +77,15 @@ impl UnfinishedFile {
         Ok((Self { temporary, whole: target }, file))
     }
 
-    /// Where it is now.
+    /// The path of the temporary file.
     pub fn path(&self) -> &Path {
         &self.temporary
     }
 
-    /// Gives it its name, when all that it holds is on disk.
+    /// Gives the file its final name, when its content is on disk.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the file cannot be written.
     pub fn finish(self) -> Result<()> {
         let Self { temporary, whole } = self;
         File::open(&temporary).and_then(|file| file.sync_all()).map_err(|error| Error::io(&whole, &error))?;
@@ -93,8 +93,8 @@ impl UnfinishedFile {
     }
 }
 
-/// A system that numbers its processes by itself: what is left of one of its processes that is no more may go. Of processes of
-/// other systems, which may share a folder, nothing can be told.
+/// A system that numbers its processes by itself. Files of its processes that have ended may be removed. Nothing is known of the
+/// processes of other systems, which may share a folder.
 struct Place(Option<u32>);
 
 impl Place {
@@ -120,7 +120,7 @@ impl Place {
             let process =
                 name.to_str().and_then(|name| name.strip_prefix(&prefix)?.split('-').next()?.parse::<u32>().ok());
             if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
-                // Another process may have been faster. A folder holds parts of a file.
+                // The removal may fail, as another process may have been faster. A folder holds parts of a file.
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
             }
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((fs::read(&whole).unwrap(), names()), (b"one".to_vec(), 1));
     }
 
-    /// What another process of this system left goes if the process is no more, and only then.
+    /// Is a file of another process of this system removed if the process has ended, and only then?
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_killed_process_left_is_removed() {
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(stayed, [false, true, true, true]);
     }
 
-    /// A link stays a link, and what is no file is not replaced by one.
+    /// Does a link stay a link, and is a path that is not a file refused?
     #[cfg(unix)]
     #[test]
     fn links_are_followed_and_devices_are_refused() {
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// A refusal names the file that was asked for, and nothing beside it.
+    /// Does a refusal name only the file that was asked for?
     #[test]
     fn a_folder_that_is_not_there_is_told_by_the_name_that_was_given() {
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Ns;
 
-/// Sub-buckets a power of two: a bucket is at most 1/128 of its values wide.
+/// Base-2 logarithm of the number of buckets for a power of two. So the width of a bucket is at most 1/128 of its values.
 const SUB_BITS: u32 = 7;
 const SUB: usize = 1 << SUB_BITS;
 const BUCKETS: usize = SUB * (64 - SUB_BITS as usize + 1);
@@ -41,7 +41,7 @@ fn bucket_middle(index: usize) -> u64 {
     low + (1u64 << magnitude) / 2
 }
 
-/// The bucket of the nearest-rank percentile, `q` in [0, 1], of buckets that have counted `count` together; `None` where that is nothing.
+/// The bucket of the nearest-rank percentile, `q` in [0, 1]. The buckets have counted `count` durations together; `None` if that is 0.
 fn nearest_rank(mut buckets: impl Iterator<Item = (usize, u64)>, count: u64, q: f64) -> Option<usize> {
     let rank = ((q * count as f64).ceil() as u64).clamp(1, count.max(1));
     let mut seen = 0;
@@ -64,7 +64,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds all that `other` recorded. Merging is associative and commutative.
+    /// Adds all durations that `other` recorded. Merging is associative and commutative.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
@@ -81,7 +81,7 @@ impl Histogram {
         let mut recorded = Recorded { buckets: Vec::new(), sum: self.sum - earlier.sum };
         if self.count > earlier.count {
             let both = self.counts.chunks(AT_ONCE).zip(earlier.counts.chunks_mut(AT_ONCE)).enumerate();
-            // Most buckets are as they were.
+            // Most buckets have not changed.
             for (chunk, (now, before)) in both.filter(|(_, (now, before))| now != before) {
                 let changed = now.iter().zip(&*before).enumerate().filter(|(_, (now, before))| now != before);
                 let bucket = |(at, (now, before)): (usize, (&u64, &u64))| ((chunk * AT_ONCE + at) as u16, now - before);
@@ -93,7 +93,7 @@ impl Histogram {
         recorded
     }
 
-    /// How many durations were recorded.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -146,16 +146,16 @@ impl Histogram {
     }
 }
 
-/// The durations that a [`Histogram`] has recorded between two instants: its buckets that are not empty.
+/// The durations that a [`Histogram`] has recorded between two instants, in its buckets that are not empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Numbers of buckets, ascending, and what each has counted.
+    /// The number of each bucket, ascending, and its count.
     buckets: Vec<(u16, u64)>,
     sum: u128,
 }
 
 impl Recorded {
-    /// Adds what was recorded at another time.
+    /// Adds the durations that were recorded at another time.
     pub fn merge(&mut self, other: &Recorded) {
         self.buckets.extend(&other.buckets);
         self.buckets.sort_unstable_by_key(|&(bucket, _)| bucket);
@@ -167,7 +167,7 @@ impl Recorded {
         self.sum += other.sum;
     }
 
-    /// How many durations were recorded.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|&(_, count)| count).sum()
     }
@@ -184,17 +184,17 @@ impl Recorded {
     }
 }
 
-/// Sums of `N` quantities by the durations of what they belong to, in buckets as wide as those of a [`Histogram`]: so those of the
-/// slowest can be told.
+/// Sums of `N` quantities of things, by the duration of each thing. The buckets are as wide as those of a [`Histogram`], so that the sums
+/// of the slowest things can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SumsByDuration<const N: usize> {
     buckets: Vec<Bucket>,
-    /// Of each bucket, the sums of the other quantities.
+    /// The sums of all quantities but the first seven, bucket after bucket.
     others: Vec<u64>,
 }
 
-/// How many are in a bucket, and the sums of their first quantities: a line of the CPU's caches, and all that is touched of a bucket where
-/// the other quantities are 0.
+/// The number of things in a bucket, and the sums of their first seven quantities. It fills a line of the CPU's caches; nothing else of a
+/// bucket is touched where the other quantities are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(align(64))]
 struct Bucket {
@@ -202,14 +202,14 @@ struct Bucket {
     first: [u64; 7],
 }
 
-/// The slowest of what [`SumsByDuration`] has recorded.
+/// The slowest of the things that [`SumsByDuration`] has recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slowest<const N: usize> {
-    /// How many they are: a bucket is among them whole, or not at all.
+    /// Number of things. A bucket belongs to the slowest as a whole, or not at all.
     pub count: u64,
-    /// The duration of the quickest of them: the middle of its bucket.
+    /// Duration of the quickest of these things, ns: the middle of its bucket.
     pub from: Ns,
-    /// Their sums.
+    /// Sums of their quantities.
     pub sums: [u64; N],
 }
 
@@ -222,7 +222,7 @@ impl<const N: usize> Default for SumsByDuration<N> {
 impl<const N: usize> SumsByDuration<N> {
     const OTHERS: usize = N.saturating_sub(7);
 
-    /// Adds `count` things that took `duration` each, and what their quantities add up to; those that `sums` does not have are 0.
+    /// Adds `count` things that took `duration` each, and the sums of their quantities. Quantities that `sums` does not have are 0.
     #[inline]
     pub fn record(&mut self, duration: Ns, count: u64, sums: impl IntoIterator<Item = u64>) {
         let index = bucket(duration.0);
@@ -236,13 +236,13 @@ impl<const N: usize> SumsByDuration<N> {
         }
     }
 
-    /// The sums of a bucket.
+    /// The sums of all quantities of a bucket.
     fn sums(&self, index: usize) -> impl Iterator<Item = u64> {
         let others = &self.others[index * Self::OTHERS..][..Self::OTHERS];
         self.buckets[index].first.iter().chain(others).copied().take(N)
     }
 
-    /// The slowest `share` of all, in (0, 1], or a few more; `None` when nothing was recorded.
+    /// The slowest `share` of all things, in (0, 1], or a few more; `None` if nothing was recorded.
     pub fn slowest(&self, share: f64) -> Option<Slowest<N>> {
         let all: u64 = self.buckets.iter().map(|bucket| bucket.count).sum();
         let wanted = ((share * all as f64).ceil() as u64).clamp(1, all.max(1));
@@ -259,10 +259,10 @@ impl<const N: usize> SumsByDuration<N> {
     }
 }
 
-/// A response-time distribution in numbers; times in microseconds, `null` where nothing was recorded.
+/// A response-time distribution in numbers. Times are in microseconds, `null` if nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseSummary {
-    /// How many were recorded.
+    /// Number of responses.
     pub count: u64,
     /// Exact mean.
     pub mean_us: Option<f64>,
@@ -284,17 +284,17 @@ pub struct ResponseSummary {
 mod tests {
     use super::*;
 
-    /// Are the slowest those at the end of a sorted list, whatever their share, and their sums those of the list?
+    /// Are the slowest things the end of a sorted list, whatever their share, and are their sums those of the list?
     #[test]
     fn the_slowest_are_the_end_of_the_sorted_list() {
         let mut sums = SumsByDuration::<9>::default();
         assert_eq!(sums.slowest(0.5), None);
-        // Durations a hundredth apart are in buckets of their own.
+        // Durations that differ by a hundredth are in different buckets.
         let durations: Vec<u64> = (0..1000).map(|step| (1000.0 * 1.01f64.powi(step)) as u64).collect();
         for (number, &duration) in durations.iter().enumerate().rev() {
             let number = number as u64;
             let all = [3 * duration, number, 0, 0, 0, 0, 5, 0, number + 1];
-            // Of every other one the last are 0.
+            // The last two sums of every other thing are left out, and so 0.
             sums.record(Ns(duration), 3, all.into_iter().take(if number.is_multiple_of(2) { 9 } else { 7 }));
         }
         for slowest in [1, 10, 500, 1000] {

@@ -9,10 +9,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The name of something that is not of softsense: where it is, and what it is called there, such as `my_policies.py:Ladder` or
-/// `my_policies:Ladder`. A config says no more of it; whoever runs the config hands the thing itself over.
+/// The name of code of the user's own: its place and its name there, such as `my_policies.py:Ladder` or `my_policies:Ladder`. A config
+/// has only this name; the program that runs the config hands the code over.
 ///
-/// Equal names are one text, which is kept as long as the process: a name is as small as a choice among shipped things.
+/// Equal names are one text, which is kept as long as the process. So a name is as small as a choice among shipped things.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OwnName(&'static str);
 
@@ -24,17 +24,17 @@ impl OwnName {
         self.0
     }
 
-    /// Where it is: a file or a module.
+    /// The place of the code: a file or a module.
     pub fn place(self) -> &'static str {
         self.split().0
     }
 
-    /// What it is called there.
+    /// The name of the code in its file or module.
     pub fn item(self) -> &'static str {
         self.split().1
     }
 
-    /// Whether a text is meant for one: shipped things have no colon in their names.
+    /// Tells whether a text is meant as such a name: shipped things have no colon in their names.
     pub fn is_meant(text: &str) -> bool {
         text.contains(':')
     }
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for OwnName {
     }
 }
 
-/// Adds to the schema of a choice that it may be something of a user's own.
+/// Adds a name of the user's own to the alternatives in the schema of a choice.
 pub fn or_own(schema: &mut Schema) {
     let own = json_schema!({
         "description": "Something of your own: a file or module and a name in it, such as `my_policies.py:Ladder`.",
@@ -102,8 +102,8 @@ pub fn or_own(schema: &mut Schema) {
     }
 }
 
-/// Reads and writes what is a shipped thing, or one of a user's own where it has a colon. `$name` derives `Deserialize` and
-/// `Serialize` with `#[serde(remote = "Self")]`, and has a variant `Own`, which those skip.
+/// Implements reading and writing of a shipped thing, or of one of a user's own if its name has a colon. The type `$name` derives
+/// `Deserialize` and `Serialize` with `#[serde(remote = "Self")]`. It has a variant `Own`, which these derived implementations skip.
 #[macro_export]
 macro_rules! shipped_or_own {
     ($name:ident) => {

@@ -1,11 +1,11 @@
-/// What a random stream is for. Streams of different purposes never share or advance one another,
-/// so adding a policy, a workload or a factor does not change anyone else's draws.
+/// The purpose of a random stream. Streams of different purposes never share or advance one another. So a new policy, workload or factor
+/// does not change any other draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Purpose {
-    /// The draw of a codeword that decides whether levels fail it, fixed when it is written.
+    /// The draw of a codeword that decides which levels fail it, fixed when it is written.
     CodewordDraw = 1,
-    /// How many decoding iterations an attempt takes.
+    /// The number of decoding iterations of an attempt.
     Iterations = 2,
     /// The reliability factor of a chip.
     ChipFactor = 3,
@@ -13,7 +13,7 @@ pub enum Purpose {
     BlockFactor = 4,
     /// The reliability factor of a page.
     PageFactor = 5,
-    /// Where preconditioning puts stale pages, and in which order data lies.
+    /// The places of stale pages, and the order of the data, in preconditioning.
     Precondition = 6,
     /// Kinds, sizes, addresses and arrivals of a synthetic workload.
     Workload = 7,
@@ -23,13 +23,13 @@ pub enum Purpose {
     Data = 9,
     /// The noise of a channel.
     Noise = 10,
-    /// How far a codeword's error rate is from that of its page.
+    /// The difference between a codeword's error rate and that of its page.
     CodewordFactor = 11,
     /// The threshold voltages of a codeword's cells.
     Cells = 12,
-    /// How error patterns that fail are moved and drawn anew.
+    /// The moves and the new draws of error patterns that fail.
     Splitting = 13,
-    /// Which blocks garbage collection chooses its victim from.
+    /// The blocks among which garbage collection chooses its victim.
     Victims = 14,
     /// The P/E cycles of a superblock at the start of a run.
     StartPeCycles = 15,
@@ -37,31 +37,31 @@ pub enum Purpose {
     LayerFactor = 16,
     /// The reliability factor of a wordline.
     WordlineFactor = 17,
-    /// What a controller counts of the cells of a page.
+    /// The counts that a controller makes of the cells of a page.
     Counts = 18,
-    /// How many checks a codeword violates, where that is drawn.
+    /// The number of checks that a codeword violates, where it is drawn.
     SyndromeWeight = 19,
-    /// How much longer than others a page is sensed.
+    /// The additional time for which some pages are sensed.
     SenseSpread = 20,
-    /// What a request takes beside its flash.
+    /// The additional time of a request, besides its flash operations.
     Service = 21,
-    /// Whether a read finds what it asks for in the controller's memory.
+    /// The reads that find their data in the controller's memory.
     ServiceHit = 22,
-    /// Which cells of stored data are far from the middle of their state, and how far.
+    /// The cells of stored data that are far from the middle of their state, and their distances from it.
     StoredCells = 23,
-    /// What stored data is scrambled with.
+    /// The sequence with which stored data is scrambled.
     Scrambler = 24,
-    /// Which bits a fault turns.
+    /// The bits that a fault turns.
     Faults = 25,
-    /// When power fails.
+    /// The instants at which power fails.
     PowerLoss = 26,
-    /// Which blocks are bad from the factory.
+    /// The blocks that are bad from the factory.
     FactoryBadBlocks = 27,
-    /// Which erases fail.
+    /// The erases that fail.
     EraseFailures = 28,
-    /// Which programs fail.
+    /// The programs that fail.
     ProgramFailures = 29,
-    /// Whether a program or an erase is suspended, and how long it takes to stop.
+    /// The suspensions of programs and erases that happen, and the times that these take to stop.
     Suspensions = 30,
 }
 

@@ -1,8 +1,8 @@
-//! Texts of TOML, all of which are read here: how deep they may be, which numbers they may have, and where they are wrong.
+//! TOML texts, all of which are read here: their depth, their numbers, and the positions of their faults.
 //!
-//! A text of TOML decides how deep the values of a program are, and each step of depth is a call of a function in a function: to deserialize
-//! values, to copy them, to walk them, to free them. [`MOST_DEPTH`] bounds all of these, as nothing is made of a text before its depth is
-//! known. Whatever else takes steps that users write (paths of overrides) has the same bound.
+//! A TOML text decides how deep the values of a program are. Each step of depth is a nested call, when values are deserialized, copied,
+//! walked and freed. All these calls are bounded by [`MOST_DEPTH`], because the depth of a text is checked before any value is made of
+//! it. Paths of overrides, which are steps that users write, too, have the same bound.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ use toml_parser::{ErrorSink, Source, Span};
 
 use crate::{Error, ErrorKind, Result, line_of, plain};
 
-/// In how many tables and lists a value may stand. The deepest field that a config has is at a quarter of it.
+/// The largest number of tables and lists around a value. The deepest field of a config is at a quarter of it.
 pub const MOST_DEPTH: usize = 64;
 
-/// Parses a text of TOML, with the place of each value in it. `place` turns the byte at which an error is into an error with its place.
+/// Parses a TOML text, with the position of each value in it. `place` turns the byte position of an error into an error with its place.
 ///
 /// # Errors
-/// The text is no TOML, or a value stands in more than [`MOST_DEPTH`] tables and lists.
+/// The text is no TOML, or more than [`MOST_DEPTH`] tables and lists are around a value.
 pub fn parse_toml(text: &str, place: impl Fn(usize) -> Error) -> Result<Spanned<DeTable<'_>>> {
     let source = Source::new(text);
     let mut depth = Depth::default();
@@ -37,10 +37,10 @@ pub fn parse_toml(text: &str, place: impl Fn(usize) -> Error) -> Result<Spanned<
     })
 }
 
-/// Checks that 64 bits hold each number that a text says.
+/// Checks that each number of a text fits into 64 bits.
 ///
 /// # Errors
-/// The first that they do not hold.
+/// The first number that does not fit.
 pub fn check_numbers(table: &DeTable<'_>, place: impl Fn(usize) -> Error) -> Result<()> {
     fn walk(value: &Spanned<DeValue<'_>>, first: &mut Option<(usize, String)>) {
         let expected = match value.get_ref() {
@@ -67,16 +67,16 @@ pub fn check_numbers(table: &DeTable<'_>, place: impl Fn(usize) -> Error) -> Res
     first.map_or(Ok(()), |(at, message)| Err(place(at).with_message(message)))
 }
 
-/// An integer of TOML. There they end at 2^63 - 1; seeds, and what else has 64 bits without a sign, go on to 2^64 - 1.
+/// The value of a TOML integer. TOML's own integers end at 2^63 - 1; seeds and other unsigned fields of 64 bits go on to 2^64 - 1.
 pub fn whole(integer: &DeInteger<'_>) -> Option<i128> {
     let value = i128::from_str_radix(integer.as_str(), integer.radix()).ok()?;
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// The tables of a file of TOML that is called `origin`.
+/// The tables of a TOML file that is called `origin`.
 ///
 /// # Errors
-/// It has the errors of [`parse_toml`] and [`check_numbers`], of `kind` and with their line.
+/// The errors of [`parse_toml`] and [`check_numbers`], of `kind` and with their line.
 pub fn toml_table<'a>(text: &'a str, kind: ErrorKind, origin: &str) -> Result<Spanned<DeTable<'a>>> {
     let place = |at| Error::new(kind, format!("{origin}:{}", line_of(text, at)), "");
     let table = parse_toml(text, place)?;
@@ -84,10 +84,10 @@ pub fn toml_table<'a>(text: &'a str, kind: ErrorKind, origin: &str) -> Result<Sp
     Ok(table)
 }
 
-/// Reads a value from a file of TOML that is called `origin`.
+/// Reads a value from a TOML file that is called `origin`.
 ///
 /// # Errors
-/// It has the errors of [`toml_table`], and refuses a field that is unknown, absent, or of another type: of `kind`, with their line.
+/// The errors of [`toml_table`], and a field that is unknown, absent, or of another type: of `kind`, with their line.
 pub fn from_toml<T: DeserializeOwned>(text: &str, kind: ErrorKind, origin: &str) -> Result<T> {
     T::deserialize(Deserializer::from(toml_table(text, kind, origin)?)).map_err(|error| {
         let line = line_of(text, start(error.span()));
@@ -99,10 +99,10 @@ fn start(span: Option<Range<usize>>) -> usize {
     span.map_or(0, |span| span.start)
 }
 
-/// Counts in how many tables and lists each part of a text stands, before anything is made of it.
+/// Counts the tables and lists around each part of a text, before any value is made of it.
 #[derive(Default)]
 struct Depth {
-    /// Of each bracket that is open, how deep it stands: what is around it, and the keys before it.
+    /// The depth of each open bracket: the number of steps around it, and the number of keys before it.
     brackets: Vec<(usize, usize)>,
     around: usize,
     keys: usize,
@@ -110,7 +110,7 @@ struct Depth {
 }
 
 impl Depth {
-    /// Whether what is at a place is not too deep.
+    /// Checks the depth at a position; false once any position was too deep.
     fn see(&mut self, span: Span) -> bool {
         if self.brackets.len().max(self.around + self.keys) > MOST_DEPTH {
             self.too_deep.get_or_insert(span.start());
@@ -192,7 +192,7 @@ mod tests {
         toml_table(text, ErrorKind::Config, "t.toml").map(|table| table.get_ref().len()).map_err(|e| e.to_string())
     }
 
-    /// Is every way to be deep found, whatever makes it, and nothing that is not?
+    /// Is every way to be too deep found, and nothing else?
     #[test]
     fn depth_is_bounded() {
         let keys = |count: usize| vec!["a"; count].join(".");
@@ -221,7 +221,7 @@ mod tests {
         assert!(read("[a\n{{{{{{").is_err());
     }
 
-    /// Is each number held by 64 bits as it is written, or refused at its line?
+    /// Does each number fit into 64 bits as it is written, or is it refused at its line?
     #[test]
     fn numbers_are_held_or_refused() {
         let table =
@@ -239,7 +239,7 @@ mod tests {
             assert!(told.starts_with(expected), "{told}");
         }
         assert_eq!(read("a = inf\nb = -inf\nc = nan\nd = 1e308"), Ok(4));
-        // However many digits it has.
+        // A number is refused however many digits it has.
         for text in [format!("a = {}", "7".repeat(5_000_000)), format!("a = 0x{}", "f".repeat(5_000_000))] {
             let told = read(&text).unwrap_err();
             assert!(told.starts_with("t.toml:1: found ") && told.len() < 10_000, "{}", told.len());

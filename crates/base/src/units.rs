@@ -10,44 +10,44 @@ use serde::{Deserialize, Serialize};
 pub struct Ns(pub u64);
 
 impl Ns {
-    /// The start of simulated time, or no time at all.
+    /// The start of simulated time, or a duration of zero.
     pub const ZERO: Ns = Ns(0);
-    /// Later than any event.
+    /// An instant later than any event.
     pub const MAX: Ns = Ns(u64::MAX);
 
-    /// From microseconds, rounded to the nearest nanosecond. Negative and NaN become zero:
-    /// configs check their ranges before they come here.
+    /// Converts microseconds, rounded to the nearest nanosecond. Negative numbers and NaN become zero: configs check their ranges before
+    /// they come here.
     pub fn from_us(us: f64) -> Ns {
         Ns((us * 1e3).round() as u64)
     }
 
-    /// Longer by so many nanoseconds, rounded; shorter where they are negative, down to none.
+    /// A duration that is longer by `ns` nanoseconds, rounded. A negative `ns` makes it shorter, down to zero.
     #[inline]
     pub fn longer(self, ns: f64) -> Ns {
         Ns((self.0 as f64 + ns).max(0.0).round() as u64)
     }
 
-    /// From whole seconds.
+    /// Converts whole seconds.
     pub const fn from_secs(seconds: u64) -> Ns {
         Ns(seconds * 1_000_000_000)
     }
 
-    /// In microseconds.
+    /// The duration in microseconds.
     pub fn as_us(self) -> f64 {
         self.0 as f64 * 1e-3
     }
 
-    /// In seconds.
+    /// The duration in seconds.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// This duration `n` times.
+    /// The product of `n` and the duration.
     pub const fn times(self, n: u64) -> Ns {
         Ns(self.0 * n)
     }
 
-    /// `self - earlier`, or zero where `earlier` is the later one.
+    /// `self - earlier`, or zero if `earlier` is later.
     pub fn saturating_sub(self, earlier: Ns) -> Ns {
         Ns(self.0.saturating_sub(earlier.0))
     }
@@ -85,12 +85,12 @@ impl fmt::Display for Ns {
     }
 }
 
-/// Durations added up, in integer nanoseconds: of requests that overlap they may come to far more than 584 years.
+/// A sum of durations, in integer nanoseconds. Durations of requests that overlap may add up to far more than 584 years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct TotalNs(pub u128);
 
 impl TotalNs {
-    /// In microseconds.
+    /// The sum in microseconds.
     pub fn as_us(self) -> f64 {
         self.0 as f64 * 1e-3
     }
@@ -120,33 +120,33 @@ impl PartialEq<Ns> for TotalNs {
 pub struct Pj(pub u64);
 
 impl Pj {
-    /// From microjoules, rounded to the nearest picojoule. Negative and NaN become zero.
+    /// Converts microjoules, rounded to the nearest picojoule. Negative numbers and NaN become zero.
     pub fn from_uj(uj: f64) -> Pj {
         Pj((uj * 1e6).round() as u64)
     }
 
-    /// In microjoules.
+    /// The energy in microjoules.
     pub fn as_uj(self) -> f64 {
         self.0 as f64 * 1e-6
     }
 
-    /// This energy `n` times.
+    /// The product of `n` and the energy.
     pub const fn times(self, n: u64) -> Pj {
         Pj(self.0 * n)
     }
 
-    /// What of this energy is spent in `part` of the time `whole`, rounded down.
+    /// The part of the energy that is spent in `part` of the time `whole`, rounded down.
     pub fn share(self, part: Ns, whole: Ns) -> Pj {
         Pj((u128::from(self.0) * u128::from(part.0) / u128::from(whole.0.max(1))) as u64)
     }
 
-    /// This energy less another one; zero where the other one is larger.
+    /// The difference between this energy and `other`; zero if `other` is larger.
     #[inline]
     pub fn without(self, other: Pj) -> Pj {
         Pj(self.0.saturating_sub(other.0))
     }
 
-    /// One of so many equal parts, rounded down.
+    /// The energy divided into `of` equal parts, rounded down.
     #[inline]
     pub fn part(self, of: u32) -> Pj {
         if of == 1 { self } else { Pj(self.0 / u64::from(of)) }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-/// How a name is compared: `flash-8/9`, `flash-8-9` and `Flash_8_9` are one.
+/// The form of a name that is compared: `flash-8/9`, `flash-8-9` and `Flash_8_9` are one.
 fn spelled(name: &str) -> String {
     name.chars().map(|c| if matches!(c, '/' | '_' | ' ') { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// The one of `known` that somebody wrote, however he spelled it: with another of `/`, `-` and `_`, or other capitals. None if there is
-/// no such name, or several.
+/// The name of `known` that was written, in any spelling: with another of `/`, `-` and `_`, or with other capitals. None if there is no
+/// such name, or several.
 pub fn spelled_like<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = spelled(written);
     let mut found = None;
@@ -17,15 +17,15 @@ pub fn spelled_like<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
             return Some(name);
         }
         if spelled(name) == wanted {
-            // Two that differ in nothing else have to be written as they are.
+            // Two names that differ in nothing else have to be written exactly.
             found = if found.is_none() { Some(Some(name)) } else { Some(None) };
         }
     }
     found.flatten()
 }
 
-/// The shipped thing that somebody means, by its own name; what names none is given back, and so is another spelling that is a file in
-/// `directory`.
+/// The own name of the shipped thing that was written. If there is no such thing, or if another spelling is a file in `directory`, the
+/// written text is returned.
 pub fn canonical<'w, 's: 'w>(
     written: &'w str,
     shipped: impl IntoIterator<Item = &'s str>,
@@ -37,10 +37,10 @@ pub fn canonical<'w, 's: 'w>(
     }
 }
 
-/// Characters of a name that may have been meant for another.
+/// The most characters of a name that may have been meant for another.
 const LONGEST_NAME: usize = 200;
 
-/// How many letters must be put in, taken out or changed to make `a` of `b`, whatever their case.
+/// The number of letters to insert, to delete or to change so that `a` becomes `b`, whatever their case.
 ///
 /// Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
 fn edits(a: &str, b: &str) -> usize {
@@ -57,18 +57,18 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// How far a known name is from what somebody wrote: the least is what was probably meant. What a name begins with may be all
-/// that somebody typed.
+/// The distance of a known name from the text that was written; the nearest name was probably meant. A text that is the beginning of a
+/// name is near, because it may be all that was typed.
 pub fn distance(written: &str, known: &str) -> (bool, usize) {
-    // No name is so long, and to compare texts takes the product of their lengths.
+    // No name is this long, and the time to compare two texts is the product of their lengths.
     if written.len() > LONGEST_NAME {
         return (true, written.len());
     }
     (!(written.len() >= 3 && known.starts_with(written)), edits(written, known))
 }
 
-/// What a deserializer says, in words for people and on one line: types by what they hold instead of by their names in Rust, and
-/// of names that are not known the nearest one that is.
+/// The message of a deserializer in plain words on one line. Types are described by their values, not by their names in Rust. For a name
+/// that is not known the message has the nearest known name.
 pub fn plain(message: &str) -> String {
     let message = message.replace('\n', " ");
     let found = ["invalid type: ", "invalid value: "].iter().find_map(|head| message.strip_prefix(head));
@@ -82,7 +82,7 @@ pub fn plain(message: &str) -> String {
     }
 }
 
-/// A value as a deserializer shows it.
+/// A value, from the way in which a deserializer shows it.
 fn value(shown: &str) -> String {
     for (head, word) in
         [("floating point ", ""), ("integer ", ""), ("boolean ", ""), ("sequence", "a list"), ("map", "a table")]
@@ -94,7 +94,7 @@ fn value(shown: &str) -> String {
     shown.to_owned()
 }
 
-/// What a deserializer expects.
+/// The type that a deserializer expects, in plain words.
 fn kind(expected: &str) -> String {
     match expected {
         "f64" | "f32" => "a number".to_owned(),
@@ -114,21 +114,21 @@ fn kind(expected: &str) -> String {
     }
 }
 
-/// The name that a deserializer does not know, and those that it does: of "unknown field `x`, expected one of `y`, `z`".
+/// The unknown name and the known names of a deserializer's message: "unknown field `x`, expected one of `y`, `z`".
 pub fn unknown_name(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let known = message.strip_prefix("unknown field `").or_else(|| message.strip_prefix("unknown variant `"))?;
     let (name, rest) = known.split_once('`')?;
     let rest = rest.strip_prefix(", expected ")?;
     let names = rest.strip_prefix("one of ").unwrap_or(rest);
-    // Two are "`y` or `z`".
+    // Two known names are written as "`y` or `z`".
     Some((name, names.split([',', ' ']).filter_map(|each| each.strip_prefix('`')?.strip_suffix('`'))))
 }
 
-/// Of the names that there are the one that was probably meant; none where all are far from what somebody wrote.
+/// The known name that was probably meant; none if all are far from `name`.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let best = known.into_iter().min_by_key(|known| distance(name, known))?;
     let (other, distance) = distance(name, best);
-    // Names as far apart as one is long have nothing in common.
+    // Names that differ in more than a third of their letters have too little in common.
     (!other || 3 * distance <= name.len().max(3)).then_some(best)
 }
 
@@ -136,7 +136,7 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
 mod tests {
     use super::*;
 
-    /// Is every message of a deserializer one that does not need Rust to be understood?
+    /// Can every message of a deserializer be understood without Rust?
     #[test]
     fn messages_are_for_people() {
         for (said, expected) in [
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Is a name the same with other separators, and never one of two?
+    /// Is a name the same with other separators, and never one of two names?
     #[test]
     fn spellings_are_one_name() {
         let known = ["flash-8/9", "tlc-2-3-2", "look_ahead", "a-b", "a_b"];

@@ -1,8 +1,8 @@
 //! Binary, primitive, narrow-sense BCH codes over GF(2^5) to GF(2^16), for any number of correctable errors, shortened
 //! to any number of data bits.
 //!
-//! The generator polynomial is the product of the minimal polynomials of alpha, alpha^3, ..., alpha^(2t-1), each once; alpha is
-//! a root of the primitive polynomial (the one that Linux and bchlib take by default for m up to 15):
+//! The generator polynomial is the product of the minimal polynomials of alpha, alpha^3, ..., alpha^(2t-1), each once. Here alpha is a root
+//! of the primitive polynomial (for m up to 15 the default of Linux and bchlib):
 //!
 //! | m | primitive polynomial | | m | primitive polynomial |
 //! |---|---|---|---|---|
@@ -30,7 +30,7 @@
 //!
 //! Source: S. Lin, D. Costello, "Error Control Coding", 2004, chapter 6.
 
-// What only the vector kernels use.
+// Some items are used by the vector kernels only.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 
 #[cfg(target_arch = "x86_64")]
@@ -62,13 +62,13 @@ use self::vector::Dispatch;
 use crate::InstructionSet;
 use crate::bits;
 
-/// A BCH code: what all its encoders and decoders share.
+/// A BCH code: the part that all its encoders and decoders share.
 #[derive(Debug)]
 pub struct BchCode {
     correctable: usize,
     data_bits: usize,
     parity_bits: usize,
-    /// The generator polynomial times the power of x that makes its degree a whole number of words.
+    /// The generator polynomial, times the power of x that makes its degree a whole number of words.
     generator: Modulus,
     field: Field,
     remainder: Remainder,
@@ -77,16 +77,16 @@ pub struct BchCode {
     dispatch: Dispatch,
 }
 
-/// Words of the longest polynomial that is reduced: 65,535 bits, those that round the parity bits up to a word, and what
+/// Words of the longest polynomial that is reduced: 65,535 bits, the bits that round the parity up to a word, and the words that
 /// [`Remainder::buffer_words`] adds.
 const BUFFER_WORDS: usize = 1025 + 3 * remainder::BLOCK;
 
-/// What a code of `data_bits` data bits that corrects `correctable` errors adds to them.
+/// The parity of a code of `data_bits` data bits that corrects `correctable` errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parity {
-    /// m, of the least field whose codewords are long enough.
+    /// m of the least field whose codewords are long enough.
     pub field_bits: u32,
-    /// m t, the most that such a code needs: the generators of a few have factors of a lower degree.
+    /// m t, the most parity bits that such a code needs; the generators of a few codes have factors of a lower degree.
     pub bits: usize,
 }
 
@@ -107,7 +107,7 @@ impl Parity {
         Some(Self { field_bits, bits: bits(field_bits) })
     }
 
-    /// Room for it, in whole bytes.
+    /// The parity in whole bytes.
     pub fn bytes(&self) -> usize {
         self.bits.div_ceil(8)
     }
@@ -127,10 +127,10 @@ impl BchCode {
         Self::with_instruction_set(field_bits, correctable, data_bits, InstructionSet::detect())
     }
 
-    /// The same code as [`Self::new`], computed with the given instructions: the results are the same, the speed is not.
+    /// Returns the same code as [`Self::new`], computed with the given instructions: the results are the same, the speed is not.
     ///
     /// # Errors
-    /// Those of [`Self::new`], or a CPU that does not have the instructions.
+    /// See [`Self::new`]; also a CPU that does not have the instructions.
     pub fn with_instruction_set(
         field_bits: u32,
         correctable: usize,
@@ -178,22 +178,22 @@ impl BchCode {
         self.field.bits()
     }
 
-    /// t: how many errors are always corrected.
+    /// t: the number of errors that are always corrected.
     pub fn correctable(&self) -> usize {
         self.correctable
     }
 
-    /// k: data bits of a codeword.
+    /// k: the data bits of a codeword.
     pub fn data_bits(&self) -> usize {
         self.data_bits
     }
 
-    /// Parity bits of a codeword: the degree of the generator polynomial, at most m t.
+    /// The parity bits of a codeword: the degree of the generator polynomial, at most m t.
     pub fn parity_bits(&self) -> usize {
         self.parity_bits
     }
 
-    /// n: bits of a codeword.
+    /// n: the bits of a codeword.
     pub fn codeword_bits(&self) -> usize {
         self.data_bits + self.parity_bits
     }
@@ -209,11 +209,11 @@ impl BchCode {
     /// Encodes data: the codeword is the data bits, then the parity bits.
     ///
     /// # Arguments
-    /// - `data`: `data_bits` bits, packed, most significant first; padding bits are not looked at.
-    /// - `codeword`: where `codeword_bits` bits are written, packed, most significant first; padding bits become 0.
+    /// - `data`: `data_bits` bits, packed, most significant first; padding bits are ignored.
+    /// - `codeword`: receives `codeword_bits` bits, packed, most significant first; padding bits become 0.
     ///
     /// # Panics
-    /// If a slice has not as many bytes as its bits need.
+    /// If a slice does not have as many bytes as its bits need.
     pub fn encode(&self, data: &[u8], codeword: &mut [u8]) {
         assert_eq!(data.len(), bits::bytes_for(self.data_bits), "bytes of data");
         assert_eq!(codeword.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
@@ -238,15 +238,15 @@ impl BchCode {
         }
     }
 
-    /// Whether the packed `word` is a codeword.
+    /// Tells whether the packed `word` is a codeword.
     ///
     /// # Panics
-    /// If it has not as many bytes as `codeword_bits` bits need.
+    /// If it does not have as many bytes as `codeword_bits` bits need.
     pub fn is_codeword(&self, word: &[u8]) -> bool {
         self.remainder_of(word, &mut [0; BUFFER_WORDS]).iter().all(|&word| word == 0)
     }
 
-    /// A decoder of this code, for one thread.
+    /// Returns a decoder of this code, for one thread.
     pub fn decoder(self: &Arc<Self>) -> BchDecoder {
         BchDecoder {
             remainder: vec![0; self.generator.low().len().next_multiple_of(2)],
@@ -259,7 +259,7 @@ impl BchCode {
         }
     }
 
-    /// The remainder of a word modulo the generator polynomial, both times the power of x that fills a word.
+    /// The remainder of a word modulo the generator polynomial, both multiplied by the power of x that fills a word.
     fn remainder_of<'a>(&self, word: &[u8], buffer: &'a mut [u64; BUFFER_WORDS]) -> &'a [u64] {
         assert_eq!(word.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
         let parity_words = self.generator.low().len();
@@ -272,7 +272,7 @@ impl BchCode {
     }
 }
 
-/// Reads `bits` packed bits as a polynomial whose last bit is the lowest coefficient; bits beyond the last byte are 0.
+/// Reads `bits` packed bits as a polynomial whose last bit is the lowest coefficient; bits after the last byte are 0.
 fn read_polynomial(packed: &[u8], bits: usize, words: &mut [u64]) {
     let nine_bytes = |start: isize| -> u128 {
         let byte = |i: isize| usize::try_from(start + i).ok().and_then(|i| packed.get(i)).copied().unwrap_or(0);
@@ -280,7 +280,7 @@ fn read_polynomial(packed: &[u8], bits: usize, words: &mut [u64]) {
     };
     let shift = bits % 8;
     for (index, word) in words.iter_mut().enumerate() {
-        // The first byte of which the word has bits.
+        // The first byte that has bits of the word.
         let start = (bits / 8) as isize - 8 * (index as isize + 1);
         *word = match usize::try_from(start).ok().and_then(|start| packed.get(start..start + 9)) {
             Some(bytes) => {
@@ -310,17 +310,17 @@ impl BchDecoder {
         &self.code
     }
 
-    /// Corrects a word in place; returns the number of bits corrected. After success the word is the one codeword that differs
-    /// from what was received in at most `correctable` bits. None: there is no such codeword, and the word is as it came.
+    /// Corrects a word in place, and returns the number of corrected bits. The corrected word is the only codeword that differs from the
+    /// received word in at most `correctable` bits. If there is no such codeword, the result is None and the word is unchanged.
     ///
-    /// More errors than `correctable` can bring a word so near to another codeword that it is taken for that: no decoder can
-    /// know.
+    /// A word with more than `correctable` errors may be so near to another codeword that it is corrected to that. No decoder can notice
+    /// this.
     ///
     /// # Arguments
-    /// - `word`: `codeword_bits` bits, packed, most significant first; padding bits are neither looked at nor changed.
+    /// - `word`: `codeword_bits` bits, packed, most significant first; padding bits are ignored and not changed.
     ///
     /// # Panics
-    /// If the word has not as many bytes as its bits need.
+    /// If the word does not have as many bytes as its bits need.
     pub fn decode(&mut self, word: &mut [u8]) -> Option<usize> {
         let code = &*self.code;
         let mut buffer = [0; BUFFER_WORDS];
@@ -340,7 +340,7 @@ impl BchDecoder {
         let positions = &mut self.positions;
         positions.clear();
         code.roots.find(&code.field, self.locator.locator(), errors, &mut self.roots, code.dispatch, |root| {
-            // The root is the inverse of the error's place; places from `codeword_bits` on have been shortened away.
+            // The root is the inverse of the error's position; positions from `codeword_bits` on were shortened away.
             let place = match code.field.logarithm(root) {
                 0 => 0,
                 logarithm => order - logarithm,
@@ -349,8 +349,7 @@ impl BchDecoder {
                 positions.push(codeword_bits - 1 - place);
             }
         });
-        // With as many places as the recurrence is long, the syndromes are those of errors there, as the recurrence says: the
-        // corrected word is a codeword.
+        // If there are as many positions as the recurrence is long, errors there have these syndromes. So the corrected word is a codeword.
         if positions.len() != errors {
             return None;
         }

@@ -17,26 +17,26 @@ pub fn flip(word: &mut [u8], index: usize) {
     word[index / 8] ^= 0x80 >> (index % 8);
 }
 
-/// Makes bit `index` of `word` `value`.
+/// Sets bit `index` of `word` to `value`.
 #[inline]
 pub fn set(word: &mut [u8], index: usize, value: bool) {
     let mask = 0x80 >> (index % 8);
     word[index / 8] = word[index / 8] & !mask | if value { mask } else { 0 };
 }
 
-/// Makes what the last byte of `word` holds beyond `bits` bits zero.
+/// Clears the bits of the last byte of `word` that are beyond `bits` bits.
 pub fn clear_padding(word: &mut [u8], bits: usize) {
     if !bits.is_multiple_of(8) {
         word[bits / 8] &= !(0xff >> (bits % 8));
     }
 }
 
-/// In how many of their first `bits` places two words differ.
+/// The number of the first `bits` places in which two words differ.
 pub fn distance_of_first(bits: usize, a: &[u8], b: &[u8]) -> usize {
     (0..bits).filter(|&bit| get(a, bit) != get(b, bit)).count()
 }
 
-/// The number of places in which two words of one length differ.
+/// The number of places in which two words of the same length differ.
 pub fn distance(a: &[u8], b: &[u8]) -> usize {
     assert_eq!(a.len(), b.len(), "words of different lengths");
     let mut a = a.chunks_exact(8);

@@ -11,8 +11,8 @@ use crate::ldpc::{
     LdpcCode, LdpcEncoder, Matrix, ParityCheck, QuasiCyclic, RedundantChecks, ReferenceCode, first_bits,
 };
 
-/// What stands before the name of a code of the literature. They are for comparison, no device would use them: so they
-/// stand apart from those that ship.
+/// The prefix of the name of a code of the literature. These codes are for comparison, and no device would use them. So they are separate
+/// from the shipped codes.
 pub const LITERATURE: &str = "literature:";
 
 /// A code of either family. A clone is the same code.
@@ -24,7 +24,7 @@ pub enum Code {
     Bch(Arc<BchCode>),
 }
 
-/// A shipped code, compiled when it is asked for.
+/// A shipped code, which is compiled when it is first asked for.
 #[derive(Debug)]
 pub struct Entry {
     name: &'static str,
@@ -63,7 +63,7 @@ const fn bch(name: &'static str, [field_bits, correctable, data_bits]: [usize; 3
     Entry { name, description, source: Source::Bch(parameters), compiled: OnceLock::new() }
 }
 
-/// LDPC codes are called after their use and rate; BCH codes after their bytes of data and how many errors they correct.
+/// The shipped codes. LDPC codes are named after their use and rate, BCH codes after their bytes of data and the errors that they correct.
 static SHIPPED: [Entry; 23] = [
     ldpc!("teaching-1/2", "teaching-1-2.qc", "LDPC, 6 B of data, (3,6)-regular: small enough to print"),
     ldpc!("flash-8/9", "flash-8-9.qc", "LDPC, 4 KB of data and 12.5 % parity, column weight 4: the default"),
@@ -96,12 +96,12 @@ impl Entry {
         self.name
     }
 
-    /// What the code is, in a line.
+    /// A description of the code, in a line.
     pub fn description(&self) -> &'static str {
         self.description
     }
 
-    /// The code, which the first that asks for it compiles.
+    /// The code, which is compiled at the first call.
     pub fn compile(&self) -> Code {
         self.compiled.get_or_init(|| self.source.compile(self.name)).clone()
     }
@@ -135,7 +135,7 @@ impl Code {
     /// The shipped code of this name.
     ///
     /// # Errors
-    /// An unknown name: the names there are, the one that is most like it first.
+    /// An unknown name; the message lists the names, the most similar one first.
     pub fn shipped(name: &str) -> Result<Self> {
         let wanted = spelled_like(name, Self::names());
         match SHIPPED.iter().find(|entry| Some(entry.name) == wanted) {
@@ -144,16 +144,16 @@ impl Code {
         }
     }
 
-    /// The code that `name` means: a shipped one, any BCH code in the form `bch:m=15,t=57,k=31912`, a code of the
-    /// literature such as `literature:margulis-2640` (see [`ReferenceCode`]), or the file of an LDPC code, as alist or as
-    /// a base matrix (see [`ParityCheck::parse_alist`], [`QuasiCyclic::parse`]).
+    /// Opens the code with a name: a shipped code, any BCH code in the form `bch:m=15,t=57,k=31912`, or a code of the literature such as
+    /// `literature:margulis-2640` (see [`ReferenceCode`]). A name may also be the file of an LDPC code, as alist or as a base matrix (see
+    /// [`ParityCheck::parse_alist`], [`QuasiCyclic::parse`]).
     ///
-    /// A file is a base matrix if it ends in `.qc` and alist if it ends in `.alist`. Of any other the first line with
-    /// numbers decides: it has three in a base matrix and two in alist.
+    /// A file is a base matrix if it ends in `.qc` and alist if it ends in `.alist`. For any other file the first line with numbers
+    /// decides: three numbers for a base matrix, two for alist.
     ///
     /// # Errors
-    /// An unknown name, a file that cannot be read or is malformed (at its line), BCH parameters that do not fit, or
-    /// redundant checks, if they are refused. Those of a code of the literature belong to it, and never are.
+    /// An unknown name, a file that cannot be read or is malformed (at its line), BCH parameters that do not fit, or redundant checks, if
+    /// they are refused. Redundant checks of a code of the literature belong to it, and are never refused.
     pub fn open(name: &str, redundant: RedundantChecks) -> Result<Self> {
         if let Some(parameters) = name.strip_prefix("bch:") {
             let BchParameters { field_bits, correctable, data_bits } = BchParameters::parse(name, parameters)?;
@@ -184,8 +184,8 @@ impl Code {
         Self::parse(name, &text, redundant)
     }
 
-    /// The LDPC code in the text of a file called `name`; see [`Self::open`]. An alist file that is made of circulants is the same code
-    /// as its base matrix, with the same decoders and encoder.
+    /// Parses the LDPC code in the text of a file called `name`; see [`Self::open`]. An alist file that is made of circulants gives the
+    /// same code as its base matrix, with the same decoders and encoder.
     ///
     /// # Errors
     /// A malformed text (at its line), or redundant checks, if they are refused.
@@ -193,11 +193,11 @@ impl Code {
         Self::parse_by(name, text, redundant, QuasiCyclic::parse)
     }
 
-    /// As [`Self::parse`], whichever block columns of a base matrix are not sent: the code, and its block columns by their numbers in the
-    /// text if they are in another order ([`QuasiCyclic::parse_in_any_order`]).
+    /// Parses as [`Self::parse`] does, but any block columns of a base matrix may be punctured. Returns the code. If block columns have
+    /// another order than in the text, it also returns their numbers there ([`QuasiCyclic::parse_in_any_order`]).
     ///
     /// # Errors
-    /// As [`Self::parse`]; a matrix without an order of columns in which it can be encoded.
+    /// The errors of [`Self::parse`], and a matrix without an order of columns in which it can be encoded.
     pub fn parse_in_any_order(
         name: &str,
         text: &str,
@@ -239,7 +239,7 @@ impl Code {
         Ok(Self::Ldpc(Arc::new(code)))
     }
 
-    /// n: bits of a codeword.
+    /// n: the bits of a codeword.
     pub fn codeword_bits(&self) -> usize {
         match self {
             Self::Ldpc(code) => code.codeword_bits(),
@@ -247,7 +247,7 @@ impl Code {
         }
     }
 
-    /// k: data bits of a codeword.
+    /// k: the data bits of a codeword.
     pub fn data_bits(&self) -> usize {
         match self {
             Self::Ldpc(code) => code.data_bits(),
@@ -255,16 +255,16 @@ impl Code {
         }
     }
 
-    /// k / n.
+    /// The rate k / n.
     pub fn rate(&self) -> f64 {
         self.data_bits() as f64 / self.codeword_bits() as f64
     }
 
-    /// How many checks the packed `word` violates: zero for a codeword. Of a BCH code these are the parity bits that are not
-    /// those of the data.
+    /// The number of checks that the packed `word` violates: zero for a codeword. For a BCH code it is the number of parity bits that
+    /// differ from the parity of the data.
     ///
     /// # Panics
-    /// If it has not as many bytes as `codeword_bits` bits need.
+    /// If it does not have as many bytes as `codeword_bits` bits need.
     pub fn syndrome_weight(&self, word: &[u8]) -> usize {
         match self {
             Self::Ldpc(code) => code.syndrome_weight(word),
@@ -278,7 +278,7 @@ impl Code {
         }
     }
 
-    /// An encoder of this code, for one thread.
+    /// Returns an encoder of this code, for one thread.
     pub fn encoder(&self) -> Encoder {
         match self {
             Self::Ldpc(code) => Encoder::Ldpc(code.encoder()),
@@ -286,14 +286,14 @@ impl Code {
         }
     }
 
-    /// Takes the data bits out of a codeword.
+    /// Extracts the data bits of a codeword.
     ///
     /// # Arguments
     /// - `codeword`: `codeword_bits` bits, packed.
-    /// - `data`: where `data_bits` bits are written, packed; padding bits become 0.
+    /// - `data`: receives `data_bits` bits, packed; padding bits become 0.
     ///
     /// # Panics
-    /// If a slice has not as many bytes as its bits need.
+    /// If a slice does not have as many bytes as its bits need.
     pub fn extract_data(&self, codeword: &[u8], data: &mut [u8]) {
         match self {
             Self::Ldpc(code) => code.extract_data(codeword, data),
@@ -309,9 +309,9 @@ impl Code {
 /// An encoder of either family. It belongs to one thread.
 #[derive(Debug, Clone)]
 pub enum Encoder {
-    /// Of an LDPC code.
+    /// An encoder of an LDPC code.
     Ldpc(LdpcEncoder),
-    /// Of a BCH code, which needs no more than the code.
+    /// An encoder of a BCH code, which needs no more than the code.
     Bch(Arc<BchCode>),
 }
 
@@ -319,11 +319,11 @@ impl Encoder {
     /// Encodes one word.
     ///
     /// # Arguments
-    /// - `data`: `data_bits` bits, packed; padding bits are not looked at.
-    /// - `codeword`: where `codeword_bits` bits are written, packed; padding bits become 0.
+    /// - `data`: `data_bits` bits, packed; padding bits are ignored.
+    /// - `codeword`: receives `codeword_bits` bits, packed; padding bits become 0.
     ///
     /// # Panics
-    /// If a slice has not as many bytes as its bits need.
+    /// If a slice does not have as many bytes as its bits need.
     pub fn encode(&mut self, data: &[u8], codeword: &mut [u8]) {
         match self {
             Self::Ldpc(encoder) => encoder.encode(data, codeword),
@@ -333,7 +333,7 @@ impl Encoder {
 }
 
 impl BchParameters {
-    /// Reads `m=15,t=57,k=31912`, in any order.
+    /// Parses `m=15,t=57,k=31912`, in any order.
     fn parse(place: &str, text: &str) -> Result<Self> {
         const EXPECTED: &str = "expected m, t and k once each, as in bch:m=15,t=57,k=31912";
         let mut values = [("m", None), ("t", None), ("k", None)];

@@ -1,4 +1,4 @@
-//! Channels: how a codeword is disturbed between writing and reading.
+//! Channels, which disturb a codeword between writing and reading.
 //!
 //! All noise is a function of the seed and the number of the frame, so frames can be made in any order, by any thread.
 
@@ -30,13 +30,13 @@ pub enum Channel {
         /// W, at most the bits of a codeword.
         count: usize,
     },
-    /// `awgn:EBN0_DB`: bits 0 and 1 are sent as +1 and -1 and received with Gaussian noise. LLRs of 1 / 8 a step.
+    /// `awgn:EBN0_DB`: bits 0 and 1 are sent as +1 and -1 and received with Gaussian noise. A step of an LLR is 1 / 8.
     Awgn {
         /// E_b / N_0, energy of a data bit over the one-sided density of the noise, in dB.
         ebn0_db: f64,
     },
-    /// `gaussian:RBER:LEVELS`: as [`Self::Awgn`], but read by comparing with a few thresholds. Each region between
-    /// thresholds has its exact LLR, up to a factor: the largest of all is [`LARGEST_REGION_LLR`].
+    /// `gaussian:RBER:LEVELS`: the channel of [`Self::Awgn`], read by comparing with a few thresholds. Each region between thresholds has
+    /// its exact LLR, up to a factor: the largest of all is [`LARGEST_REGION_LLR`].
     ///
     /// The thresholds are those of [`best_thresholds`].
     Gaussian {
@@ -49,13 +49,14 @@ pub enum Channel {
 
 /// The LLR in a decoder's integers of the surest region of [`Channel::Gaussian`].
 ///
-/// Min-sum does not mind the factor, only rounding, which wants it large, and messages, which end at 127. They have to
-/// outgrow what the channel says, or the bits of an absorbing set that are all surely wrong hold one another for ever: of
-/// frames with such a set (8 bits of `flash-8/9` and `adaptive-3/4`, 7 of `adaptive-5/6`) 47 to 100 % failed at every level
-/// with 60, 0 to 5 % with 48 and none with 44. The price of 30 against 60 is a hundredth more iterations on the waterfall.
+/// The factor does not matter to min-sum, except for rounding, which favours a large one, and for messages, which end at 127. Messages must
+/// be able to outgrow the channel's LLR. Otherwise the bits of an absorbing set that are all surely wrong hold one another for ever.
+///
+/// Frames with such a set (8 bits of `flash-8/9` and `adaptive-3/4`, 7 of `adaptive-5/6`) show this. At every level 47 to 100 % of them
+/// failed with 60, 0 to 5 % with 48 and none with 44. The price of 30 in place of 60 is a hundredth more iterations on the waterfall.
 pub const LARGEST_REGION_LLR: i8 = 30;
 
-/// An LLR of at least this magnitude is sure, and a decision with it surely wrong or right.
+/// The least magnitude of an LLR that is sure. A decision with such an LLR is surely wrong or surely right.
 pub const SURE_LLR: i8 = LARGEST_REGION_LLR / 2;
 
 /// Integer steps of an LLR of 1 on [`Channel::Awgn`]: the range of an `i8` is then +-15.9.
@@ -114,14 +115,14 @@ impl fmt::Display for Channel {
 }
 
 impl Channel {
-    /// The noise of this channel on codewords of `codeword_bits` bits of a code of rate `rate`, under `seed`.
+    /// Returns the noise of this channel on codewords of `codeword_bits` bits of a code of rate `rate`, under `seed`.
     ///
     /// # Errors
     /// More errors than the codeword has bits.
     pub fn noise(&self, codeword_bits: usize, rate: f64, seed: u64) -> Result<Noise> {
         let (kind, llr_step) = match *self {
             Self::BinarySymmetric { error_rate } => {
-                // ln(1 - p) is 0 for the smallest p: then the first error never comes, as for 0.
+                // For the smallest p ln(1 - p) is 0; then the first error never comes, as for p = 0.
                 (Kind::Geometric { log_right: libm::log1p(-error_rate) }, hard_llr(error_rate, codeword_bits))
             }
             Self::Errors { count } => {
@@ -131,7 +132,7 @@ impl Channel {
             Self::Awgn { ebn0_db } => {
                 let variance = 1.0 / (2.0 * rate * libm::pow(10.0, ebn0_db / 10.0));
                 let (llr_steps, deviation) = (2.0 * AWGN_STEPS / variance, libm::sqrt(variance));
-                // LLR steps are llr_steps y: at or below `step` if y is below step + 1/2.
+                // The LLR in steps is llr_steps y: it is at or below `step` if y is below step + 1/2.
                 let below = |step: i32| normal_cdf(((f64::from(step) + 0.5) / llr_steps - 1.0) / deviation);
                 let values: Vec<i8> = (-127..=127).collect();
                 let mut last = 0.0;
@@ -160,15 +161,15 @@ fn check_errors(count: usize, codeword_bits: usize) -> Result<()> {
     Err(Error::code("channel", found))
 }
 
-/// The magnitude of the LLR of a hard decision. It is finite even if no decision is wrong, and positive even if half of
-/// them or more are wrong, since a decoder is never told to invert the word.
+/// The magnitude of the LLR of a hard decision. It is finite even if no decision is wrong. It is positive even if half of them or more are
+/// wrong, because a decoder is never told to invert the word.
 fn hard_llr(error_rate: f64, codeword_bits: usize) -> f64 {
     let error_rate = error_rate.max(0.5 / codeword_bits as f64).min(0.499);
     libm::log((1.0 - error_rate) / error_rate)
 }
 
-/// A possible output of a memoryless symmetric channel for a bit that is 0, with its probabilities together with a
-/// right and with a wrong hard decision. For a bit that is 1 the output is the negative.
+/// A possible output of a memoryless symmetric channel for a bit that is 0. It has one probability with a right and one with a wrong hard
+/// decision. For a bit that is 1 the output is the negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Output {
     /// The log-likelihood ratio, in a decoder's integers.
@@ -194,18 +195,18 @@ pub struct Noise {
     codeword_bits: usize,
     kind: Kind,
     llr_step: f64,
-    /// The wrong bits of a frame that has a given number of them: as a word, and in the order in which they were chosen.
+    /// The wrong bits of a frame with a given number of them: as a word, and in the order in which they were chosen.
     mask: Vec<u8>,
     errors: Vec<usize>,
     condition: Option<Condition>,
 }
 
-/// A condition on frames: a given number of bits of an absorbing set is wrong, its others are right, and the channel
-/// draws all other bits.
+/// A condition on frames: a given number of bits of an absorbing set is wrong, and the other bits of the set are right. The channel draws
+/// all other bits.
 #[derive(Debug, Clone)]
 struct Condition {
     sets: Arc<AbsorbingSets>,
-    /// Bits and violated checks of the class that the set is drawn from.
+    /// The number of bits and of violated checks of the class from which the set is drawn.
     class: (usize, u32),
     wrong: usize,
     given: Option<Box<Given>>,
@@ -219,7 +220,7 @@ struct Given {
     not_all_sure: Option<NotAllSure>,
 }
 
-/// LLRs of wrong bits that are not all sure: of the bits before the first unsure one, and of this one; bits after it
+/// LLRs of wrong bits that are not all sure: those of the bits before the first unsure one, and that of the first unsure one. Bits after it
 /// may have any LLR.
 #[derive(Debug, Clone)]
 struct NotAllSure {
@@ -239,8 +240,8 @@ enum Kind {
     },
     /// LLRs given that a 0 was sent; those of a 1 are their negatives.
     Soft(Box<Bulk>),
-    /// As `Soft`, with a given number of wrong hard decisions: LLRs given that the hard decision is right, and given
-    /// that it is wrong.
+    /// LLRs as in `Soft`, with a given number of wrong hard decisions: LLRs given that the hard decision is right, and LLRs given that it
+    /// is wrong.
     SoftErrors {
         count: usize,
         right: Box<Bulk>,
@@ -248,26 +249,26 @@ enum Kind {
     },
 }
 
-/// Draws of LLRs have numbers from 0 on; those that choose the wrong bits of a frame, and those of the LLRs of these, from
-/// here on.
+/// The number of the first draw that chooses wrong bits of a frame, and of the first draw of the LLRs of wrong bits. Other draws of LLRs
+/// are numbered from 0 on.
 const ERROR_DRAWS: u64 = 1 << 32;
 const WRONG_DRAWS: u64 = 2 << 32;
-/// Draws that choose a set and which of its bits are wrong have numbers from here on.
+/// The number of the first draw that chooses a set and its wrong bits.
 const CONDITION_DRAWS: u64 = 3 << 32;
-/// The number of the draw that chooses the first wrong bit of such a set that is not surely wrong.
+/// The number of the draw that chooses the first wrong bit of a set that is not surely wrong.
 const UNSURE_DRAW: u64 = SET_LLR_DRAWS - 1;
-/// Draws of the LLRs of such a set have numbers from here on.
+/// The number of the first draw of the LLRs of a set.
 const SET_LLR_DRAWS: u64 = CONDITION_DRAWS + (1 << 16);
 
-/// For `count` independent trials that succeed with probability `share`, the first one that fails, given that not all
-/// succeed; `draw` is uniform in [0, 1).
+/// The first of `count` independent trials that fails, given that not all succeed. Each succeeds with probability `share`; `draw` is
+/// uniform in [0, 1).
 fn first_that_is_not(share: f64, count: usize, draw: f64) -> usize {
     let not_all = -libm::expm1(count as f64 * libm::log(share));
     ((libm::log1p(-draw * not_all) / libm::log(share)) as usize).min(count - 1)
 }
 
 impl Noise {
-    /// The noise of a channel with these `outputs`, whose probabilities add up to 1.
+    /// Returns the noise of a channel with these `outputs`, whose probabilities add up to 1.
     ///
     /// # Arguments
     /// - `llr_step`: see [`Noise::llr_step`].
@@ -276,7 +277,7 @@ impl Noise {
     ///   errors.
     ///
     /// # Errors
-    /// More errors than the codeword has bits, or errors in a channel that makes none (or nothing else).
+    /// More errors than the codeword has bits, errors in a channel that makes none, or fewer in a channel that makes only errors.
     pub fn of_outputs(
         outputs: &[Output],
         llr_step: f64,
@@ -315,7 +316,7 @@ impl Noise {
         Self { stream, set, codeword_bits, kind, llr_step, mask, errors: Vec::new(), condition: None }
     }
 
-    /// The same noise, made with the instructions of `set`.
+    /// Returns the same noise, made with the instructions of `set`.
     ///
     /// # Panics
     /// If the CPU lacks these instructions.
@@ -324,13 +325,13 @@ impl Noise {
         Self { set, ..self }
     }
 
-    /// This noise, in frames of which one absorbing set of a class has `wrong` wrong bits: which set, and which of its bits, is
-    /// drawn for each frame, every choice being equally likely. Bits elsewhere are as the channel makes them. A soft channel's
-    /// decision for a bit is the sign of its LLR, 0 counting as right; `outputs` are those of [`Self::of_outputs`].
+    /// Returns this noise in frames in which an absorbing set of a class has `wrong` wrong bits. The set and its wrong bits are drawn for
+    /// each frame, every choice being equally likely. All other bits are as the channel makes them. The decision of a soft channel for a
+    /// bit is the sign of its LLR, 0 counting as right. `outputs` are those of [`Self::of_outputs`].
     ///
     /// # Arguments
-    /// - `surely`: of a soft channel, whether the LLRs of all wrong bits are [`SURE_LLR`] or more against them, or not all of
-    ///   them; `None`: either.
+    /// - `surely`: for a soft channel, true if the LLRs of all wrong bits are [`SURE_LLR`] or more against them, false if not all of them
+    ///   are; `None` for either.
     ///
     /// # Errors
     /// A class without sets, more wrong bits than a set has, or wrong bits that the channel never makes.
@@ -388,7 +389,7 @@ impl Noise {
         Ok(Self { condition: Some(Condition { sets, class, wrong, given }), ..self })
     }
 
-    /// The set whose bits are prescribed in a frame, and for each of its bits whether it is wrong; none without a condition.
+    /// The bits of the set that is prescribed in a frame, each with whether it is wrong; none without a condition.
     fn prescribed(&self, frame: u64) -> Vec<(usize, bool)> {
         let Some(condition) = &self.condition else { return Vec::new() };
         let draw = |number: u64| self.stream.bits(frame, CONDITION_DRAWS + number);
@@ -401,18 +402,18 @@ impl Noise {
         bits.iter().enumerate().map(|(index, &bit)| (bit as usize, index < condition.wrong)).collect()
     }
 
-    /// Whether the channel gives LLRs instead of hard decisions.
+    /// Tells whether the channel gives LLRs instead of hard decisions.
     pub fn is_soft(&self) -> bool {
         matches!(self.kind, Kind::Soft(_) | Kind::SoftErrors { .. })
     }
 
-    /// The natural logarithm that one step of an integer LLR stands for; of hard decisions the magnitude of their LLR.
+    /// The natural logarithm that one step of an integer LLR stands for; for hard decisions the magnitude of their LLR.
     pub fn llr_step(&self) -> f64 {
         self.llr_step
     }
 
-    /// Makes hard decisions of frame `frame` of the packed `word`, which is the codeword at the call. Those of a soft
-    /// channel are the signs of its LLRs, 0 for an LLR of 0.
+    /// Replaces the packed `word`, which is the codeword at the call, by the hard decisions of frame `frame`. For a soft channel these are
+    /// the signs of its LLRs; an LLR of 0 decides for 0.
     ///
     /// # Panics
     /// If the word does not have the length of a codeword.
@@ -463,7 +464,7 @@ impl Noise {
         }
     }
 
-    /// The LLRs of frame `frame` of a packed `codeword`.
+    /// Computes the LLRs of frame `frame` of a packed `codeword`.
     ///
     /// # Panics
     /// If the channel is not soft, or a slice is not of the length of a codeword.
@@ -475,12 +476,11 @@ impl Noise {
         match &self.kind {
             Kind::Soft(either) => either.fill(self.set, &self.stream, frame, codeword, llrs),
             Kind::SoftErrors { right, wrong, .. } => {
-                // Wrong bits are few: all bits are drawn as if they were right, and then the wrong ones again, one by
-                // one.
+                // Wrong bits are few. So all bits are drawn as if they were right, and then the wrong ones are drawn again, one by one.
                 right.fill(self.set, &self.stream, frame, codeword, llrs);
                 for &at in &self.errors {
                     let value = wrong.value(self.stream.bits(frame, WRONG_DRAWS + at as u64) as u32);
-                    // -value of a bit that is 1, without a branch that nobody could predict.
+                    // The negative of the value for a bit that is 1, without a branch that could not be predicted.
                     let sign = -i8::from(bits::get(codeword, at));
                     llrs[at] = (value ^ sign) - sign;
                 }
@@ -521,7 +521,7 @@ impl Noise {
     }
 }
 
-/// The standard deviation of the noise with which the sign of +-1 is wrong with probability `raw_error_rate`.
+/// The standard deviation of the noise for which the sign of +-1 is wrong with probability `raw_error_rate`.
 fn deviation(raw_error_rate: f64) -> f64 {
     // The normal distribution function rises from 1e-10 to 0.5 between -6.4 and 0.
     let (mut low, mut high) = (-6.5, 0.0);
@@ -538,7 +538,7 @@ fn deviation(raw_error_rate: f64) -> f64 {
 
 /// The regions between thresholds, from the lowest, in units of the mean of Gaussian noise around +-1.
 pub(crate) struct Regions {
-    /// The probability of each, given that +1 was sent.
+    /// The probability of each region, given that +1 was sent.
     probabilities: Vec<f64>,
 }
 
@@ -554,18 +554,18 @@ impl Regions {
         Self { probabilities }
     }
 
-    /// The probabilities of each region given +1 and given -1: thresholds are symmetric.
+    /// The probabilities of each region given +1 and given -1, which mirror each other because thresholds are symmetric.
     fn pairs(&self) -> impl Iterator<Item = (f64, f64)> {
         self.probabilities.iter().copied().zip(self.probabilities.iter().rev().copied())
     }
 
-    /// Mutual information between an equally likely sign and the region, in bits.
+    /// The mutual information between an equally likely sign and the region, in bits.
     fn information(&self) -> f64 {
         let term = |p: f64, q: f64| if p > 0.0 { p * libm::log2(2.0 * p / (p + q)) } else { 0.0 };
         self.pairs().map(|(p, q)| term(p, q)).sum()
     }
 
-    /// The variance of that information.
+    /// The variance of this information.
     fn dispersion(&self) -> f64 {
         let told = self.pairs().filter(|(p, _)| *p > 0.0).map(|(p, q)| (p, libm::log2(2.0 * p / (p + q))));
         let (mean, square) =
@@ -603,10 +603,10 @@ pub fn best_thresholds(raw_error_rate: f64, levels: usize) -> Vec<f64> {
         negative.chain((levels % 2 == 1).then_some(0.0)).chain(positive.iter().copied()).collect()
     };
     let information = |positive: &[f64]| Regions::with_deviation(deviation, &symmetric(positive)).information();
-    // Beyond this a region is too rare to tell anything.
+    // Beyond this threshold a region is too rare to give information.
     let largest = 1.0 + 8.0 * deviation;
     let count = levels / 2;
-    // Where LLRs differ by about one from region to region.
+    // With this step LLRs differ by about one from region to region.
     let step = (0.5 * deviation * deviation).min(largest / (levels + 1) as f64);
     let mut positive: Vec<f64> = (1..=count).map(|index| step * index as f64).collect();
     climb(&mut positive, 0.0, largest, 1e-7, |positive, _| information(positive));
@@ -622,16 +622,16 @@ pub fn capacity(raw_error_rate: f64, levels: usize) -> f64 {
     Regions::new(raw_error_rate, &best_thresholds(raw_error_rate, levels)).information()
 }
 
-/// By how much the raw bit error rate varies that a word of n bits seems to have, times the root of n: the standard deviation of the
-/// information that one bit's region gives, over the slope of the capacity. With one threshold that is the root of p (1 - p), that of
-/// the number of wrong bits.
+/// The spread of the raw bit error rate that a word of n bits seems to have, times the root of n. It is the standard deviation of the
+/// information from one bit's region, over the slope of the capacity. With one threshold it is the root of p (1 - p), as for the number of
+/// wrong bits.
 ///
 /// # Arguments
 /// - `raw_error_rate`: p, the probability that the sign is wrong, from 1e-8 to 0.49.
 /// - `levels`: the number of thresholds, at the best places, at least 1.
 ///
-/// Source: Y. Polyanskiy, H. V. Poor, S. Verdu, "Channel coding rate in the finite blocklength regime", 2010 (the dispersion, the
-/// variance of the information). Deviation: over the slope, so that it is in raw bit error rates.
+/// Source: Y. Polyanskiy, H. V. Poor, S. Verdu, "Channel coding rate in the finite blocklength regime", 2010 (the dispersion, the variance
+/// of the information). Deviation: the result is divided by the slope, so that it is in raw bit error rates.
 pub fn spread(raw_error_rate: f64, levels: usize) -> f64 {
     match levels {
         1 => (raw_error_rate * (1.0 - raw_error_rate)).sqrt(),
@@ -640,7 +640,8 @@ pub fn spread(raw_error_rate: f64, levels: usize) -> f64 {
 }
 
 fn spread_between(raw_error_rate: f64, thresholds: &[f64]) -> f64 {
-    // Half a per cent to both sides. To move the best thresholds would change nothing in first order.
+    // The slope is taken between half a per cent less and half a per cent more. Moving the best thresholds would change nothing in first
+    // order.
     const STEP: f64 = 0.005;
     let information = |factor: f64| Regions::new(raw_error_rate * factor, thresholds).information();
     let slope = (information(1.0 - STEP) - information(1.0 + STEP)) / (2.0 * STEP * raw_error_rate);
@@ -657,7 +658,7 @@ fn spread_between(raw_error_rate: f64, thresholds: &[f64]) -> f64 {
 ///
 /// # Arguments
 /// - `codeword_bits`, `data_bits`: n and k, 0 < k < n.
-/// - `levels`: how many thresholds a bit is read with, at the best places, at least 1.
+/// - `levels`: the number of thresholds with which a bit is read, at the best places, at least 1.
 /// - `failure`: the share of words that fail, in (0, 0.5].
 ///
 /// Source: Y. Polyanskiy, H. V. Poor, S. Verdu, "Channel coding rate in the finite blocklength regime", 2010, eq. 296 (for the binary
@@ -673,7 +674,7 @@ pub fn normal_approximation(codeword_bits: usize, data_bits: usize, levels: usiz
     0.5 * (low + high)
 }
 
-/// Halves a range so often: what is left has its lower end where `holds`, its upper end where not.
+/// Halves a range `times` times. `holds` is true at the lower end of the result, and false at its upper end.
 pub(crate) fn bisect(range: Range<f64>, times: usize, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     (0..times).fold((range.start, range.end), |(low, high), _| {
         let middle = 0.5 * (low + high);
@@ -685,8 +686,8 @@ pub(crate) fn bisect(range: Range<f64>, times: usize, holds: impl Fn(f64) -> boo
 mod tests {
     use super::*;
 
-    /// Is the variance of the information over its slope that of the number of wrong bits where there is one threshold? Then the
-    /// information of a bit has the variance p (1 - p) log2((1 - p) / p)^2, and the capacity the slope -log2((1 - p) / p).
+    /// Is the spread of one threshold that of the number of wrong bits? The information of a bit then has the variance p (1 - p)
+    /// log2((1 - p) / p)^2, and the capacity has the slope -log2((1 - p) / p).
     #[test]
     fn the_spread_of_hard_decisions_is_that_of_a_binomial() {
         for p in [1e-4, 0.003, 0.01, 0.1] {
@@ -696,7 +697,7 @@ mod tests {
     }
 
     /// Is the normal approximation near the sphere-packing bound, which no code can beat? On a binary symmetric channel 2^(n - k) words
-    /// have a syndrome of their own, so no code corrects more than the lightest so many patterns of errors.
+    /// have a syndrome of their own. So no code corrects more than that number of error patterns, the lightest ones at best.
     #[test]
     fn the_normal_approximation_is_near_the_sphere_packing_bound() {
         fn log_choices(n: f64, k: f64) -> f64 {
@@ -707,7 +708,7 @@ mod tests {
         {
             let p = normal_approximation(n, k, 1, failure);
             let (bits, checks) = (n as f64, (n - k) as f64);
-            // The sum of so many choices is less than twice its last term while k < n / 3.
+            // The sum of these numbers of choices is less than twice its last term while k < n / 3.
             let radius = (0..n).find(|&k| log_choices(bits, k as f64) > checks * std::f64::consts::LN_2).unwrap();
             let tail = |p: f64| -> f64 {
                 let term = |k: usize| {
@@ -716,14 +717,14 @@ mod tests {
                 };
                 (radius..n).map(term).sum()
             };
-            // In far tails of long codes it promises a little too much, where the normal tail is lighter than that of the errors.
+            // In far tails of long codes it promises a little too much, because the normal tail is lighter than that of the errors.
             let ends = [0.99 * p, 1.01 * p].map(tail);
             assert!(ends[0] < failure && ends[1] > failure, "{n}, {k}: at {p} {:e}, of {failure:e}; {ends:?}", tail(p));
         }
     }
 
-    /// Does the spread of many thresholds come to that of a Gaussian channel that is not quantised? There, by numerical integration over
-    /// an LLR that is normal with mean m and variance 2 m, m = 2 / deviation^2.
+    /// Is the spread of many thresholds that of a Gaussian channel without quantisation? The latter is integrated numerically over an LLR
+    /// that is normal with mean m and variance 2 m, m = 2 / deviation^2.
     #[test]
     fn the_spread_of_many_levels_is_that_of_the_gaussian_channel() {
         let p = 0.02;
@@ -746,8 +747,8 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
     }
 
-    /// Is the first that is not of a kind as far down as by the probabilities of all sequences of five but the one that is all
-    /// of the kind?
+    /// Does the first failure have the probability of its place, by the probabilities of all sequences of five trials but the one that is
+    /// all success?
     #[test]
     fn the_first_that_is_not_has_the_probability_of_its_place() {
         const DRAWS: usize = 100_000;

@@ -14,25 +14,25 @@ pub use bch::{BchDecoderCircuit, BchEncoderCircuit, BchShape};
 pub use ldpc::{LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape, RcqDecoderCircuit};
 pub use node::Node;
 
-/// Gates of two inputs that an exclusive or takes.
+/// Gates of an exclusive or, in equivalents of a NAND of two inputs.
 const XOR: f64 = 2.5;
-/// That an and takes.
+/// Gates of an and.
 const AND: f64 = 1.25;
-/// That a full adder takes, and a bit of a comparator.
+/// Gates of a full adder, or of a bit of a comparator.
 const ADDER: f64 = 6.0;
-/// That a choice of two bits takes.
+/// Gates of a choice between two bits.
 const MUX: f64 = 2.25;
-/// That a flip-flop takes.
+/// Gates of a flip-flop.
 const FLIP_FLOP: f64 = 6.0;
 
-/// What a circuit is made of.
+/// The parts of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
     /// Gates, in equivalents of a NAND of two inputs, flip-flops among them.
     pub gates: f64,
     /// Bits of memory macros.
     pub memory_bits: f64,
-    /// Its area over that of those parts: control, clock, wires and margins, which they leave out.
+    /// Area of the circuit over the area of these parts, which leave out control, clock, wires and margins.
     pub overhead: f64,
 }
 
@@ -41,7 +41,7 @@ impl Parts {
         Self { gates, memory_bits: 0.0, overhead: 1.0 }
     }
 
-    /// Memory alone.
+    /// Parts that are memory alone.
     pub fn memory(memory_bits: f64) -> Self {
         Self { gates: 0.0, memory_bits, overhead: 1.0 }
     }

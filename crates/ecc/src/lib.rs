@@ -1,7 +1,7 @@
 //! Error-correcting codes of SSD controllers: LDPC and BCH codes, their encoders and decoders, the channels on which
 //! they are measured, and the measurement.
 //!
-//! This crate knows nothing of flash. It meets the rest of softsense through packed bits and log-likelihood ratios.
+//! The crate knows nothing of flash. It meets the rest of softsense through packed bits and log-likelihood ratios.
 //!
 //! ```text
 //!            encoder             Noise                      decoder
@@ -30,7 +30,7 @@
 //! - **Fast equals plain**: on every [`InstructionSet`], a vector kernel gives the results of the plain kernel, bit for
 //!   bit. The choice of kernel changes nothing but the speed.
 //! - **A frame is a function** of seed and number: it has the same data and noise whoever counts it and in whichever
-//!   order, and the counts of a range of frames are the sum of the counts of its parts.
+//!   order. The counts of a range of frames are the sum of the counts of its parts.
 //! - **A decoder sees the received word**, never the sent one. The measurement compares the decoded word with the sent
 //!   one.
 //! - **Bad input is a [`softsense_base::Error`]** with a place; a word of the wrong length is a bug of the caller, and
@@ -72,13 +72,13 @@ mod simd;
 
 pub use simd::InstructionSet;
 
-/// What an iterative decoder says of a word.
+/// The result of an iterative decoder for a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether every check is satisfied at the end: the decided word is a codeword, though not necessarily the one sent.
+    /// True if every check is satisfied at the end: the decided word is a codeword, though not necessarily the one sent.
     pub converged: bool,
-    /// Iterations done; 0 if the word was a codeword as it came.
+    /// Number of iterations done; 0 if the received word was a codeword.
     pub iterations: u32,
-    /// How many checks the decided word violates at the end.
+    /// Number of checks that the decided word violates at the end.
     pub syndrome_weight: u32,
 }

@@ -1,8 +1,8 @@
 //! Error rates and speed of a code, its decoder and a channel, by simulation.
 //!
-//! For every frame random data is encoded, sent through the channel, decoded, and compared with the sent word. Only
-//! calls of the decoder are timed (and separately calls of the encoder), in batches of frames that were made before and
-//! fit the cache, or are as large as the decoder wants them.
+//! For every frame random data is encoded, sent through the channel, decoded, and compared with the sent word. Only calls of the decoder
+//! are timed, and separately calls of the encoder. They come in batches of frames that were made before. A batch fits the cache, or is as
+//! large as the decoder wants it.
 
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -24,18 +24,18 @@ use crate::ldpc::{
 };
 use crate::{InstructionSet, Outcome};
 
-/// Bytes that a batch may take: half of a common second-level cache.
+/// Number of bytes that a batch may take: half of a common second-level cache.
 const BATCH_BYTES: usize = 1 << 18;
-/// The most threads that may be asked for.
+/// The largest number of threads that may be asked for.
 pub const MOST_THREADS: usize = 1024;
-/// Frames of the largest batch.
+/// Number of frames of the largest batch.
 const LARGEST_BATCH: usize = 1024;
-/// The number of the draw that says which of several sets a failure counts for; data are drawn from 0 on.
+/// The number of the draw that chooses the set, among several, for which a failure counts; data are drawn from 0 on.
 const SHARING_DRAW: u64 = 1 << 32;
-/// How often the watcher is called.
+/// The interval at which the watcher is called.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// The normalisation of min-sum unless another is asked for, and the offset in natural units.
+/// The default of the normalisation of min-sum, and of its offset in natural units.
 const FACTOR: f64 = 0.75;
 const OFFSET: f64 = 0.5;
 
@@ -48,7 +48,7 @@ pub enum Precision {
     F64,
 }
 
-/// How LDPC codes are decoded.
+/// The algorithm that decodes LDPC codes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Algorithm {
     /// Layered normalised min-sum: the fast decoder with messages of eight bits for a base matrix whose circulants are
@@ -58,13 +58,13 @@ pub enum Algorithm {
     MessagePassing {
         /// Layered or flooding.
         schedule: Schedule,
-        /// What a check answers.
+        /// The rule by which a check answers.
         rule: Rule,
         /// The width of messages.
         precision: Precision,
     },
-    /// Layered min-sum whose messages have few bits, by tables that are designed for the code ([`RcqDesign`]). It takes a base matrix
-    /// whose circulants are multiples of 16.
+    /// Layered min-sum whose messages have few bits, by tables that are designed for the code ([`RcqDesign`]). It takes a base matrix whose
+    /// circulants are multiples of 16.
     Rcq {
         /// Bits of a message, its sign included.
         message_bits: u8,
@@ -81,8 +81,9 @@ const RCQ_LEVEL: usize = 3;
 impl FromStr for Algorithm {
     type Err = Error;
 
-    /// Reads `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` (see [`Width`]), `rcq:BITS[:POSTERIOR]`, `bit-flipping`, or `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]` with the rules
-    /// `sum-product`, `min-sum` (its parameter is the factor) and `offset-min-sum` (the offset, in natural units).
+    /// Parses `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` (see [`Width`]), `rcq:BITS[:POSTERIOR]`, `bit-flipping`, or
+    /// `[layered-|flooding-]RULE[:PARAMETER][-f32|-f64]`. The rules are `sum-product`, `min-sum` (its parameter is the factor) and
+    /// `offset-min-sum` (the offset, in natural units).
     ///
     /// Without a schedule it is layered, and without a width min-sum is in f32 and sum-product in f64; bare `min-sum` is
     /// [`Algorithm::MinSum`].
@@ -187,24 +188,24 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// Which decoder is measured. BCH codes have one; of this only LDPC codes take notice.
+/// The decoder that is measured. It applies to LDPC codes only; BCH codes have a single decoder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecoderSpec {
-    /// How it decodes.
+    /// The algorithm of the decoder.
     pub algorithm: Algorithm,
-    /// After how many iterations it gives up.
+    /// Number of iterations after which the decoder gives up.
     pub max_iterations: u32,
 }
 
-/// What a decoder says of a frame.
+/// The result of a decoder for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it takes its decided word for a codeword.
+    /// True if the decoder takes its decided word for a codeword.
     pub success: bool,
-    /// Iterations done; 0 for decoders without any.
+    /// Number of iterations done; 0 for decoders without iterations.
     pub iterations: u32,
-    /// How many checks the decided word violates at the end: few where a small set of bits holds the decoder, many where
-    /// there was too much noise. Decoders without checks to count say 0 on success and 1 otherwise.
+    /// Number of checks that the decided word violates at the end: few if a small set of bits holds the decoder, many if there was too much
+    /// noise. Decoders without checks to count have 0 on success and 1 otherwise.
     pub syndrome_weight: u32,
 }
 
@@ -214,26 +215,26 @@ impl From<Outcome> for Verdict {
     }
 }
 
-/// Frames to be decoded together, one behind the other.
+/// Frames that are decoded together, one after the other.
 pub struct Batch<'a> {
-    /// Packed words: received before, unless there are LLRs, and decided after.
+    /// Packed words: the received words, unless there are LLRs; afterwards the decided words.
     pub words: &'a mut [u8],
     /// Integer LLRs, one a bit.
     pub llrs: Option<&'a [i8]>,
-    /// What is said of each frame.
+    /// The result for each frame.
     pub verdicts: &'a mut [Verdict],
 }
 
-/// A decoder as it is measured. It belongs to one thread.
+/// A decoder in a measurement. It belongs to one thread.
 pub trait FrameDecoder: Send {
     /// Decodes hard decisions, packed, in place.
     fn decode_hard(&mut self, word: &mut [u8]) -> Verdict;
 
-    /// As [`FrameDecoder::decode_soft`]; some LLR is not zero.
+    /// Decodes LLRs like [`FrameDecoder::decode_soft`]; some LLR is not zero.
     fn decode_llrs(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict;
 
-    /// Decodes integer LLRs, one a bit, into a packed word. Of a frame whose LLRs are all zero nothing was received: its word is that of
-    /// zeros, a codeword of every code, and no success.
+    /// Decodes integer LLRs, one a bit, into a packed word. A frame whose LLRs are all zero holds no information: its word is that of
+    /// zeros, a codeword of every code, and it is no success.
     fn decode_soft(&mut self, llrs: &[i8], decided: &mut [u8]) -> Verdict {
         if llrs.iter().all(|&llr| llr == 0) {
             decided.fill(0);
@@ -242,12 +243,12 @@ pub trait FrameDecoder: Send {
         self.decode_llrs(llrs, decided)
     }
 
-    /// How many frames it wants at once; `None`: as many as fit the cache.
+    /// The number of frames that it wants at once; `None` for as many as fit the cache.
     fn batch_frames(&self) -> Option<usize> {
         None
     }
 
-    /// Decodes the frames of a batch, at least one, or fewer if it is interrupted: how many, and how long that took.
+    /// Decodes the frames of a batch, at least one, or fewer if it is interrupted. Returns their number, and the time that it took.
     fn decode_batch(&mut self, batch: Batch<'_>, interrupted: &AtomicBool) -> (usize, Duration) {
         let Batch { words, llrs, verdicts } = batch;
         let (frames, mut done) = (verdicts.len(), 0);
@@ -267,7 +268,7 @@ pub trait FrameDecoder: Send {
     }
 }
 
-/// Packs the signs of LLRs; an LLR of 0 is taken for a 0.
+/// Packs the signs of LLRs; an LLR of 0 decides for 0.
 fn take_signs(llrs: &[i8], word: &mut [u8]) {
     for (byte, llrs) in word.iter_mut().zip(llrs.chunks(8)) {
         *byte = llrs.iter().enumerate().fold(0, |byte, (index, &llr)| byte | u8::from(llr < 0) << (7 - index));
@@ -357,7 +358,7 @@ impl FrameDecoder for Flipping {
     }
 }
 
-/// A decoder of all bits of the matrix for words of which the last ones are not sent: hard decisions become LLRs, and what is not sent is
+/// A decoder of all bits of the matrix, for words whose last bits are not sent. Hard decisions become LLRs, and bits that are not sent are
 /// erased.
 struct Punctured {
     decoder: Box<dyn FrameDecoder>,
@@ -414,15 +415,15 @@ impl FrameDecoder for BchDecoder {
     }
 }
 
-/// What stands for a hard decision among LLRs in small integers.
+/// The LLR of a hard decision in small integers.
 const HARD_AS_LLR: i8 = 24;
 
-/// What [`Algorithm::MinSum`] is by default where the fast decoder does not serve.
+/// The default of [`Algorithm::MinSum`] for codes that the fast decoder does not take.
 const SLOW_MIN_SUM: (Schedule, Rule, Precision) =
     (Schedule::Layered, Rule::NormalisedMinSum { factor: FACTOR }, Precision::F32);
 
 impl DecoderSpec {
-    /// The algorithm that decodes `code`: min-sum of adaptive width is another one where the fast decoder does not serve.
+    /// The algorithm that decodes `code`. Min-sum of adaptive width becomes another one if the fast decoder does not take the code.
     pub fn algorithm_of(&self, code: &LdpcCode) -> Algorithm {
         let (schedule, rule, precision) = SLOW_MIN_SUM;
         match self.algorithm {
@@ -433,8 +434,8 @@ impl DecoderSpec {
         }
     }
 
-    /// Whether this decoder of `code` computes in floating point, so that what it decides depends on what a step of an integer LLR stands
-    /// for.
+    /// Tells whether this decoder of `code` computes in floating point, so that its decisions depend on what a step of an integer LLR
+    /// stands for.
     pub fn uses_llr_step(&self, code: &Code) -> bool {
         match code {
             Code::Bch(_) => false,
@@ -442,11 +443,11 @@ impl DecoderSpec {
         }
     }
 
-    /// This decoder of `code`.
+    /// Makes this decoder of `code`.
     ///
     /// # Arguments
-    /// - `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision:
-    ///   [`Noise::llr_step`]. Only decoders in floating point need it.
+    /// - `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision: [`Noise::llr_step`]. Only
+    ///   decoders in floating point need it.
     ///
     /// # Errors
     /// A code that the decoder cannot decode.
@@ -472,10 +473,10 @@ impl DecoderSpec {
         Ok(Box::new(Punctured::new(self.decoder_of_matrix(code, llr_step)?, code, hard)))
     }
 
-    /// The decoder in integers that this is for `code`.
+    /// Makes the decoder in integers that this is for `code`.
     ///
     /// # Errors
-    /// A decoder in floating point, of hard decisions by flipping, of a BCH code, or of a code with punctured columns.
+    /// A decoder in floating point, a bit-flipping decoder, a decoder of a BCH code, or of a code with punctured columns.
     pub fn integers<'a>(&self, code: &'a Code) -> Result<(&'a QuasiCyclic, MinSum)> {
         let refuse = |found: String| {
             Err(Error::code(
@@ -498,7 +499,7 @@ impl DecoderSpec {
         Ok((Fast::base(code)?, fast.decoder))
     }
 
-    /// This decoder of all columns of a matrix.
+    /// Makes this decoder of all columns of a matrix.
     fn decoder_of_matrix(&self, code: &LdpcCode, llr_step: f64) -> Result<Box<dyn FrameDecoder>> {
         let max_iterations = self.max_iterations;
         let (schedule, rule, precision) = match self.algorithm_of(code) {
@@ -519,50 +520,50 @@ impl DecoderSpec {
     }
 }
 
-/// When a measurement ends.
+/// The end of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stop {
-    /// After this many seconds of wall-clock time, but not before some frames.
+    /// The measurement ends after this many seconds of wall-clock time, but not before some frames.
     Seconds(f64),
-    /// After this many frames.
+    /// The measurement ends after this many frames.
     Frames(u64),
 }
 
-/// What is measured, and how.
+/// The description of a measurement.
 #[derive(Debug, Clone)]
 pub struct Measurement {
-    /// The code.
+    /// Code that is measured.
     pub code: Code,
-    /// Its decoder.
+    /// Decoder of the code.
     pub decoder: DecoderSpec,
-    /// The channel.
+    /// Channel through which words are sent.
     pub channel: Channel,
-    /// Threads that decode.
+    /// Number of threads that decode.
     pub threads: usize,
-    /// When it ends.
+    /// The end of the measurement.
     pub stop: Stop,
-    /// The seed of data and noise.
+    /// Seed of data and noise.
     pub seed: u64,
 }
 
-/// What was measured. Counts are the same for any number of threads if the number of frames is.
+/// The results of a measurement. Counts are the same for any number of threads if the number of frames is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchResult {
-    /// Data bits of a frame.
+    /// Number of data bits of a frame.
     pub data_bits: usize,
-    /// Threads that decoded.
+    /// Number of threads that decoded.
     pub threads: usize,
-    /// Frames decoded.
+    /// Number of frames decoded.
     pub frames: u64,
-    /// Frames that were given up, or decided wrongly.
+    /// Number of frames that were given up, or decided wrongly.
     pub frame_errors: u64,
-    /// Frames decided wrongly with a claim of success: part of `frame_errors`.
+    /// Number of frames decided wrongly with a claim of success: part of `frame_errors`.
     pub undetected: u64,
-    /// Wrong data bits after decoding, of all frames.
+    /// Number of wrong data bits after decoding, of all frames.
     pub bit_errors: u64,
-    /// How many frames took 0, 1, 2, ... iterations, whether they failed or not.
+    /// Numbers of frames that took 0, 1, 2, ... iterations, whether they failed or not.
     pub iterations: Vec<u64>,
-    /// Of these the frames that were given up.
+    /// Numbers of these frames that were given up.
     pub given_up: Vec<u64>,
     /// Wall-clock seconds of the whole measurement.
     pub seconds: f64,
@@ -602,7 +603,7 @@ impl BenchResult {
         }
     }
 
-    /// The frame error rate; not a number before the first frame.
+    /// The frame error rate. It is not a number (NaN) before the first frame.
     pub fn fer(&self) -> f64 {
         self.frame_errors as f64 / self.frames as f64
     }
@@ -617,7 +618,7 @@ impl BenchResult {
         self.bit_errors as f64 / (self.frames as f64 * self.data_bits as f64)
     }
 
-    /// Iterations of a frame on average.
+    /// The mean number of iterations of a frame.
     pub fn mean_iterations(&self) -> f64 {
         let sum: u64 = self.iterations.iter().zip(0..).map(|(frames, iterations)| frames * iterations).sum();
         sum as f64 / self.frames as f64
@@ -639,11 +640,11 @@ impl BenchResult {
 }
 
 impl Measurement {
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Arguments
-    /// - `watch`: is called about ten times a second, on this thread, with what has been measured so far. If it breaks,
-    ///   the measurement ends with that.
+    /// - `watch`: a function that is called about ten times a second, on this thread, with the results so far. If it breaks, the
+    ///   measurement ends with these.
     ///
     /// # Errors
     /// No threads or more than [`MOST_THREADS`], no frames, no time, a channel with more errors than a codeword has bits, or a code
@@ -652,10 +653,10 @@ impl Measurement {
         self.run_with(|llr_step| self.decoder.decoder(&self.code, llr_step), watch)
     }
 
-    /// Measures a decoder of one's own: `decoder` makes one for each thread, given [`Noise::llr_step`].
+    /// Runs the measurement with a decoder of one's own: `decoder` makes one for each thread, given [`Noise::llr_step`].
     ///
     /// # Errors
-    /// Those of [`Self::run`].
+    /// See [`Self::run`].
     pub fn run_with(
         &self,
         decoder: impl Fn(f64) -> Result<Box<dyn FrameDecoder>>,
@@ -721,21 +722,20 @@ impl Measurement {
     }
 }
 
-/// Frames that a batch holds.
+/// The number of frames that a batch holds.
 fn batch_frames(decoder: &dyn FrameDecoder, codeword_bits: usize, soft: bool) -> usize {
     let frame_bytes = 3 * bits::bytes_for(codeword_bits) + if soft { codeword_bits } else { 0 };
     decoder.batch_frames().unwrap_or((BATCH_BYTES / frame_bytes).clamp(1, LARGEST_BATCH))
 }
 
-/// Makes frames of a code, sends them through a channel, decodes them and counts what became of them. It belongs to one
-/// thread.
+/// Makes frames of a code, sends them through a channel, decodes them and counts the results. It belongs to one thread.
 pub struct FrameCounter<'a> {
     code: &'a Code,
     encoder: crate::catalogue::Encoder,
     decoder: Box<dyn FrameDecoder>,
     noise: Noise,
     stream: Stream,
-    /// Sets that frames are drawn by, how many bits of one are right, and fewer errors than how many count.
+    /// The sets by which frames are drawn, the number of right bits of a set, and the number of errors below which a failure counts.
     listed: Option<(Arc<AbsorbingSets>, usize, usize)>,
     frames: Frames,
     /// The data of a wrong frame, as sent and as decided.
@@ -743,20 +743,20 @@ pub struct FrameCounter<'a> {
     decided: Vec<u8>,
 }
 
-/// The frames of a batch, one behind the other.
+/// The frames of a batch, one after the other.
 #[derive(Default)]
 struct Frames {
     data: Vec<u8>,
     codewords: Vec<u8>,
-    /// Received, then decided.
+    /// The received words; afterwards the decided words.
     words: Vec<u8>,
-    /// Received, if the channel is soft.
+    /// The received LLRs, if the channel is soft.
     llrs: Vec<i8>,
     verdicts: Vec<Verdict>,
 }
 
 impl<'a> FrameCounter<'a> {
-    /// A counter of frames whose data come from `seed` and whose errors from `noise`.
+    /// Makes a counter of frames whose data come from `seed` and whose errors come from `noise`.
     pub fn new(code: &'a Code, decoder: Box<dyn FrameDecoder>, noise: Noise, seed: u64) -> Self {
         let batch = batch_frames(&*decoder, code.codeword_bits(), noise.is_soft());
         let data = vec![0; bits::bytes_for(code.data_bits())];
@@ -781,20 +781,20 @@ impl<'a> FrameCounter<'a> {
         }
     }
 
-    /// Counts a failure for one of the listed sets only: for one of the fewest right bits, drawn where there are several. So the
-    /// sum over all sets and numbers of right bits counts each failure once, and what sets with few right bits account for
-    /// does not depend on how far down others are looked at.
+    /// Counts a failure for one of the listed sets only: for a set with the fewest right bits, drawn if there are several. So the sum over
+    /// all sets and numbers of right bits counts each failure once. The failures that sets with few right bits account for do not depend on
+    /// how many right bits are considered for other sets.
     ///
     /// # Arguments
-    /// - `right`: how many bits of the set that a frame was drawn by are right.
-    /// - `fewer_than`: a failure counts only in a frame with fewer errors.
+    /// - `right`: the number of right bits in the set by which a frame was drawn.
+    /// - `fewer_than`: a failure counts only in a frame with fewer errors than this number.
     #[must_use]
     pub fn once_for_each_set(mut self, sets: Arc<AbsorbingSets>, right: usize, fewer_than: usize) -> Self {
         self.listed = Some((sets, right, fewer_than));
         self
     }
 
-    /// Whether a failure counts for the set that the frame was drawn by. An LLR of 0 is right whatever was sent, as in
+    /// Tells whether a failure counts for the set by which the frame was drawn. An LLR of 0 is right whatever was sent, as in
     /// [`Noise::conditioned`].
     fn counts(&mut self, index: u64, codeword: &[u8], llrs: &[i8]) -> bool {
         let Some((sets, right, fewer_than)) = &self.listed else { return true };
@@ -814,8 +814,8 @@ impl<'a> FrameCounter<'a> {
         fewest == *right && self.stream.bits(index, SHARING_DRAW).is_multiple_of(sharing as u64)
     }
 
-    /// Counts `frames` frames from number `first` on, or fewer once it is interrupted. What each frame holds and meets depends
-    /// on nothing but seeds and its number.
+    /// Counts `frames` frames from number `first` on, or fewer once it is interrupted. The data and the noise of each frame depend only on
+    /// the seeds and its number.
     pub fn count(&mut self, first: u64, frames: u64, interrupted: &AtomicBool) -> BenchResult {
         let mut total = BenchResult::new(self.code.data_bits(), 1);
         while total.frames < frames && !interrupted.load(Ordering::Relaxed) {
@@ -827,7 +827,7 @@ impl<'a> FrameCounter<'a> {
 
     /// Counts frames `first` to `first + count - 1`, or fewer if it is interrupted.
     fn batch(&mut self, first: u64, count: usize, interrupted: &AtomicBool) -> BenchResult {
-        // Taken out for the time in which each is looked at.
+        // The frames are taken out while they are used.
         let mut frames = std::mem::take(&mut self.frames);
         let (data_bytes, word_bytes) = (self.sent.len(), bits::bytes_for(self.code.codeword_bits()));
         let soft = self.noise.is_soft();
@@ -892,7 +892,7 @@ impl<'a> FrameCounter<'a> {
     }
 }
 
-/// The data of frame `frame`: `count` random bits, packed.
+/// Computes the data of frame `frame`: `count` random bits, packed.
 pub fn random_data(stream: &Stream, frame: u64, count: usize, data: &mut [u8]) {
     for (index, bytes) in data.chunks_mut(8).enumerate() {
         bytes.copy_from_slice(&stream.bits(frame, index as u64).to_be_bytes()[..bytes.len()]);

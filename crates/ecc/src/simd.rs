@@ -2,10 +2,10 @@
 
 use softsense_base::{Error, Result};
 
-/// A set of vector instructions for which kernels are compiled. All of them compute the same, bit for bit.
+/// A set of vector instructions for which kernels are compiled. All sets compute the same, bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstructionSet {
-    /// What every CPU of the target has.
+    /// The instructions that every CPU of the target has.
     Portable,
     /// x86-64 with AVX2, BMI2 and PCLMULQDQ.
     Avx2,
@@ -14,16 +14,16 @@ pub enum InstructionSet {
 }
 
 impl InstructionSet {
-    /// The widest set that this CPU has. The environment variable `SOFTSENSE_SIMD` (`portable`, `avx2`, `avx512`) lowers it.
+    /// Returns the widest set that this CPU has. The environment variable `SOFTSENSE_SIMD` (`portable`, `avx2`, `avx512`) lowers it.
     pub fn detect() -> Self {
         let limit = Self::wanted().ok().flatten().unwrap_or(Self::Avx512);
         Self::available().into_iter().rfind(|set| *set <= limit).expect("the portable set is always there")
     }
 
-    /// Whether `SOFTSENSE_SIMD` is one of these names, or not set. [`Self::detect`] takes anything else for not set.
+    /// Checks that `SOFTSENSE_SIMD` is one of these names, or not set. [`Self::detect`] treats any other value as not set.
     ///
     /// # Errors
-    /// If it is not.
+    /// If it is another value.
     pub fn check_environment() -> Result<()> {
         Self::wanted().map(drop)
     }
@@ -64,7 +64,7 @@ impl InstructionSet {
         sets
     }
 
-    /// Its name, as `SOFTSENSE_SIMD` takes it.
+    /// The name of the set, as `SOFTSENSE_SIMD` takes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",

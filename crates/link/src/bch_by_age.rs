@@ -8,7 +8,7 @@ use softsense_base::{Error, Result, expect_whole};
 use softsense_ecc::bch::{BchCode, Parity};
 use softsense_nand::{RberModel, Variation};
 
-/// BCH codes by age, and the flash they are for. Parity that exceeds the out-of-band area takes space from the data.
+/// BCH codes by age, and the flash that they are for. Parity that exceeds the out-of-band area takes space from the data.
 ///
 /// Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", DATE 2017, section III.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct BchSpec {
     pub exact: bool,
     /// Raw bit error rate by age.
     pub rber: RberModel,
-    /// How chips, blocks and pages differ.
+    /// Differences between chips, blocks and pages.
     #[serde(default)]
     pub variation: Variation,
 }
@@ -35,16 +35,16 @@ pub struct BchSpec {
 pub struct AgedBchSpec {
     /// Data of a codeword, bytes: a mapping unit, or an equal part of one.
     pub codeword_bytes: u32,
-    /// Errors that it corrects.
+    /// Errors that the code corrects.
     pub correctable: u32,
-    /// P/E cycles of a block up to which it uses this code; the last code is used beyond, too.
+    /// P/E cycles of a block up to which it uses this code; the last code is used beyond this age, too.
     pub to_pe_cycles: u32,
 }
 
 /// A code of a [`BchSpec`].
 #[derive(Debug, Clone)]
 pub struct AgedBch {
-    /// P/E cycles of a block up to which it is used.
+    /// P/E cycles of a block up to which the code is used.
     pub to_pe_cycles: u32,
     /// Data of a codeword, bytes.
     pub codeword_bytes: u32,
@@ -53,7 +53,7 @@ pub struct AgedBch {
 }
 
 impl AgedBch {
-    /// Room for the parity of a codeword, in whole bytes: m bits an error. A few codes need a little less.
+    /// Returns the room for the parity of a codeword, in whole bytes: m bits an error. A few codes need a little less.
     pub fn parity_bytes(&self) -> u32 {
         let parity = Parity::new(self.code.data_bits(), self.code.correctable());
         parity.expect("the code is over the field that was found so").bytes() as u32
@@ -61,7 +61,7 @@ impl AgedBch {
 }
 
 impl BchSpec {
-    /// Checks the ranges and works the codes out.
+    /// Checks the ranges and constructs the codes.
     pub(crate) fn open(&self) -> Result<Vec<AgedBch>> {
         self.variation.check("reliability.bch.variation")?;
         expect_whole("reliability.bch.oob_bytes", self.oob_bytes, 1, 1 << 16)?;
@@ -80,7 +80,7 @@ impl BchSpec {
 
 impl AgedBchSpec {
     fn open(&self, path: &str) -> Result<AgedBch> {
-        // What a field of 2^16 elements has room for.
+        // The limits are those of a field of 2^16 elements.
         expect_whole(format!("{path}.codeword_bytes"), self.codeword_bytes, 1, 8191)?;
         let data_bits = 8 * self.codeword_bytes;
         let most = (65_535 - data_bits) / 16;
@@ -107,7 +107,7 @@ mod tests {
         BchSpec { oob_bytes: 224, codes: codes.collect(), exact: false, rber, variation: Variation::default() }
     }
 
-    /// Are the codes those that LAE-FTL prints, but for its 4141, which is 4291?
+    /// Are the codes those that LAE-FTL prints, except for its 4141, which is 4291?
     #[test]
     fn codes_are_over_the_smallest_field_they_fit() {
         let codes = spec(&[(512, 15, 1), (1024, 31, 2), (2048, 57, 3), (4096, 105, 4), (4096, 362, 5)]).open().unwrap();
@@ -115,7 +115,7 @@ mod tests {
             codes.iter().map(|code| (code.code.field_bits(), code.code.codeword_bits(), code.parity_bytes())).collect();
         let expected = [(13, 4291, 25), (14, 8626, 55), (15, 17_239, 107), (16, 34_448, 210)];
         assert_eq!(found[..4], expected);
-        // Seven of its minimal polynomials have half the degree.
+        // Seven of the code's minimal polynomials have half the degree.
         assert_eq!(found[4], (16, 32_768 + 16 * 362 - 7 * 8, 724));
     }
 

@@ -1,6 +1,6 @@
 use std::ops::RangeInclusive;
 
-/// What holds up to an age each, in the order of the ages; the last holds beyond its own, too.
+/// Values by age, in the order of the ages up to which they hold; the last value holds beyond its own age, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByAge<T> {
     before: Vec<(u32, T)>,
@@ -8,30 +8,30 @@ pub struct ByAge<T> {
 }
 
 impl<T> ByAge<T> {
-    /// The same at all ages.
+    /// Makes one value for all ages.
     pub fn always(value: T) -> Self {
         Self { before: Vec::new(), last: value }
     }
 
     /// # Arguments
-    /// - `values`: each with the age up to which it holds, growing.
+    /// - `values`: each value with the age up to which it holds, in increasing order.
     ///
     /// # Panics
-    /// Without any.
+    /// If there are no values.
     pub fn new(values: impl IntoIterator<Item = (u32, T)>) -> Self {
         let mut before: Vec<(u32, T)> = values.into_iter().collect();
         let (_, last) = before.pop().expect("something holds at every age");
         Self { before, last }
     }
 
-    /// For ages from one on: what holds no longer then is gone.
+    /// Removes the values that no longer hold from `age` on.
     #[must_use]
     pub fn from(mut self, age: u32) -> Self {
         self.before.retain(|(to, _)| age <= *to);
         self
     }
 
-    /// What holds at an age, which is asked for only if it matters.
+    /// Returns the value at an age, which is asked for only if values differ by age.
     #[inline]
     pub fn at(&self, age: impl FnOnce() -> u32) -> &T {
         if self.before.is_empty() {
@@ -41,30 +41,30 @@ impl<T> ByAge<T> {
         self.before.iter().find(|(to, _)| age <= *to).map_or(&self.last, |(_, value)| value)
     }
 
-    /// What holds at any of a range of ages.
+    /// Returns the values at all ages in a range.
     pub fn within(&self, ages: RangeInclusive<u32>) -> impl Iterator<Item = &T> {
         let (first, last) = ages.into_inner();
         let index = |age| self.before.iter().position(|(to, _)| age <= *to).unwrap_or(self.before.len());
         self.iter().take(index(last) + 1).skip(index(first))
     }
 
-    /// Whether what holds changes with age.
+    /// Whether the value changes with age.
     #[inline]
     pub fn changes(&self) -> bool {
         !self.before.is_empty()
     }
 
-    /// All that ever holds.
+    /// Returns all values in the order of their ages.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.before.iter().map(|(_, value)| value).chain([&self.last])
     }
 
-    /// An age at which each of them holds, in their order.
+    /// Returns for each value an age at which it holds, in the same order.
     pub fn ages(&self) -> impl Iterator<Item = u32> {
         self.before.iter().map(|(to, _)| *to).chain([u32::MAX])
     }
 
-    /// Something made of each.
+    /// Maps each value.
     pub fn map<U>(&self, mut make: impl FnMut(&T) -> U) -> ByAge<U> {
         let before = self.before.iter().map(|(to, value)| (*to, make(value))).collect();
         ByAge { before, last: make(&self.last) }

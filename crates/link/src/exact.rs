@@ -27,8 +27,8 @@ pub(crate) use step_decoder::StepDecoder;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExactSpec {
-    /// A shipped code, any BCH code as `bch:m=15,t=57,k=31912`, or the file of an LDPC code beside the config. Its data
-    /// bits must equal those of a codeword of the device.
+    /// A shipped code, any BCH code as `bch:m=15,t=57,k=31912`, or the file of an LDPC code beside the config. The code has as many data
+    /// bits as a codeword of the device.
     #[serde(default = "default_code")]
     pub code: String,
     /// The decoder of an LDPC code, such as `min-sum` or `sum-product`; BCH codes have only one. BCH decoders and
@@ -41,10 +41,10 @@ pub struct ExactSpec {
     /// Raw bit error rate by age. With `threshold_voltage` pages of these cells are read; with any other model a read
     /// is of one boundary between two Gaussian states that has this raw bit error rate.
     pub rber: RberModel,
-    /// How chips, blocks and pages differ.
+    /// Differences between chips, blocks and pages.
     #[serde(default)]
     pub variation: Variation,
-    /// Where the reference voltages of soft sensing are.
+    /// Placement of the reference voltages of soft sensing.
     #[serde(default)]
     pub placement: Placement,
     /// The age for which references and LLRs are made, whatever the age of the cells. Without this field they are made
@@ -66,7 +66,7 @@ fn default_iterations() -> u32 {
 }
 
 impl ExactSpec {
-    /// Reads of the codewords of BCH codes by age.
+    /// Describes reads of codewords of BCH codes by age.
     pub(crate) fn of_bch(spec: &BchSpec, rber: RberModel) -> Self {
         Self {
             code: default_code(),
@@ -79,7 +79,7 @@ impl ExactSpec {
         }
     }
 
-    /// Opens the code, a file being taken from `directory`; and the text of such a file.
+    /// Opens the code; a file is taken from `directory`. The text of such a file is returned, too.
     pub(crate) fn open_code(&self, directory: &Path) -> Result<(Code, Option<String>)> {
         let at_field =
             |error: Error| Error::config("reliability.exact.code", format!("{}: {}", error.place(), error.message()));
@@ -96,7 +96,7 @@ impl ExactSpec {
         Ok((code, Some(text)))
     }
 
-    /// Its decoder of a code.
+    /// Opens the decoder for a code.
     pub(crate) fn open_decoder(&self, code: &Code) -> Result<StepDecoder> {
         let at_decoder = |error: Error| Error::config("reliability.exact.decoder", error.message());
         let algorithm: Algorithm = self.decoder.parse().map_err(at_decoder)?;
@@ -104,7 +104,7 @@ impl ExactSpec {
         StepDecoder::new(code, decoder).map_err(at_decoder)
     }
 
-    /// Checks the ranges, but for the code's: opening it checks that.
+    /// Checks the ranges, except those of the code: opening it checks these.
     pub(crate) fn check(&self) -> Result<()> {
         self.variation.check("reliability.exact.variation")?;
         expect_whole("reliability.exact.max_iterations", self.max_iterations, 1, 10_000)?;
@@ -116,7 +116,7 @@ impl ExactSpec {
     }
 }
 
-/// The deepest level that tells a decoder of a code more than the one before: 1 if it decodes hard decisions.
+/// Returns the deepest level that gives the decoder of a code more information than the level before: 1 if it decodes hard decisions.
 pub fn levels_of(code: &Code, algorithm: Algorithm) -> u8 {
     let hard = matches!(code, Code::Bch(_)) || algorithm == Algorithm::BitFlipping;
     if hard { 1 } else { MAX_LEVEL }
@@ -129,27 +129,27 @@ pub struct DecodeAttempt {
     pub level: u8,
     /// Whether the decoder claims success.
     pub converged: bool,
-    /// Whether it was one with hard decision that found no error.
+    /// Whether the attempt was a hard decision without a wrong bit.
     pub clean: bool,
-    /// Its iterations; 0 for a word that was a codeword as it came, and for decoders without any.
+    /// Iterations of the decoder; 0 for a word that was a codeword as received, and for decoders without iterations.
     pub iterations: u32,
     /// Whether the decided word is the one that was written.
     pub correct: bool,
-    /// Of a hard decision of an LDPC code, how many checks it violates.
+    /// Number of checks that a hard decision of an LDPC code violates; `None` for other attempts.
     pub syndrome_weight: Option<u32>,
 }
 
-/// The whole read of a codeword: level 1, and after each failure one level more.
+/// The whole read of a codeword: level 1, and after each failure the next level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodewordRead {
-    /// Wrong hard decisions.
+    /// Number of wrong hard decisions.
     pub raw_errors: usize,
-    /// What was tried, up to the first success.
+    /// Attempts up to the first success.
     pub attempts: Vec<DecodeAttempt>,
 }
 
 impl CodewordRead {
-    /// The least level that converged, if one did.
+    /// Returns the least level that converged, if one did.
     pub fn least_level(&self) -> Option<u8> {
         self.attempts.last().filter(|attempt| attempt.converged).map(|attempt| attempt.level)
     }
@@ -161,19 +161,19 @@ impl CodewordRead {
 }
 
 /// Reads codewords with a real decoder: programs random data, ages the cells, senses, decodes.
+/// These are functions of seed, place and write:
+/// - the data of a codeword;
+/// - the state of each cell, drawn among the states that stand for its bit, as the other pages of the wordline hold random data, too;
+/// - the cell's quantile in the distribution of its state.
 ///
-/// What a codeword holds, the state of each cell (drawn among those that stand for its bit; the other pages of the
-/// wordline hold random data too) and the cell's quantile in the distribution of its state are functions of seed, place
-/// and write. A cell keeps its quantile as it ages: re-reads agree, deeper levels see the same cells, and every policy
-/// meets the same codewords.
+/// A cell keeps its quantile as it ages. So re-reads agree, deeper levels see the same cells, and every policy meets the same codewords.
 ///
-/// Wrong hard decisions of a [`CellCondition::Boundary`] stay wrong as its RBER grows. Of required levels nothing is
-/// guaranteed: a decoder may succeed at one level and fail at a deeper one, whose references are elsewhere, or fail on
-/// fewer errors; both are rare.
+/// Wrong hard decisions of a [`CellCondition::Boundary`] stay wrong as its RBER grows. Required levels have no such guarantee. A decoder
+/// may succeed at one level and fail at a deeper one, whose references are elsewhere, or fail on fewer errors; both are rare.
 pub struct CodewordReader {
     spec: ExactSpec,
     cell_spec: Option<CellSpec>,
-    /// What the controller takes every boundary for.
+    /// The condition that the controller assumes for every boundary: an age, and its RBER.
     assumed: Option<(Wear, f64)>,
     code: Code,
     encoder: Encoder,
@@ -183,7 +183,7 @@ pub struct CodewordReader {
     states_of_bit: Vec<[Vec<u8>; 2]>,
     references: PlacedReferences,
     held: Held,
-    /// Received, then decided.
+    /// The received word, and after decoding the decided one.
     word: Vec<u8>,
     llrs: Vec<i8>,
 }
@@ -196,7 +196,7 @@ struct Streams {
     counts: Stream,
 }
 
-/// The codeword in hand, as it was written.
+/// The codeword that was programmed last, as it was written.
 #[derive(Clone, Default)]
 struct Held {
     place: Option<(u64, u64, usize)>,
@@ -206,18 +206,17 @@ struct Held {
 }
 
 impl CodewordReader {
-    /// A reader of the codewords of `seed`; the file of a code is taken from `directory`.
+    /// Makes a reader of the codewords of `seed`; the file of a code is taken from `directory`.
     ///
     /// # Errors
-    /// Values out of range, a code that does not open, or a decoder that is unknown or does not fit it, at their paths in
-    /// the config.
+    /// Values out of range, a code that does not open, or a decoder that is unknown or does not fit the code, at their paths in the config.
     pub fn new(spec: &ExactSpec, seed: u64, directory: &Path) -> Result<Self> {
         let spec = ExactSpec { rber: spec.rber.open("reliability.exact.rber", directory)?, ..spec.clone() };
         let (code, _) = spec.open_code(directory)?;
         Self::of_code(&spec, seed, code)
     }
 
-    /// [`Self::new`] with the code of the spec, whose RBER model is open.
+    /// Makes a reader as [`Self::new`] does, with the code of the spec, whose RBER model is open.
     pub(crate) fn of_code(spec: &ExactSpec, seed: u64, code: Code) -> Result<Self> {
         spec.check()?;
         let decoder = spec.open_decoder(&code)?;
@@ -259,25 +258,24 @@ impl CodewordReader {
         })
     }
 
-    /// The code.
+    /// Returns the code.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// The deepest level that tells the decoder more than the one before.
+    /// Returns the deepest level that gives the decoder more information than the level before.
     pub fn levels(&self) -> u8 {
         levels_of(&self.code, self.decoder.spec.algorithm)
     }
 
-    /// Reads the codeword at `place` in its `write`-th life: level 1, and after each failure one level more, up to
-    /// `max_level`.
+    /// Reads the codeword at `place` in its `write`-th life: level 1, and after each failure the next level, up to `max_level`.
     ///
     /// # Arguments
-    /// - `conditions`: of each of the pages among which the codeword is divided: as many equal parts, in the order of its
-    ///   bits. Each part is read with the references and LLRs of its own page.
+    /// - `conditions`: the conditions of the pages among which the codeword is divided into equal parts, in the order of its bits. Each
+    ///   part is read with the references and LLRs of its own page.
     ///
     /// # Panics
-    /// If a condition is that of another kind of flash than the spec's, or there is no such page or level.
+    /// If a condition is for another kind of flash than the spec's, or there is no such page or level.
     pub fn read(&mut self, place: u64, write: u64, conditions: &[CellCondition], max_level: u8) -> CodewordRead {
         let mut read = CodewordRead { raw_errors: self.raw_errors(place, write, conditions), attempts: Vec::new() };
         for level in 1..=max_level.min(self.levels()) {
@@ -289,21 +287,22 @@ impl CodewordReader {
         read
     }
 
-    /// How many hard decisions of a codeword are wrong; arguments as those of [`Self::read`].
+    /// Counts the wrong hard decisions of a codeword; arguments as those of [`Self::read`].
     pub fn raw_errors(&mut self, place: u64, write: u64, conditions: &[CellCondition]) -> usize {
         self.sense(place, write, conditions, ReadWith::level(1));
         bits::distance(&self.word, &self.held.codeword)
     }
 
-    /// One attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
+    /// Makes one attempt to decode a codeword, with `level`, up to [`Self::levels`]; arguments as those of [`Self::read`].
     pub fn attempt(&mut self, place: u64, write: u64, conditions: &[CellCondition], level: u8) -> DecodeAttempt {
         self.attempt_by(place, write, conditions, ReadWith::level(level))
     }
 
-    /// [`Self::attempt`] as its cells are read. A search for valleys counts cells that are drawn for each codeword.
+    /// Makes an [`Self::attempt`] with given references and sensing time. A search for valleys counts cells that are drawn for each
+    /// codeword.
     ///
     /// # Panics
-    /// As [`Self::read`]; and where [`CellSpec::read_with`] does.
+    /// Where [`Self::read`] or [`CellSpec::read_with`] panics.
     pub fn attempt_by(
         &mut self,
         place: u64,
@@ -336,11 +335,11 @@ impl CodewordReader {
         }
     }
 
-    /// How many of the first checks of its LDPC code the hard decisions of a codeword violate; arguments as those of
+    /// Counts the violated checks among the first checks of the LDPC code, by the hard decisions of a codeword; arguments as those of
     /// [`Self::attempt_by`].
     ///
     /// # Panics
-    /// As that; and if the code is no LDPC code, or has fewer checks.
+    /// Where [`Self::attempt_by`] panics; and if the code is not an LDPC code, or has fewer checks.
     pub fn violated_of_first(
         &mut self,
         checks: u32,
@@ -354,8 +353,8 @@ impl CodewordReader {
         code.parity_check().syndrome_weight_of_first(checks as usize, &self.word) as u32
     }
 
-    /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs, which is that of the
-    /// part with the largest; those of other parts are made to match it.
+    /// Senses a codeword: into `word` at level 1, into `llrs` at others. Returns the step of the LLRs, which is that of the part with the
+    /// largest step; LLRs of other parts are scaled to it.
     fn sense(&mut self, place: u64, write: u64, conditions: &[CellCondition], read: ReadWith) -> f64 {
         let level = read.level;
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
@@ -397,7 +396,8 @@ impl CodewordReader {
         step
     }
 
-    /// What a search for valleys finds for a part of a codeword, by what it counts; nothing where there is no search.
+    /// Returns the gaps that a search for valleys finds for a part of a codeword, by the cells that it counts; `None` where there is no
+    /// search.
     fn found_gaps(
         &self,
         place: u64,
@@ -415,7 +415,7 @@ impl CodewordReader {
         Some(found_gaps(spec, wear, &self.streams.counts, draw, part as u64))
     }
 
-    /// What the controller takes cells for.
+    /// Returns the condition that the controller assumes for cells.
     fn assumed_condition(&self, condition: CellCondition) -> CellCondition {
         match (self.assumed, condition) {
             (None, _) => condition,
@@ -424,7 +424,7 @@ impl CodewordReader {
         }
     }
 
-    /// Programs a codeword into a page, unless it is the one in hand.
+    /// Programs a codeword into a page, unless it was programmed last.
     fn hold(&mut self, place: u64, write: u64, page: usize) {
         if self.held.place.replace((place, write, page)) == Some((place, write, page)) {
             return;

@@ -1,5 +1,4 @@
-//! Counting frames of one code, decoder and way of reading, in units of work that can be done anywhere and in any
-//! order.
+//! Counting frames of one code, decoder and way of reading, in units of work that can be done anywhere and in any order.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,64 +15,65 @@ use softsense_nand::{Cells, NamedCells, Placement, Sensing, Wear};
 
 use crate::MAX_LEVEL;
 
-/// Part of the identity of every task: counted up whenever a change alters what frames hold, meet or become.
+/// Part of the identity of every task. It is increased whenever a change alters the content of frames, their noise or their decoding.
 const MODEL_VERSION: u32 = 3;
-/// Codeword bits of a unit of work; and the fewest and the most frames: short codes decode slowly, bit for bit.
+/// Codeword bits of a unit of work; and the fewest and the most frames of a unit, as short codes decode slowly, bit for bit.
 const UNIT_BITS: usize = 1 << 25;
 const UNIT_FRAMES: std::ops::RangeInclusive<u64> = 16..=8192;
-/// The least raw bit error rate whose ln(1 - p) differs from 0 by enough; and the least and the most of a Gaussian boundary.
+/// The least raw bit error rate whose ln(1 - p) differs from 0 by enough; and the limits of the rate of a Gaussian boundary.
 pub(crate) const LEAST_RBER: f64 = 1e-12;
 pub(crate) const LEAST_GAUSSIAN_RBER: f64 = 1e-9;
 pub(crate) const MOST_RBER: f64 = 0.499;
 
-/// How frames are read and decoded. As JSON it is the description of a task.
+/// The way in which frames are read and decoded. As JSON it is the description of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameSpec {
     /// The decoder of an LDPC code, as [`Algorithm`] reads it.
     pub decoder: String,
-    /// After how many iterations it gives up.
+    /// Iterations after which the decoder gives up.
     pub iterations: u32,
     /// The seed of data and noise.
     pub seed: u64,
-    /// What is between writing and decoding.
+    /// Channel between writing and decoding.
     pub channel: ReadChannel,
-    /// Of which frames alone.
+    /// Condition on the frames that are drawn; without it frames are as the channel makes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
 }
 
-/// Frames in which exactly so many bits of one absorbing set are wrong: any set of its class as likely, and elsewhere bits as
-/// the channel makes them. A soft level decides by the sign of its LLR, 0 counting as right.
+/// Frames in which a given number of bits of one absorbing set are wrong. All sets of a class are equally likely, and bits elsewhere are as
+/// the channel makes them. At a soft level the sign of the LLR decides; 0 counts as right.
 ///
-/// A failure counts only if no listed set has fewer right bits than this one, and of several that have as few for one of them:
-/// so the failures of all classes and numbers of wrong bits add up.
+/// A failure counts only if no listed set has fewer right bits than this one. Of several sets with as few right bits, it counts for one. So
+/// the failures of all classes and numbers of wrong bits add up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Bits of a set.
+    /// Number of bits of a set.
     pub bits: usize,
-    /// Checks that it violates.
+    /// Number of checks that a set violates.
     pub violated: u32,
-    /// How many of its bits are wrong.
+    /// Number of wrong bits of the set.
     pub wrong: usize,
     /// SHA-256 of all sets that are listed, as [`FrameTask::conditioned`] takes them.
     pub listed: String,
-    /// At soft levels, whether all of these wrong bits are surely wrong ([`SURE_LLR`]), or not all of them; without it either.
+    /// At soft levels, whether all of these wrong bits are surely wrong ([`SURE_LLR`]), or not all of them; without this field frames of
+    /// both kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surely: Option<bool>,
-    /// A failure counts only in a frame with fewer wrong bits than this in all.
+    /// Number of wrong bits of the whole frame below which a failure counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewer_errors_than: Option<usize>,
 }
 
-/// What is between writing and decoding.
+/// The channel between writing and decoding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReadChannel {
     /// Hard decisions, wrong independently.
     Hard {
-        /// Raw bit error rate; not wanted for frames with a given number of errors.
+        /// Raw bit error rate; not needed for frames with a given number of errors.
         rber: Option<f64>,
     },
     /// One boundary between two Gaussian states.
@@ -82,7 +82,7 @@ pub enum ReadChannel {
         rber: f64,
         /// The read level, 1 to 7.
         level: u8,
-        /// Where the references are.
+        /// Placement of the references.
         #[serde(default)]
         placement: Placement,
     },
@@ -103,14 +103,14 @@ pub struct CellsRead {
     /// Reads that have disturbed the page: see [`Wear`].
     #[serde(default)]
     pub effective_reads: f64,
-    /// Which page of the wordline; a codeword spread over all of them if there is none.
+    /// Page of the wordline; without it a codeword is spread over all of them.
     pub page: Option<usize>,
     /// The read level, 1 to 7.
     pub level: u8,
-    /// Where the references are.
+    /// Placement of the references.
     #[serde(default)]
     pub placement: Placement,
-    /// The age that references and LLRs are made for, if it is another one than that of the cells.
+    /// The age for which references and LLRs are made, if it is not that of the cells.
     #[serde(default)]
     pub llrs_for: Option<Wear>,
 }
@@ -133,11 +133,11 @@ impl CellsRead {
     }
 }
 
-/// What the decoder gets of one of `pages` of `cells`, each as likely. References, those of hard decisions too, and LLRs are
-/// made for the cells `assumed`.
+/// Returns the decoder's input for pages of `cells`, each of them equally likely. References, including those of hard decisions, and LLRs
+/// are made for the cells `assumed`.
 ///
-/// Codewords are scrambled: a bit is 0 or 1 with equal probability whatever the code, so that the outputs of a 1 are taken
-/// for those of a 0 with the opposite sign, and the channel is symmetric.
+/// Codewords are scrambled: a bit is 0 or 1 with equal probability whatever the code. So outputs of a 1 count as outputs of a 0 with the
+/// opposite sign, and the channel is symmetric.
 fn sense(cells: &Cells, assumed: &Cells, pages: &[usize], level: u8, placement: Placement) -> Result<Sensed> {
     if !(1..=MAX_LEVEL).contains(&level) {
         return Err(Error::config("channel.level", format!("found {level}, expected a level from 1 to {MAX_LEVEL}")));
@@ -151,7 +151,7 @@ fn sense(cells: &Cells, assumed: &Cells, pages: &[usize], level: u8, placement: 
         };
         return Ok(Sensed::Hard(Some(sensings.iter().map(wrong).sum::<f64>() / sensings.len() as f64)));
     }
-    // One step for all pages: a decoder knows no pages.
+    // All pages have one step, as a decoder does not tell pages apart.
     let largest = |sensing: &Sensing| sensing.integer_llrs(assumed, LARGEST_REGION_LLR).1;
     let step = sensings.iter().map(largest).fold(0.0, f64::max);
     let mut outputs: Vec<Output> = Vec::new();
@@ -175,17 +175,17 @@ fn sense(cells: &Cells, assumed: &Cells, pages: &[usize], level: u8, placement: 
     Ok(Sensed::Soft(outputs, step))
 }
 
-/// A log-likelihood ratio in steps, never beyond the largest that a decoder is given.
+/// Returns a log-likelihood ratio in steps, limited to the largest that a decoder is given.
 fn integer_llr(llr: f64, step: f64) -> i8 {
     let largest = f64::from(LARGEST_REGION_LLR);
     libm::round(llr / step).clamp(-largest, largest) as i8
 }
 
-/// What a decoder gets.
+/// The input of a decoder.
 enum Sensed {
     /// Hard decisions, wrong with this probability if it is known.
     Hard(Option<f64>),
-    /// What it hears of a bit, and the step of its LLRs.
+    /// Outputs of the channel for a bit, and the step of their LLRs.
     Soft(Vec<Output>, f64),
 }
 
@@ -199,16 +199,16 @@ pub struct FrameTask {
     identity: [u8; 32],
 }
 
-/// What became of some frames.
+/// Results of some frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameCounts {
-    /// How many there were.
+    /// Number of frames.
     pub frames: u64,
-    /// How many were given up, or decided wrongly.
+    /// Number of frames that were given up, or decided wrongly.
     pub failures: u64,
-    /// How many were decided wrongly with a claim of success: part of `failures`.
+    /// Number of frames that were decided wrongly with a claim of success: part of `failures`.
     pub undetected: u64,
-    /// How many were taken for codewords after 0, 1, 2, ... iterations.
+    /// Number of frames that were taken for codewords after 0, 1, 2, ... iterations.
     pub iterations: Vec<u64>,
 }
 
@@ -224,11 +224,10 @@ impl FrameTask {
     /// Checks a task whose frames are drawn by absorbing sets.
     ///
     /// # Arguments
-    /// - `sets`: what [`FrameSpec::condition`] refers to; `None` where it has none.
+    /// - `sets`: the sets that [`FrameSpec::condition`] refers to; `None` without a condition.
     ///
     /// # Errors
-    /// Those of [`Self::new`]; other sets than those that the condition names, or none; no wrong bits, or more than
-    /// the set has.
+    /// Errors of [`Self::new`]; other sets than the condition names, or none; no wrong bits, or more than the set has.
     pub fn conditioned(code: Code, spec: FrameSpec, sets: Option<Arc<AbsorbingSets>>) -> Result<Self> {
         let found = sets.as_ref().map(|sets| listing_identity(sets));
         let expected = spec.condition.as_ref().map(|condition| condition.listed.clone());
@@ -268,27 +267,27 @@ impl FrameTask {
         Ok(task)
     }
 
-    /// The code.
+    /// Returns the code.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// How its frames are read and decoded.
+    /// Returns how frames are read and decoded.
     pub fn spec(&self) -> &FrameSpec {
         &self.spec
     }
 
-    /// SHA-256 of all that the counts depend on.
+    /// Returns the SHA-256 of all that the counts depend on.
     pub fn identity(&self) -> String {
         hexadecimal(&self.identity)
     }
 
-    /// Frames of a unit of work.
+    /// Returns the number of frames of a unit of work.
     pub fn unit_frames(&self) -> u64 {
         ((UNIT_BITS / self.code.codeword_bits()) as u64).clamp(*UNIT_FRAMES.start(), *UNIT_FRAMES.end())
     }
 
-    /// The probability that a hard decision is wrong; unknown for hard decisions without one.
+    /// Returns the probability that a hard decision is wrong; `None` for hard decisions without a rate.
     pub fn raw_error_rate(&self) -> Option<f64> {
         match &self.sensed {
             Sensed::Hard(rate) => *rate,
@@ -296,12 +295,12 @@ impl FrameTask {
         }
     }
 
-    /// The probability that a decision is wrong as conditions count it: the sign of a soft level's LLR, or the hard decision.
+    /// Returns the probability that a decision is wrong as conditions count it: by the sign of a soft level's LLR, or the hard decision.
     pub fn decision_error_rate(&self) -> Option<f64> {
         self.llr_at_most(-1).or_else(|| self.raw_error_rate())
     }
 
-    /// The probability that a decision of a soft level is surely wrong; `None` of hard decisions.
+    /// Returns the probability that a decision of a soft level is surely wrong; `None` for hard decisions.
     pub fn sure_error_rate(&self) -> Option<f64> {
         self.llr_at_most(-SURE_LLR)
     }
@@ -311,7 +310,7 @@ impl FrameTask {
         Some(outputs.iter().filter(|output| output.llr <= most).map(Output::probability).sum())
     }
 
-    /// What frames meet; with exactly so many errors, if it is said.
+    /// Returns the noise of frames, with exactly `errors` errors if that is given.
     fn frame_noise(&self, errors: Option<usize>) -> Result<Noise> {
         let codeword_bits = self.code.codeword_bits();
         let seed = self.seed(errors);
@@ -342,7 +341,7 @@ impl FrameTask {
     /// Counts the frames of `units` units from number `first_unit` on; `None` if it was interrupted.
     ///
     /// # Arguments
-    /// - `errors`: so many hard decisions of each frame are wrong; or frames are as the channel makes them.
+    /// - `errors`: the number of wrong hard decisions in each frame; without it frames are as the channel makes them.
     ///
     /// # Errors
     /// More errors than a codeword has bits, or neither errors nor a raw bit error rate.
@@ -367,12 +366,12 @@ impl FrameTask {
         Ok((done == frames).then_some(FrameCounts { frames, failures: frame_errors, undetected, iterations }))
     }
 
-    /// How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber`: of hard decisions
-    /// that it is wrong and that it is right; of a soft level its regions, from the one whose LLR speaks most against the
-    /// bit up. Regions of one integer LLR are one. References and LLRs are made for the task's own rate.
+    /// Returns the probabilities of all outputs that the channel may give for a bit at the raw bit error rate `rber`. Hard decisions have
+    /// two, wrong and right. A soft level has its regions, in order, from the one whose LLR speaks most against the bit. Regions of one
+    /// integer LLR are one. References and LLRs are made for the task's own rate.
     ///
     /// # Errors
-    /// A soft level of cells with an age, or a rate outside 1e-12 (of a soft level 1e-9) to 0.499.
+    /// A soft level of cells with an age, or a rate outside 1e-12 (for a soft level 1e-9) to 0.499.
     pub fn region_probabilities(&self, rber: f64) -> Result<Vec<f64>> {
         Ok(match self.sensed_at(rber)? {
             Sensed::Hard(_) => vec![rber, 1.0 - rber],
@@ -395,7 +394,7 @@ impl FrameTask {
         }
     }
 
-    /// The LLRs in a decoder's integers that [`Self::region_probabilities`] speaks of; of hard decisions their signs.
+    /// Returns the LLRs of the regions of [`Self::region_probabilities`], in a decoder's integers; for hard decisions their signs.
     pub(crate) fn region_llrs(&self) -> Vec<i8> {
         match &self.sensed {
             Sensed::Hard(_) => vec![-1, 1],
@@ -403,12 +402,12 @@ impl FrameTask {
         }
     }
 
-    /// Whether the decoder gets LLRs; or else hard decisions.
+    /// Whether the decoder gets LLRs rather than hard decisions.
     pub(crate) fn is_soft(&self) -> bool {
         matches!(self.sensed, Sensed::Soft(..))
     }
 
-    /// Frames as the channel makes them at the raw bit error rate `rber`, read with the references and LLRs of the task's own.
+    /// Returns the noise of frames at the raw bit error rate `rber`, read with the references and LLRs of the task's own rate.
     pub(crate) fn noise_at(&self, rber: f64, seed: u64) -> Result<Noise> {
         let codeword_bits = self.code.codeword_bits();
         match self.sensed_at(rber)? {
@@ -419,12 +418,12 @@ impl FrameTask {
         }
     }
 
-    /// The decoder of what `noise` makes.
+    /// Returns the decoder for frames with `noise`.
     pub(crate) fn decoder(&self, noise: &Noise) -> Result<Box<dyn FrameDecoder>> {
         self.decoder.decoder(&self.code, noise.llr_step())
     }
 
-    /// The seed of the frames with so many errors.
+    /// Returns the seed of the frames with a given number of errors.
     fn seed(&self, errors: Option<usize>) -> u64 {
         let mut hasher = Sha256::new();
         hasher.update(self.identity);
@@ -434,7 +433,7 @@ impl FrameTask {
     }
 }
 
-/// SHA-256 of sets, one of each orbit, in hexadecimal digits.
+/// Returns the SHA-256 of sets, one of each orbit, in hexadecimal digits.
 pub fn listing_identity(sets: &AbsorbingSets) -> String {
     let mut hasher = Sha256::new();
     for set in sets.sets() {
@@ -450,7 +449,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether what is asked for was another decoder when circulants had to be a multiple of 16.
+/// Whether this spec was decoded in floats, by another decoder, when circulants had to be a multiple of 16.
 fn decoded_in_floats_once(code: &Code, spec: &FrameSpec) -> bool {
     let Code::Ldpc(code) = code else { return false };
     let size = code.quasi_cyclic().map_or(16, QuasiCyclic::circulant_size);
@@ -474,10 +473,10 @@ fn identity(code: &Code, spec: &FrameSpec, sensed: &Sensed) -> [u8; 32] {
         hasher.update("\nin integers\n");
     }
     if spec.condition.is_some() {
-        // Failures were once shared by all sets with at most two right bits.
+        // In an earlier version all sets with at most two right bits shared failures.
         hasher.update("\nfor the set of the fewest right bits\n");
     }
-    // What a channel amounts to, should the same description come to mean another one.
+    // The channel's probabilities are hashed, in case the same description comes to mean another channel.
     match sensed {
         Sensed::Hard(rate) => rate.iter().for_each(|rate| hasher.update(rate.to_bits().to_be_bytes())),
         Sensed::Soft(outputs, step) => {

@@ -1,4 +1,4 @@
-//! Reading one codeword: where flash and codes meet.
+//! Reading one codeword: the crate in which flash and codes meet.
 //!
 //! ```text
 //!   Reliability: fate of a codeword ----------------------------+
@@ -8,32 +8,30 @@
 //!                 +------------- observation: it failed --------+
 //! ```
 //!
-//! - A [`Step`] is one attempt at a codeword: a level, and the *operations* that it takes (a hard sensing or not, a
-//!   number of extra levels sensed and transferred, one decode). The SSD turns operations into time, under contention.
-//! - A [`ReadPolicy`] is a policy that a user has written; an [`AskedPolicy`] asks it during the run, or has tabulated
-//!   its answers before.
-//! - An [`Observation`] is what a controller sees after a step, and no more. A [`ReadSpec`] (a [`Policy`] and a
-//!   [`Retry`]) is a state machine that maps observations to the next step.
-//! - [`PageConditions`] describe the pages of a read at one moment, for all codewords in them. From them a [`Fate`] is
-//!   made once for each codeword of the read: its random draw and its raw bit error rate. [`Reliability::outcome`]
-//!   gives all results of a step at once. Only `ideal` asks a fate for something that no controller knows.
+//! - A [`Step`] is one attempt at a codeword: a level, and the *operations* that it takes (a hard sensing or not, a number of extra levels
+//!   sensed and transferred, one decode). The SSD turns operations into time, under contention.
+//! - A [`ReadPolicy`] is a policy that a user has written; an [`AskedPolicy`] asks it during the run, or has tabulated its answers before.
+//! - An [`Observation`] is the information that a controller has after a step. A [`ReadSpec`] (a [`Policy`] and a [`Retry`]) is a state
+//!   machine that maps observations to the next step.
+//! - [`PageConditions`] describe the pages of a read at one moment, for all codewords in them. From them a [`Fate`] is made once for each
+//!   codeword of the read: its random draw and its raw bit error rate. [`Reliability::outcome`] gives all results of a step at once. Only
+//!   `ideal` asks a fate for something that no controller knows.
 //!
 //! **Levels.** Level 1 is hard decision: one reference voltage between adjacent states. Level 1 + j has j extra
 //! references, up to [`MAX_LEVEL`].
 //!
-//! **The random draw.** The draw `u` of a codeword, uniform in [0, 1), is fixed when it is written: a hash of seed,
-//! number and write count. Level j fails where `u < P_fail(j | rber)`. So re-reads agree, levels are nested, the lowest
-//! level that decodes only grows with retention, and every policy reads the same codewords.
+//! **The random draw.** The draw `u` of a codeword, uniform in [0, 1), is fixed when the codeword is written: a hash of seed, number and
+//! write count. Level j fails where `u < P_fail(j | rber)`. So re-reads agree and levels are nested. The lowest level that decodes only
+//! grows with retention, and every policy reads the same codewords.
 //!
-//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its
-//! numbers. A [`CodewordReader`] programs, ages, senses and decodes each codeword that is read, at each level that is
-//! tried. Its random draws are of single cells: re-reads agree, too, but on rare occasions a deeper level fails where
-//! an easier one decodes, or age helps. A [`StoredReader`] reads a codeword with given data, tens of thousands per
-//! second: it draws only the cells that may be read as another region than the middle of their state.
+//! **Fidelity.** A [`DecodeTable`] answers in nanoseconds and was measured once, by a [`FrameTask`] for each of its numbers. A
+//! [`CodewordReader`] programs, ages, senses and decodes each codeword that is read, at each level that is tried. Its random draws are of
+//! single cells. Re-reads agree, too, but on rare occasions a deeper level fails where an easier one decodes, or age helps. A
+//! [`StoredReader`] reads tens of thousands of codewords with given data per second. It draws only the cells that may be read as another
+//! region than the middle of their state.
 //!
-//! **Age.** A device may change its code as blocks wear: a [`ByAge`] has what is used up to which P/E cycles, either
-//! decode tables ([`AdaptiveSpec`]) or BCH codes ([`BchSpec`]), whose failures come from a binomial tail or from real
-//! decodes.
+//! **Age.** A device may change its code as blocks wear. A [`ByAge`] holds the codes with the P/E cycles up to which each is used: decode
+//! tables ([`AdaptiveSpec`]) or BCH codes ([`BchSpec`]). Failures of BCH codes come from a binomial tail or from real decodes.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Read policies that users have written: their input, their answers, and how they are called.
+//! Read policies that users have written: their input, their answers, and the calls of them.
 
 use std::fmt;
 
@@ -7,65 +7,65 @@ use softsense_nand::ReferencesAt;
 
 use crate::{History, MAX_LEVEL, ReadSpec, Reliability, Retry, Step};
 
-/// Steps of a read at most: a policy that knows no end is stopped here.
+/// Most steps of a read: a policy that goes on for ever is stopped here.
 pub const MOST_STEPS: usize = 32;
 
-/// Decisions that are asked for before a run at most; a policy of more is asked during the run.
+/// Most decisions that are asked for before a run; a policy with more is asked during the run.
 const MOST_TABULATED: usize = 1 << 16;
 
-/// A read policy of a user's own.
+/// A read policy that a user has written.
 ///
-/// It is asked for the first step of a read, when nothing has been tried, and for the next one after each that has failed. It is asked
-/// in the order of events, once for each decision; or once before the run for each decision that there can be, where what it
-/// observes is finite and it is a function of that (see [`PolicyTraits`]).
+/// The policy is asked for the first step of a read, and for the next step after each one that failed. It is asked in the order of events,
+/// once for each decision. A policy that is a function of finitely many observations is asked before the run instead, for each decision
+/// that is possible (see [`PolicyTraits`]).
 pub trait ReadPolicy: Send + Sync {
-    /// The next step; `None` where nothing is left to try.
+    /// Returns the next step; `None` where nothing is left to try.
     ///
     /// # Errors
-    /// What its code says; the run ends with it.
+    /// Errors of the user's code; they end the run.
     fn next(&mut self, read: &OwnRead) -> Result<Option<OwnStep>>;
 
-    /// How long it has taken so far, s, where it measures that.
+    /// Returns the time spent in the user's code so far, s, where this is measured.
     fn spent_s(&self) -> f64 {
         0.0
     }
 }
 
-/// What is said of a policy of a user's own before it is asked anything.
+/// Properties of a user's policy that are stated before it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyTraits {
-    /// What it goes by, beside the steps that it has made.
+    /// Observations that the policy depends on, besides the steps that it has made.
     pub observes: Observes,
-    /// Whether the next step is sensed before the outcome of this one is known, where it does not depend on what is seen of this one.
+    /// Whether the next step is sensed before the outcome of this one is known, if it does not depend on the observation of this one.
     pub looks_ahead: bool,
-    /// Whether it may be asked before the run: its answers depend on nothing but what it observes.
+    /// Whether the policy may be asked before the run: its answers depend only on its observations.
     pub is_function: bool,
 }
 
-/// What a policy goes by: it sees 0 of all else.
+/// Observations that a policy depends on. All others are 0 to the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Observes {
     /// The page type, by its index in `flash.page_types`.
     pub page_type: bool,
-    /// The level that was remembered, 1 where none was.
+    /// The remembered level; 1 where none is remembered.
     pub remembered_level: bool,
-    /// The block, or superblock: one of too many for a table.
+    /// The block, or superblock. There are too many for a table.
     pub block: bool,
-    /// Its P/E cycles.
+    /// P/E cycles of the block.
     pub pe_cycles: Watched,
-    /// How many checks the hard decisions of a step violated: the mean of the codewords that failed.
+    /// Number of checks that the hard decisions of a step violated: the mean over the codewords that failed.
     pub syndrome_weight: Watched,
 }
 
-/// How a number is seen.
+/// The precision with which a policy observes a number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Watched {
-    /// Not at all: as 0.
+    /// The number is not observed; it is 0 to the policy.
     #[default]
     Unseen,
-    /// As it is.
+    /// The number itself.
     Whole,
-    /// As the number of these edges, which increase, that it has reached.
+    /// The number of these edges, in increasing order, that the number has reached.
     Bucket(Vec<u32>),
 }
 
@@ -78,7 +78,7 @@ impl Watched {
         }
     }
 
-    /// How many different ones there are; `None` where that is not bounded.
+    /// Returns how many different values there are; `None` where they are not bounded.
     fn count(&self) -> Option<u32> {
         match self {
             Self::Unseen => Some(1),
@@ -91,69 +91,68 @@ impl Watched {
 /// A read, as far as a policy observes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnRead {
-    /// The page type.
+    /// Index of the page type.
     pub page_type: u32,
     /// P/E cycles of the block, or their bucket.
     pub pe_cycles: u32,
-    /// The block.
+    /// Number of the block.
     pub block: u32,
-    /// The level that was remembered.
+    /// Remembered level.
     pub remembered_level: u8,
-    /// What was tried, and failed.
+    /// Steps that were tried and failed.
     pub tried: Vec<Tried>,
 }
 
-/// A step that has failed, and what was seen of it.
+/// A step that has failed, with its observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tried {
-    /// As the policy asked for it.
+    /// The step that the policy asked for.
     pub step: OwnStep,
-    /// Of a hard decision, the violated checks or their bucket.
+    /// Violated checks of a hard decision, or their bucket.
     pub syndrome_weight: u32,
 }
 
-/// What a policy asks for: what a controller can ask of a chip.
+/// A step that a policy asks for, as a controller can ask a chip for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnStep {
-    /// The level the decoder works with, 1 for hard decision.
+    /// The level that the decoder works with, 1 for hard decision.
     pub level: u8,
-    /// Where the references stand, [`ReferencesAt::Inferred`] excepted. `None` as the config reads: a hard decision then comes with the
-    /// retries, the inference and the prediction of `[read]`, and has failed when all of those have.
+    /// References of the step; [`ReferencesAt::Inferred`] is not possible. With `None` they follow the config. A hard decision then comes
+    /// with the retries, the inference and the prediction of `[read]`, and has failed when all of them have.
     pub references: Option<ReferencesAt>,
-    /// Whether only the levels are sensed and transferred that the last step had not, where the references stay: `None` as
-    /// `read.retry` says.
+    /// Whether only levels that the last step lacks are sensed and transferred, if the references stay; `None` is as `read.retry` says.
     pub retry: Option<Retry>,
 }
 
 impl OwnStep {
-    /// A level, read as the config reads.
+    /// Makes a step at a level that is read as the config reads.
     pub fn level(level: u8) -> Self {
         Self { level, references: None, retry: None }
     }
 
-    /// A level at references of the policy's own choice, as `read.retry` says.
+    /// Makes a step at a level with references of the policy's choice, as `read.retry` says.
     pub fn at(references: ReferencesAt, level: u8) -> Self {
         Self { references: Some(references), ..Self::level(level) }
     }
 }
 
-/// What steps there are to choose from.
+/// The steps from which a policy can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepsThere {
     /// The deepest level.
     pub max_level: u8,
-    /// Entries of the chip's retry table.
+    /// Number of entries of the chip's retry table.
     pub retry_entries: u8,
-    /// Sensings of a search for valleys; 0 where there is none.
+    /// Number of sensings of a search for valleys; 0 where there is none.
     pub search_sensings: u8,
-    /// Whether references may stand at the chip's default: cells have threshold voltages.
+    /// Whether the chip's default references can be used, because cells have threshold voltages.
     pub has_default: bool,
-    /// Page types.
+    /// Number of page types.
     pub page_types: u32,
 }
 
 impl StepsThere {
-    /// What a reliability lets a read do.
+    /// Returns the steps that a reliability allows.
     pub fn new(max_level: u8, page_types: u32, reliability: &Reliability) -> Self {
         Self {
             max_level,
@@ -164,10 +163,10 @@ impl StepsThere {
         }
     }
 
-    /// Whether a policy may ask for a step.
+    /// Checks that a policy may ask for a step.
     ///
     /// # Errors
-    /// Levels and references that there are not.
+    /// A level, or references, that the device does not have.
     fn check(&self, name: OwnName, asked: OwnStep) -> Result<()> {
         let bad = |found: String, expected: String| {
             Err(Error::config(name.as_str(), format!("next: found {found}, expected {expected}")))
@@ -192,39 +191,39 @@ impl StepsThere {
     }
 }
 
-/// What a read is seen by when it begins.
+/// Observations at the beginning of a read.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadBegins {
-    /// The page type.
+    /// Index of the page type.
     pub page_type: u32,
     /// P/E cycles of the block.
     pub pe_cycles: u32,
-    /// The block, or superblock.
+    /// Number of the block, or superblock.
     pub block: u32,
-    /// The level that is remembered; 1 where none is.
+    /// Remembered level; 1 where none is remembered.
     pub remembered_level: u8,
 }
 
-/// What asking something of a user's own has cost.
+/// Costs of asking a policy or rule of the user's own.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OwnCost {
-    /// Decisions that were asked for before the run; none where it is asked during the run.
+    /// Decisions that were asked for before the run; none where decisions are asked for during the run.
     pub tabulated: Option<u64>,
     /// Decisions that were asked for during the run.
     pub calls: u64,
-    /// How long those took, s, where that was measured.
+    /// Time that the decisions during the run took, s, where it was measured.
     pub spent_s: f64,
 }
 
-/// A policy of a user's own at work in a run: all reads under way, and what is known of its answers.
+/// A user's policy during a run: all reads under way, and the answers that are known.
 pub struct AskedPolicy {
     name: OwnName,
     policy: Box<dyn ReadPolicy>,
     traits: PolicyTraits,
     steps: StepsThere,
-    /// None where it is asked during the run.
+    /// Answers of the policy; none where it is asked during the run.
     table: Option<Table>,
-    /// By the numbers of reads.
+    /// Reads under way, by their numbers.
     reads: Vec<UnderWay>,
     calls: u64,
     asks_for_cells: bool,
@@ -239,20 +238,20 @@ impl fmt::Debug for AskedPolicy {
 /// A read of which steps are asked for.
 #[derive(Debug, Clone, Default)]
 struct UnderWay {
-    /// The decision that has been made last.
+    /// The last decision.
     node: u32,
-    /// The step that was asked for last.
+    /// The last step that was asked for.
     asked: Option<OwnStep>,
-    /// Where there is no table.
+    /// The observations so far, where there is no table.
     read: OwnRead,
-    /// What was answered for the case that the last step fails.
+    /// The answer for the case that the last step fails.
     ahead: Option<Option<OwnStep>>,
 }
 
 /// All decisions of a policy.
 #[derive(Debug, Default)]
 struct Table {
-    /// The first of reads, by what they are seen by when they begin.
+    /// The first decisions of reads, by the observations at the beginning.
     roots: Vec<u32>,
     nodes: Vec<Node>,
 }
@@ -260,15 +259,15 @@ struct Table {
 #[derive(Debug, Clone, Copy)]
 struct Node {
     step: Option<OwnStep>,
-    /// What follows if it fails, by what is seen of it.
+    /// The first of the decisions that may follow if the step fails, by its observation.
     next: u32,
 }
 
 impl AskedPolicy {
-    /// Asks for all decisions, if there are few enough and they depend on what is observed alone.
+    /// Asks for all decisions, if they are few enough and depend only on observations.
     ///
     /// # Errors
-    /// What the policy says, and answers that are no steps; or a policy that answers in two ways.
+    /// Errors of the policy, answers that are not valid steps, and a policy that gives two answers to one question.
     pub fn new(name: OwnName, policy: Box<dyn ReadPolicy>, traits: PolicyTraits, steps: StepsThere) -> Result<Self> {
         let mut asked =
             Self { name, policy, traits, steps, table: None, reads: Vec::new(), calls: 0, asks_for_cells: false };
@@ -279,31 +278,31 @@ impl AskedPolicy {
         Ok(asked)
     }
 
-    /// Whether it goes by how many checks a step violates.
+    /// Whether the policy depends on the number of violated checks.
     #[inline]
     pub fn sees_syndrome_weights(&self) -> bool {
         self.traits.observes.syndrome_weight != Watched::Unseen
     }
 
-    /// Whether it senses ahead.
+    /// Whether the policy senses ahead.
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.traits.looks_ahead
     }
 
-    /// What it has cost so far.
+    /// Returns the costs of asking the policy so far.
     pub fn cost(&self) -> OwnCost {
         let tabulated = self.table.as_ref().map(|table| table.nodes.len() as u64);
         let spent_s = if tabulated.is_some() { 0.0 } else { self.policy.spent_s() };
         OwnCost { tabulated, calls: self.calls, spent_s }
     }
 
-    /// The operations of a step that it has asked for.
+    /// Returns the operations of a step that the policy has asked for.
     ///
     /// # Arguments
-    /// - `spec`: how the config reads.
+    /// - `spec`: the reads that the config describes.
     /// - `history`: what is known of the read.
-    /// - `last`: the step before, which has failed or is expected to.
+    /// - `last`: the step before, which has failed or is expected to fail.
     pub fn step(&self, asked: OwnStep, spec: &ReadSpec, history: &History, last: Option<Step>) -> Step {
         let OwnStep { level, references, retry } = asked;
         let retry = retry.unwrap_or(spec.retry);
@@ -325,17 +324,17 @@ impl AskedPolicy {
         }
     }
 
-    /// Whether the config says how the step is read that was asked for last.
+    /// Whether the last step that was asked for is read as the config says.
     pub fn reads_as_configured(&self, read: u32) -> bool {
         self.reads[read as usize].asked.is_some_and(|asked| asked.references.is_none())
     }
 
-    /// Whether it has asked for references that follow the cells, as far as it was asked.
+    /// Whether the policy has so far asked for references that follow the cells.
     pub fn asks_for_cells(&self) -> bool {
         self.asks_for_cells
     }
 
-    /// The first step of a read.
+    /// Returns the first step of a read.
     pub fn first(&mut self, read: u32, begins: ReadBegins) -> Result<OwnStep> {
         let read = read as usize;
         if self.reads.len() <= read {
@@ -362,7 +361,7 @@ impl AskedPolicy {
         asked?.ok_or_else(|| self.no_first_step())
     }
 
-    /// The step that follows if the last one of a read fails; `None` when there is none, or it depends on what will be seen.
+    /// Returns the step that follows if the last step of a read fails; `None` when there is none, or when it depends on the observation.
     pub fn ahead(&mut self, read: u32) -> Result<Option<OwnStep>> {
         let read = read as usize;
         let last = self.reads[read].asked.expect("a step was asked for");
@@ -384,7 +383,7 @@ impl AskedPolicy {
         asked
     }
 
-    /// The step after one that has failed, with so many violated checks where they are seen; `None` when nothing is left.
+    /// Returns the step after one that has failed, with its number of violated checks if that is observed; `None` when nothing is left.
     pub fn after(&mut self, read: u32, syndrome_weight: u32) -> Result<Option<OwnStep>> {
         let read = read as usize;
         let last = self.reads[read].asked.expect("a step was asked for");
@@ -406,7 +405,7 @@ impl AskedPolicy {
         asked
     }
 
-    /// A read whose last step has failed.
+    /// Adds the last step, which has failed, to a read.
     fn failed(&mut self, read: usize, syndrome_weight: u32) -> UnderWay {
         let mut state = std::mem::take(&mut self.reads[read]);
         let step = state.asked.expect("a step was asked for");
@@ -432,13 +431,13 @@ impl AskedPolicy {
         Error::config(self.name.as_str(), "next: found None for a read of which nothing was tried, expected a step")
     }
 
-    /// How many decisions may follow a step that fails.
+    /// Returns the number of decisions that may follow a step that fails.
     #[inline]
     fn branches(&self, last: OwnStep) -> u32 {
         if last.level == 1 { self.traits.observes.syndrome_weight.count().unwrap_or(1) } else { 1 }
     }
 
-    /// Values that each of what is seen of a beginning read has: page types, remembered levels, buckets of P/E cycles.
+    /// Returns the number of values of each observation at the beginning of a read: page types, remembered levels, buckets of P/E cycles.
     fn beginnings(&self) -> Option<[u32; 3]> {
         let observes = &self.traits.observes;
         let pe_cycles = observes.pe_cycles.count().filter(|_| !observes.block)?;
@@ -458,7 +457,7 @@ impl AskedPolicy {
         ((pe_cycles * levels + level) * page_types + page_type) as usize
     }
 
-    /// Asks for every decision there can be, twice; `None` where there are too many.
+    /// Asks for every possible decision, twice; `None` where there are too many.
     fn tabulate(&mut self) -> Result<Option<Table>> {
         let observes = self.traits.observes.clone();
         let (Some([page_types, levels, pe_cycles]), Some(_)) = (self.beginnings(), observes.syndrome_weight.count())
@@ -487,7 +486,7 @@ impl AskedPolicy {
         Ok(Some(table))
     }
 
-    /// Fills in a decision and all that may follow it.
+    /// Fills in a decision and all decisions that may follow it.
     fn decide(&mut self, table: &mut Table, node: u32, read: &mut OwnRead) -> Result<()> {
         if table.nodes.len() > MOST_TABULATED {
             return Ok(());

@@ -5,15 +5,14 @@ use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
 
-/// Which levels a read tries, and when it begins to sense them. A policy sees what a controller sees: the step it made,
-/// whether the decoder failed, and how many checks were violated. Only `ideal` knows the lowest level that decodes, as
-/// no real drive does.
+/// The levels that a read tries, and when it begins to sense them. A policy has the information of a controller: the step that it made,
+/// whether the decoder failed, and how many checks were violated. Only `ideal` knows the lowest level that decodes, as no real drive does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum Policy {
-    /// Knows the lowest level that decodes and reads with it at once: no step fails. A policy that looks ahead can
-    /// still be faster where it hides sensing behind transfers.
+    /// The lowest level that decodes, which this policy knows: no step fails. A policy that looks ahead can still be faster where it hides
+    /// sensing behind transfers.
     Ideal,
     /// Hard decision first; when it fails, the deepest level at once (LDPC-in-SSD, fig. 4).
     TwoStep,
@@ -24,14 +23,14 @@ pub enum Policy {
     Progressive,
     /// `progressive`, with the next level sensed while the last one transfers and decodes.
     LookAheadProgressive,
-    /// One of the user's own: a [`ReadPolicy`](crate::ReadPolicy), which is handed over beside the config.
+    /// A policy of the user's own: a [`ReadPolicy`](crate::ReadPolicy), which is handed over beside the config.
     #[serde(skip)]
     Own(OwnName),
 }
 
 shipped_or_own!(Policy);
 
-/// What a further step senses and transfers.
+/// References that a retry senses and transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
@@ -39,38 +38,37 @@ pub enum Retry {
     Incremental,
     /// The whole level is sensed and transferred again (LDPC-in-SSD, eqs. 1 and 2; LaLDPC's T_i).
     Restart,
-    /// `incremental` one level deeper, `restart` over several levels at once: each policy as LDPC-in-SSD has it, `two_step`
-    /// by eq. 1, `look_ahead` by eq. 2, `progressive` by eq. 3.
+    /// `incremental` one level deeper, `restart` over several levels at once: each policy as in LDPC-in-SSD, `two_step` by eq. 1,
+    /// `look_ahead` by eq. 2, `progressive` by eq. 3.
     RestartOnJumps,
 }
 
-/// Where references of hard decisions are placed.
+/// Placement of the references of hard decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HardReferences {
-    /// As the cells say (`references` of `threshold_voltage`): they track the age, or are the chip's default.
+    /// References as the cells say (`references` of `threshold_voltage`): they track the age, or are the chip's default.
     #[default]
     Cells,
-    /// At each entry of the chip's retry table (`references.retry_table_v` of `threshold_voltage`) in turn, until a
-    /// read decodes. Soft levels come after all entries. `ideal` does not use the table.
+    /// Each entry of the chip's retry table (`references.retry_table_v` of `threshold_voltage`) in turn, until a read decodes. Soft levels
+    /// come after all entries. `ideal` does not use the table.
     RetryTable,
-    /// As the cells say; after a failure, where a search finds the valleys between states (`references.valley_search`
-    /// of `threshold_voltage`), by that number of sensings of each boundary, counted in the die. Soft levels are placed
-    /// around the result. `ideal` does not search.
+    /// References as the cells say. After a failure they are where a search finds the valleys between states (`references.valley_search` of
+    /// `threshold_voltage`), by that number of sensings of each boundary, counted in the die. Soft levels are placed around the result.
+    /// `ideal` does not search.
     ValleySearch,
-    /// At the chip's default; after a failure, where the errors of known cells say they should be
-    /// (`references.inference` of `threshold_voltage`); after a second failure, further in the direction of these
-    /// errors (Sentinel). A page without the boundary of the known cells takes a read of that boundary first. Soft
-    /// levels come after both. `ideal` does not infer.
+    /// The chip's default references. After a failure they are where the errors of known cells say (`references.inference` of
+    /// `threshold_voltage`); after a second failure, further in the direction of these errors (Sentinel). A page without the boundary of
+    /// the known cells takes a read of that boundary first. Soft levels come after both. `ideal` does not infer.
     Sentinels,
-    /// At the chip's default; after a failure, where the share of ones says they should be (`references.inference` of
-    /// `threshold_voltage`): on one command the die senses, counts, moves the references and senses again (Swift-Read).
-    /// Soft levels come after that. `ideal` does not infer.
+    /// The chip's default references. After a failure they are where the share of ones says (`references.inference` of
+    /// `threshold_voltage`): on one command the die senses, counts, moves the references and senses again (Swift-Read). Soft levels come
+    /// after that. `ideal` does not infer.
     ShareOfOnes,
 }
 
 impl HardReferences {
-    /// What it infers by, if it does.
+    /// Returns the measurement by which references are inferred, if they are.
     pub fn infers_by(self) -> Option<InferredBy> {
         match self {
             HardReferences::Cells | HardReferences::RetryTable | HardReferences::ValleySearch => None,
@@ -80,12 +78,12 @@ impl HardReferences {
     }
 }
 
-/// Which references that decoded hard decisions a controller remembers, so that later reads begin there. With a retry
-/// table, reads then try the other entries in their order.
+/// References that a controller remembers after they decoded a hard decision, so that later reads begin there. With a retry table, reads
+/// then try the other entries in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remembered {
-    /// None: reads begin with the chip's default, or the first entry.
+    /// No references: reads begin with the chip's default, or the first entry.
     #[default]
     Nothing,
     /// The references that last decoded a read of the block since its erase.
@@ -103,26 +101,26 @@ pub enum Remembered {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Predictor {
-    /// Where the predictor is.
+    /// Place of the predictor.
     pub place: PredictorPlace,
     /// Time of a prediction, us.
     pub predict_us: f64,
     /// Threshold as a raw bit error rate: decoding is tried with at most the mean number of violated checks at this
     /// rate.
     pub threshold_rber: f64,
-    /// Number of checks that it counts, the first ones of the code. Default: all.
+    /// Number of checks that are counted, the first ones of the code. Default: all.
     #[serde(default)]
     pub checks: Option<u32>,
 }
 
-/// Where a [`Predictor`] is.
+/// Place of a [`Predictor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PredictorPlace {
-    /// In the die: one codeword stands for its page. A page predicted to fail is not transferred, but sensed again at
-    /// the references that the share of ones gives.
+    /// The die: one codeword stands for its page. A page predicted to fail is not transferred, but sensed again at the references that the
+    /// share of ones gives.
     Die,
-    /// In the controller, before the decoder: a codeword predicted to fail is retried at once.
+    /// The controller, before the decoder: a codeword predicted to fail is retried at once.
     Controller,
 }
 
@@ -134,33 +132,33 @@ impl Predictor {
     }
 }
 
-/// Where references of soft levels are placed that come after retries of hard decisions.
+/// Placement of the references of soft levels that come after retries of hard decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftReferences {
-    /// As the cells say.
+    /// References as the cells say.
     #[default]
     Cells,
-    /// Around the references with which hard decisions violated the fewest checks. A step that is sensed ahead uses
-    /// what is known at that time.
+    /// Around the references with which hard decisions violated the fewest checks. A step that is sensed ahead uses the counts known at
+    /// that time.
     FewestViolated,
 }
 
-/// How reads are done.
+/// The way in which reads are done.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadSpec {
-    /// Which levels a read tries, and when it begins to sense them.
+    /// The levels that a read tries, and when it begins to sense them.
     pub policy: Policy,
-    /// What a further step senses and transfers.
+    /// References that a retry senses and transfers.
     pub retry: Retry,
     /// The deepest level of reads, 1 to 7. The decode table must have it, or the decoder must be able to use it.
     pub max_level: u8,
-    /// Where references of hard decisions are placed.
+    /// Placement of the references of hard decisions.
     pub references: HardReferences,
-    /// Which references that decoded are remembered, so that later reads begin there.
+    /// References that are remembered after they decoded, so that later reads begin there.
     pub remembered: Remembered,
-    /// Where references of soft levels are placed that come after retries of hard decisions.
+    /// Placement of the references of soft levels that come after retries of hard decisions.
     pub soft_references: SoftReferences,
     /// Whether the next retry is sensed while the last one transfers and decodes, from the first retry on, with any
     /// policy (pipelined read-retry, PR2). A policy that looks ahead does so from the first step on.
@@ -170,13 +168,13 @@ pub struct ReadSpec {
     pub retry_sensing_percent: u8,
     /// A predictor of hard decisions that will not be decoded. Without this field there is none.
     pub predictor: Option<Predictor>,
-    /// Entries of the chip's retry table that hard decisions try: the reliability tells.
+    /// Number of entries of the chip's retry table that hard decisions try, as the reliability tells.
     #[serde(skip)]
     pub retries: u8,
-    /// Sensings of each boundary by a search for valleys; 0 where there is none: the reliability tells.
+    /// Number of sensings of each boundary by a search for valleys, as the reliability tells; 0 where there is none.
     #[serde(skip)]
     pub search_sensings: u8,
-    /// What references are inferred by, where they are: the reliability tells.
+    /// Measurement by which references are inferred, as the reliability tells; none where they are not.
     #[serde(skip)]
     pub infers_by: Option<InferredBy>,
 }
@@ -205,7 +203,7 @@ impl Policy {
     pub const ALL: [Policy; 5] =
         [Policy::Ideal, Policy::TwoStep, Policy::LookAhead, Policy::Progressive, Policy::LookAheadProgressive];
 
-    /// The name in configs and on the command line.
+    /// Returns the name in configs and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Policy::Ideal => "ideal",
@@ -217,7 +215,7 @@ impl Policy {
         }
     }
 
-    /// One sentence for people.
+    /// Describes the policy in one sentence.
     pub fn about(self) -> &'static str {
         match self {
             Policy::Ideal => "knows the least level that decodes and reads with it at once: no step fails",
@@ -229,12 +227,12 @@ impl Policy {
         }
     }
 
-    /// Whether it knows the least level that decodes, which no controller does: a bound for the others.
+    /// Whether the policy knows the least level that decodes, as no controller does: it is a bound for the others.
     pub fn knows_level(self) -> bool {
         self == Policy::Ideal
     }
 
-    /// Whether the next level is sensed before the outcome of this one is known. One of the user's own says so itself.
+    /// Whether the next level is sensed before the outcome of this one is known. A policy of the user's own has a trait for this.
     pub fn looks_ahead(self) -> bool {
         match self {
             Policy::LookAhead | Policy::LookAheadProgressive => true,
@@ -242,14 +240,14 @@ impl Policy {
         }
     }
 
-    /// The name of one of the user's own.
+    /// Returns the name of a policy of the user's own.
     pub fn own(self) -> Option<OwnName> {
         if let Policy::Own(name) = self { Some(name) } else { None }
     }
 }
 
 impl Retry {
-    /// The name in configs and on the command line.
+    /// Returns the name in configs and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Retry::Incremental => "incremental",
@@ -258,7 +256,7 @@ impl Retry {
         }
     }
 
-    /// Whether a step to a level keeps what one at the same references has sensed.
+    /// Whether a step to a level keeps what a step at the same references has sensed.
     pub(crate) fn keeps(self, from: u8, to: u8) -> bool {
         match self {
             Retry::Incremental => to > from,
@@ -281,15 +279,15 @@ impl ReadSpec {
         faults.end()
     }
 
-    /// The same, with what a reliability has of what it asks for: entries of a retry table, sensings of a search, what references are
-    /// inferred by, violated checks to predict by.
+    /// Adds the properties of the reliability that the spec asks for: entries of a retry table, sensings of a search, the measurement that
+    /// infers references, violated checks for the predictor.
     #[must_use]
     pub fn with_what_is_known(self, reliability: &Reliability) -> Self {
         let predictor = self.predictor.filter(|predictor| reliability.predictor(predictor).is_some());
         Self { predictor, ..self }.with_what_cells_know(reliability.cells())
     }
 
-    /// The same, with what cells have of what it asks for; none where they have no threshold voltages.
+    /// Adds the properties of the cells that the spec asks for; none where cells have no threshold voltages.
     #[must_use]
     pub(crate) fn with_what_cells_know(self, cells: Option<&CellSpec>) -> Self {
         let (mut retries, mut search_sensings) = (0, 0);
@@ -307,25 +305,25 @@ impl ReadSpec {
         Self { retries, search_sensings, infers_by, ..self }
     }
 
-    /// Whether it goes by how many checks a codeword violates.
+    /// Whether reads depend on the number of checks that a codeword violates.
     pub fn sees_syndrome_weights(&self) -> bool {
         let hard_are_retried = self.references.infers_by().is_some() || self.references == HardReferences::RetryTable;
         hard_are_retried && self.soft_references == SoftReferences::FewestViolated
     }
 
-    /// Whether it goes by them only when no hard decision is left to try: soft levels alone depend on them, most reads end before, and they
-    /// take long to draw.
+    /// Whether violated checks matter only when no hard decision is left to try. Then only soft levels depend on them. Most reads end
+    /// before, and drawing the numbers takes long.
     #[inline]
     pub fn weighs_last(&self) -> bool {
         let retries_a_table = self.sees_syndrome_weights() && self.infers_by.is_none();
         retries_a_table && self.predictor.is_none() && self.policy.own().is_none() && !self.may_look_ahead()
     }
 
-    /// Where it [goes by violated checks last](Self::weighs_last), and no hard decision is left to try after one that has failed, the history
-    /// sees those of all that were tried.
+    /// Adds the violated checks of all hard decisions that were tried to the history. It does so where [they matter
+    /// last](Self::weighs_last), and no hard decision is left to try after one that has failed.
     ///
     /// # Arguments
-    /// - `weight`: how many checks were violated in an attempt, counted from 1, of a step.
+    /// - `weight`: the number of violated checks in an attempt, counted from 1, at a step.
     pub fn weigh(&self, history: &mut History, last: Step, weight: impl Fn(u8, Step) -> Option<u32>) {
         if !self.weighs_last() || last.level > 1 || self.hard_retry(history, last).is_some() {
             return;
@@ -338,28 +336,28 @@ impl ReadSpec {
         }
     }
 
-    /// Whether a predictor is at a place.
+    /// Whether there is a predictor at a place.
     #[inline]
     pub fn predicts(&self, place: PredictorPlace) -> bool {
         self.predictor.is_some_and(|predictor| predictor.place == place)
     }
 
-    /// Whether any step is sensed before the outcome of the one before it is known.
+    /// Whether any step is sensed before the outcome of the step before it is known.
     #[inline]
     pub fn may_look_ahead(&self) -> bool {
         self.policy.looks_ahead() || self.retries_ahead
     }
 
-    /// Whether the step after one is sensed before that one's outcome is known.
+    /// Whether the next step is sensed before the outcome of this one is known.
     ///
     /// # Arguments
-    /// - `attempts`: of the read, with that one.
+    /// - `attempts`: the number of attempts of the read, including this one.
     #[inline]
     pub fn looks_ahead(&self, attempts: u8) -> bool {
         self.policy.looks_ahead() || self.retries_ahead && attempts > 1
     }
 
-    /// The references with which reads begin of which nothing is remembered.
+    /// Returns the references with which reads begin if nothing is remembered.
     pub fn first_references(&self) -> ReferencesAt {
         if self.policy.knows_level() {
             ReferencesAt::Cells
@@ -372,12 +370,12 @@ impl ReadSpec {
         }
     }
 
-    /// The first step.
+    /// Returns the first step.
     ///
     /// # Arguments
-    /// - `history`: of the read, new.
-    /// - `remembered_level`: that of the last read, where it is remembered; else 1.
-    /// - `least_level`: the least level that decodes, or one more than there are. `ideal` alone asks for it.
+    /// - `history`: the history of the read, which is new.
+    /// - `remembered_level`: the level of the last read, where it is remembered; otherwise 1.
+    /// - `least_level`: the least level that decodes, or one more than there are levels. Only `ideal` asks for it.
     #[inline]
     pub fn first(&self, history: &History, remembered_level: u8, least_level: impl FnOnce() -> u8) -> Step {
         if self.policy.knows_level() {
@@ -390,14 +388,14 @@ impl ReadSpec {
         Step { predictions: u8::from(self.predicts(PredictorPlace::Die)), ..Step::hard_at(references) }
     }
 
-    /// The first step where the die has predicted that it will not be decoded: what was sensed is not sent, but sensed again where the
-    /// share of ones infers that references belong.
+    /// Returns the first step after the die has predicted that it will not be decoded. The page that was sensed is not sent. It is sensed
+    /// again at the references that the share of ones infers.
     pub fn early_retry(&self, first: Step, inferred: i8) -> Step {
         Step { unsent_sensings: 1, references: ReferencesAt::Inferred(inferred), ..first }
     }
 
-    /// The step after what was seen of the last one, which the history takes note of; `None` when there is nothing left to do, or
-    /// to try.
+    /// Returns the step after an observation of the last one, which is added to the history; `None` when the read is done, or nothing is
+    /// left to try.
     #[inline]
     pub fn after(&self, history: &mut History, seen: Observation) -> Option<Step> {
         if seen.decoded {
@@ -407,14 +405,14 @@ impl ReadSpec {
         self.if_fails(history, seen.step)
     }
 
-    /// The step that follows if this one fails, by what is known before it does; `None` when there is nothing left to try, or what is
-    /// left depends on what will be seen of this step.
+    /// Returns the step that follows if this one fails, by what is known before its outcome. It is `None` when nothing is left to try, or
+    /// when the next step depends on the observation of this one.
     #[inline]
     pub fn ahead(&self, history: &History, step: Step) -> Option<Step> {
         if self.waits_for_outcome(history, step) { None } else { self.if_fails(history, step) }
     }
 
-    /// Whether what follows a step depends on what will be seen of it.
+    /// Whether the next step depends on the observation of this one.
     #[inline]
     pub fn waits_for_outcome(&self, history: &History, step: Step) -> bool {
         match self.infers_by {
@@ -427,14 +425,14 @@ impl ReadSpec {
         }
     }
 
-    /// The step that follows if this one fails, by what is known.
+    /// Returns the step that follows if this one fails, by what is known now.
     #[inline]
     fn if_fails(&self, history: &History, step: Step) -> Option<Step> {
         self.hard_retry(history, step).or_else(|| self.soft(history, step))
     }
 
-    /// The retry of a hard decision that follows if this step fails, by what is known: the next entry of the table, what a search finds, what
-    /// is inferred. `None` where none is left, or the step is no hard decision.
+    /// Returns the retry of a hard decision that follows if this step fails: at the next entry of the table, the result of a search, or
+    /// inferred references. `None` where none is left, or the step is not a hard decision.
     #[inline]
     pub fn hard_retry(&self, history: &History, step: Step) -> Option<Step> {
         if step.level > 1 || self.policy.knows_level() {
@@ -456,7 +454,8 @@ impl ReadSpec {
         Some(Step { sensing_percent, ..retry })
     }
 
-    /// Where the errors of known cells point, which take a read of their own where the page did not show them.
+    /// Returns a retry at the references that the errors of known cells infer. Where the page does not show these cells, it is a read of
+    /// them.
     fn by_sentinels(&self, history: &History, step: Step) -> Option<Step> {
         let tried = history.tried_inferred();
         if tried >= MOST_INFERRED {
@@ -469,7 +468,7 @@ impl ReadSpec {
         }
     }
 
-    /// Where the share of ones points, which the die counts in a sensing of its own.
+    /// Returns a retry at the references that the share of ones infers; the die counts the ones in a sensing of its own.
     fn by_share_of_ones(&self, history: &History, step: Step) -> Option<Step> {
         if history.counted_ones() || step.unsent_sensings > 0 {
             return None;
@@ -478,7 +477,7 @@ impl ReadSpec {
         Some(Step { unsent_sensings: 1, ..Step::hard_at(ReferencesAt::Inferred(steps)) })
     }
 
-    /// The soft levels that are tried after a step.
+    /// Returns the soft level that is tried after a step.
     fn soft(&self, history: &History, step: Step) -> Option<Step> {
         let level = step.level;
         if level >= self.max_level {
@@ -492,10 +491,10 @@ impl ReadSpec {
         Some(self.soft_level(history, step, next, self.retry))
     }
 
-    /// A step at a level, after one that failed.
+    /// Returns a step at a level, after one that failed.
     ///
     /// # Arguments
-    /// - `retry`: whether what the step before has sensed is kept, where it is at the same references and good enough.
+    /// - `retry`: whether the sensing of the step before is kept, if it is at the same references and good enough.
     pub(crate) fn soft_level(&self, history: &History, step: Step, next: u8, retry: Retry) -> Step {
         let Step { level, references, .. } = step;
         let about = match (references, self.soft_references) {
@@ -504,7 +503,7 @@ impl ReadSpec {
             (ReferencesAt::Cells | ReferencesAt::Valleys, _) | (_, SoftReferences::Cells) => references,
             (_, SoftReferences::FewestViolated) => history.fewest_violated().unwrap_or(references),
         };
-        // What was sensed elsewhere, or not well enough, is no help.
+        // A sensing at other references, or of low quality, is of no use.
         let is_good = about == references && step.sensing_percent == 100 && !step.known_cells;
         if !is_good || !retry.keeps(level, next) {
             return Step::fresh_at(about, next);
@@ -521,15 +520,14 @@ impl ReadSpec {
     }
 }
 
-/// Hard decisions that are tried where the errors of known cells point: the first, and one after calibration.
+/// Most hard decisions at references that the errors of known cells infer: the first, and one after calibration.
 const MOST_INFERRED: u8 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The steps of a codeword that decodes from level `least` on.
-    /// Does a level at a time keep what was sensed, and a jump sense it anew?
+    /// Does a step of one level keep what was sensed, and a jump sense everything again?
     #[test]
     fn restart_on_jumps_is_each_policy_by_its_equation() {
         for (policy, alike) in [
@@ -542,6 +540,7 @@ mod tests {
         }
     }
 
+    /// Returns the steps of a codeword that decodes from level `least` on.
     fn steps(policy: Policy, retry: Retry, least: u8) -> Vec<Step> {
         let spec = ReadSpec { policy, retry, ..ReadSpec::default() };
         let observed = |step: Step| Observation { decoded: step.level >= least, ..Observation::failed(step) };
@@ -571,8 +570,7 @@ mod tests {
         assert_eq!(sensed, 6);
     }
 
-    /// Where the references of each step stand, its level and its extra levels, when nothing decodes and each hard decision violates so
-    /// many checks.
+    /// Returns references, level and extra levels of each step, if nothing decodes and hard decisions violate given numbers of checks.
     fn tried(spec: &ReadSpec, entry: u8, weights: &[u32]) -> Vec<(ReferencesAt, u8, u8)> {
         let mut history = History::new((entry > 0).then_some(ReferencesAt::RetryEntry(entry)));
         let mut weights = weights.iter().copied();
@@ -591,7 +589,7 @@ mod tests {
         ReferencesAt::RetryEntry(number)
     }
 
-    /// Are hard decisions tried by each entry of the retry table, and then soft levels from nothing?
+    /// Are hard decisions tried at each entry of the retry table, and then soft levels that sense everything?
     #[test]
     fn the_retry_table_comes_before_soft_levels() {
         let tried = |policy, max_level| {
@@ -605,7 +603,7 @@ mod tests {
         assert_eq!(tried(Policy::Ideal, 7), [(CELLS, 7, 6)]);
     }
 
-    /// Does a read begin with the entry that is remembered, and try every entry once?
+    /// Does a read begin with the remembered entry, and try every entry once?
     #[test]
     fn a_remembered_entry_comes_first() {
         let spec = ReadSpec { max_level: 1, retries: 4, ..ReadSpec::default() };
@@ -615,7 +613,7 @@ mod tests {
         assert_eq!(entries(3), [3, 0, 1, 2].map(entry));
     }
 
-    /// Do soft levels stand about the entry with the fewest violated checks, where they are asked to?
+    /// Are soft levels placed around the entry with the fewest violated checks, if the spec says so?
     #[test]
     fn soft_levels_stand_about_the_best_entry() {
         let spec = ReadSpec {
@@ -628,7 +626,7 @@ mod tests {
         };
         let soft = |weights: &[u32]| tried(&spec, 0, weights)[3..].to_vec();
         assert_eq!(soft(&[900, 400, 700]), [(entry(1), 2, 1), (entry(1), 3, 1)]);
-        // What was sensed last can be kept.
+        // The last sensing can be kept.
         assert_eq!(soft(&[900, 400, 300]), [(entry(2), 2, 1), (entry(2), 3, 1)]);
         let history = History::default();
         let last = Step::hard_at(entry(2));
@@ -637,7 +635,7 @@ mod tests {
         assert!(whole.ahead(&history, last).unwrap().hard);
     }
 
-    /// Is a search made once, after a failure, and kept for soft levels?
+    /// Is a search made once, after a failure, and is its result kept for soft levels?
     #[test]
     fn valleys_are_searched_for_once() {
         let spec = ReadSpec { search_sensings: 9, policy: Policy::Progressive, max_level: 3, ..ReadSpec::default() };
@@ -649,7 +647,7 @@ mod tests {
         assert_eq!(tried(&ReadSpec { policy: Policy::Ideal, ..spec }, 0, &[]), [(CELLS, 3, 2)]);
     }
 
-    /// The steps of a read that nothing decodes, by what is inferred after each.
+    /// Returns the steps of a read that nothing decodes, with a given inference after each.
     fn inferring(spec: &ReadSpec, remembered: Option<i8>, inferred: &[Option<i8>]) -> Vec<Step> {
         let mut history = History::new(remembered.map(ReferencesAt::Inferred));
         let mut inferred = inferred.iter().copied();
@@ -665,7 +663,7 @@ mod tests {
         Step::hard_at(ReferencesAt::Inferred(steps))
     }
 
-    /// Do known cells lead to where they point, are they read where the page does not show them, and calibrated once?
+    /// Do known cells lead to the inferred references, are they read where the page does not show them, and calibrated once?
     #[test]
     fn sentinels_point_twice() {
         let spec = ReadSpec { infers_by: Some(InferredBy::Sentinels), max_level: 2, ..ReadSpec::default() };
@@ -676,9 +674,9 @@ mod tests {
         let read = inferring(&spec, None, &[None, Some(-5), None, Some(-6)]);
         let known_cells = [ReferencesAt::Default, ReferencesAt::Inferred(-5)].map(Step::known_cells_at);
         assert_eq!(read, [default, known_cells[0], hard(-5), known_cells[1], hard(-6), soft]);
-        // What is remembered is calibrated.
+        // Remembered references are calibrated.
         assert_eq!(inferring(&spec, Some(-5), &[Some(-6)]), [hard(-5), hard(-6), soft]);
-        // Nobody knows before an outcome where references belong.
+        // Before an outcome nobody knows where references belong.
         let mut history = History::default();
         assert_eq!(spec.ahead(&history, default), None);
         [5, 6].into_iter().for_each(|steps| history.see(Observation::failed(hard(steps))));
@@ -704,7 +702,7 @@ mod tests {
         assert_eq!(predicting.after(&mut History::default(), Observation::failed(early)), Some(soft));
     }
 
-    /// Are retries of hard decisions sensed for less time, and nothing else? And is what was sensed so sensed again for soft levels?
+    /// Are only retries of hard decisions sensed for less time, and are their pages sensed again for soft levels?
     #[test]
     fn retries_may_be_sensed_for_less_time() {
         let spec = ReadSpec {

@@ -22,7 +22,7 @@ pub use given::{GivenCodeword, Readings};
 pub use inferred::CompiledPredictor;
 pub use rate_switch::{Observable, ObservedSwitch, RateSwitch};
 
-/// Whether reads succeed.
+/// The reliability of reads: whether they succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReliabilitySpec {
@@ -32,23 +32,23 @@ pub enum ReliabilitySpec {
     Fixed {
         /// Probability that decoding fails at levels 1, 2, ...; it never grows. Levels beyond the list never fail.
         p_fail: Vec<f64>,
-        /// Which codewords share an outcome.
+        /// Codewords that share an outcome.
         #[serde(default, skip_serializing_if = "FixedDraw::is_default")]
         drawn_for: FixedDraw,
     },
     /// A decode table looked up at each codeword's raw bit error rate.
     Table(TableSpec),
-    /// A code rate for each age of a block, each with a decode table. A page holds one codeword, of as many units of data as
-    /// its block's rate leaves room for.
+    /// A code rate for each age of a block, each with a decode table. A codeword holds as many mapping units as the rate of its block
+    /// leaves room for.
     Adaptive(AdaptiveSpec),
-    /// A BCH code for each age of a block (LAE-FTL): a unit of data is divided into short codewords while the block is
-    /// young; when it is old, parity takes space from the data.
+    /// A BCH code for each age of a block (LAE-FTL). A mapping unit is divided into short codewords while the block is young; when it is
+    /// old, parity takes space from the data.
     Bch(BchSpec),
     /// A real decode of every codeword that is read, at a few thousand reads per second.
     Exact(ExactSpec),
 }
 
-/// Which codewords share an outcome, where failure probabilities are given.
+/// Codewords that share an outcome, where failure probabilities are given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FixedDraw {
@@ -65,7 +65,7 @@ impl FixedDraw {
     }
 }
 
-/// Code rates by age, and the flash they are for.
+/// Code rates by age, and the flash that they are for.
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017,
 /// section III.
@@ -74,15 +74,15 @@ impl FixedDraw {
 pub struct AdaptiveSpec {
     /// The rates in the order of their ages. `softsense lifetime` finds them.
     pub rates: Vec<RateSpec>,
-    /// Codewords of a page, 1 to 64. Each holds as many units of data as the rate of its block leaves room for.
+    /// Codewords of a page, 1 to 64. Each holds as many mapping units as the rate of its block leaves room for.
     #[serde(default = "one")]
     pub codewords_per_page: u32,
-    /// When a block changes from one rate to another; it does so when it is erased.
+    /// Rule for the change from one rate to another, which happens when a block is erased.
     #[serde(default)]
     pub switch: RateSwitch,
     /// Raw bit error rate by age.
     pub rber: RberModel,
-    /// How chips, blocks and pages differ.
+    /// Differences between chips, blocks and pages.
     #[serde(default)]
     pub variation: Variation,
     /// Largest share of the host's codeword reads whose raw bit error rate is beyond the grid of their table, so that
@@ -97,10 +97,10 @@ pub struct AdaptiveSpec {
 pub struct RateSpec {
     /// Decode table: the name of a shipped one, or a file beside the config.
     pub file: String,
-    /// Units of data in a codeword, each of `geometry.codeword_bytes`.
+    /// Mapping units in a codeword, each of `geometry.codeword_bytes`.
     pub units: u32,
-    /// P/E cycles of a block up to which it uses this rate; the last rate is used beyond, too. With an observed switch
-    /// this sets only the rate at the start.
+    /// P/E cycles of a block up to which it uses this rate; the last rate is used beyond this age, too. With an observed switch this sets
+    /// only the rate at the start.
     pub to_pe_cycles: u32,
 }
 
@@ -116,7 +116,7 @@ pub struct TableSpec {
     pub file: String,
     /// Raw bit error rate by age.
     pub rber: RberModel,
-    /// How chips, blocks and pages differ.
+    /// Differences between chips, blocks and pages.
     #[serde(default)]
     pub variation: Variation,
     /// Largest share of the host's codeword reads whose raw bit error rate is beyond the grid of the table, so that
@@ -126,7 +126,7 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// Real decodes by the code and the decoder that the table was measured with, in the same flash.
+    /// Returns real decodes by the code and the decoder that the table was measured with, in the same flash.
     ///
     /// # Errors
     /// A table that does not open, or that was not measured with a code and a decoder that softsense has.
@@ -159,8 +159,8 @@ fn usual_most_beyond() -> f64 {
 }
 
 impl Default for ReliabilitySpec {
-    /// The measured table of `flash-8/9` with nested references, and chips of cells of which hard decision fails for 28.8 % of
-    /// codewords after 10,000 P/E cycles and a month.
+    /// The measured table of `flash-8/9` with nested references, and chips whose cells make hard decision fail for 28.8 % of codewords
+    /// after 10,000 P/E cycles and a month.
     fn default() -> Self {
         let chip_factors = vec![1.7079, 2.2910, 2.0170, 2.7057];
         ReliabilitySpec::Table(TableSpec {
@@ -172,26 +172,26 @@ impl Default for ReliabilitySpec {
     }
 }
 
-/// Where a codeword lies and what it has been through.
+/// The place of a codeword, and the age of its cells.
 #[derive(Debug, Clone, Copy)]
 pub struct CellAge {
-    /// P/E cycles of the age whose code its block uses: those of the block, but where its code follows what was observed.
+    /// P/E cycles at which its code is looked up: those of the block, unless its code follows from observations.
     pub code_age: u32,
-    /// RBER factor of the chip and the block, the layer and the wordline: [`Reliability::block_factor`] and others.
+    /// RBER factor of chip, block, layer and wordline together: [`Reliability::block_factor`] and others.
     pub block_factor: f64,
     /// Page of the device.
     pub page: u64,
-    /// Page type, where there are several: the page of the wordline.
+    /// Page type, where there are several: the page's number in the wordline.
     pub page_type: Option<usize>,
     /// RBER factor of the page type.
     pub page_type_factor: f64,
     /// Program/erase cycles, hours since the write, and reads since then.
     pub wear: Wear,
-    /// Raw bit error rate that the data had when it was written, where its errors were not corrected before; else 0.
+    /// Raw bit error rate of the data when it was written, if its errors had not been corrected; otherwise 0.
     pub carried_rber: f64,
 }
 
-/// [`ReliabilitySpec`], ready to be asked.
+/// A [`ReliabilitySpec`] that is ready to answer.
 #[derive(Debug, Clone)]
 pub struct Reliability {
     draws: Stream,
@@ -200,10 +200,9 @@ pub struct Reliability {
     counts: Stream,
     questions: Questions,
     kind: Kind,
-    /// Whether fates keep what their cells are like, as some steps have to ask those again.
+    /// Whether fates keep the state of their cells, because some steps ask for it again.
     keeps_cells: bool,
-    /// What the spec names, where that is more than its name, but for decode tables: the file of a code that really decodes, and
-    /// cells.
+    /// Texts of the code file and of the cells that the spec names; tables have their own.
     named_texts: Vec<String>,
 }
 
@@ -223,9 +222,9 @@ enum Kind {
 struct Tables {
     tables: ByAge<DecodeTable>,
     flash: Flash,
-    /// What blocks go by from one to another, where that is not their P/E cycles.
+    /// Observations by which blocks change tables; none where they change by P/E cycles.
     switch: Option<ObservedSwitch>,
-    /// Whether they tell what happens at every raw bit error rate.
+    /// Whether the tables determine the outcome at every raw bit error rate.
     reach: bool,
     /// Whether soft levels have raw bit error rates of their own.
     by_information: bool,
@@ -247,10 +246,10 @@ struct Bch {
     fates: Fates,
 }
 
-/// What becomes of a codeword.
+/// The source of the fates of codewords.
 #[derive(Debug, Clone)]
 enum Fates {
-    /// Bits of a codeword, and how often it fails.
+    /// Bits of a codeword, and its failure probability.
     Drawn(ByAge<(u32, DecodeTable)>, Flash),
     Exact(Exact),
 }
@@ -295,24 +294,24 @@ impl Flash {
         Self { compiled: model.compiled(), model, factors: Factors::new(variation, seed) }
     }
 
-    /// The raw bit error rate of a page; `page` is its number in the wordline, none for the mean of those.
+    /// Returns the raw bit error rate of a page; `page` is its number in the wordline, none for the mean over pages.
     fn page_rber(&self, write: u64, age: &CellAge, page: Option<usize>) -> f64 {
         (self.compiled.at(age.wear, page) * self.factor(write, age) + age.carried_rber).min(0.5)
     }
 
-    /// How much more than others a page errs.
+    /// Returns the factor on the raw bit error rate of a page.
     fn factor(&self, write: u64, age: &CellAge) -> f64 {
         age.block_factor * self.factors.page_factor(age.page, write) * age.page_type_factor
     }
 }
 
-/// The probability `p` as a threshold on 64 uniform bits.
+/// Returns the probability `p` as a threshold on 64 uniform bits.
 fn threshold(p: f64) -> u64 {
     if p >= 1.0 { u64::MAX } else { (p * 2f64.powi(64)) as u64 }
 }
 
 impl ReliabilitySpec {
-    /// The same, in which shipped tables, codes and cells have the names that they are shipped by, however they were written.
+    /// Gives shipped tables, codes and cells the names that they are shipped by, however they were written.
     #[must_use]
     pub fn in_own_names(mut self, directory: &Path) -> Self {
         let table = |file: &mut String| *file = canonical(file, DecodeTable::shipped(), directory).to_owned();
@@ -329,7 +328,7 @@ impl ReliabilitySpec {
             Self::Bch(spec) => spec.rber.use_own_names(directory),
             Self::Exact(spec) => {
                 spec.code = canonical(&spec.code, Code::names(), directory).to_owned();
-                // Decoders are written with `-`.
+                // Names of decoders have `-`.
                 spec.decoder = spec.decoder.replace('_', "-");
                 spec.rber.use_own_names(directory);
             }
@@ -427,13 +426,13 @@ impl Reliability {
         Ok(built)
     }
 
-    /// The same, whose outcomes answer more.
+    /// Makes outcomes answer further questions.
     #[must_use]
     pub fn asked(self, questions: Questions) -> Self {
         Self { questions, ..self }
     }
 
-    /// The cells, where they have threshold voltages.
+    /// Returns the cells, if they have threshold voltages.
     pub fn cells(&self) -> Option<&CellSpec> {
         match &self.kind {
             Kind::Given(codeword) => Some(&codeword.cells),
@@ -441,33 +440,33 @@ impl Reliability {
         }
     }
 
-    /// How many entries the retry table of the cells has.
+    /// Returns the number of entries of the cells' retry table.
     pub fn retries(&self) -> u8 {
         self.cells().map_or(0, CellSpec::retries) as u8
     }
 
-    /// How often a search for valleys senses each boundary; `None` where the cells know none.
+    /// Returns how often a search for valleys senses each boundary; `None` where the cells have no search.
     pub fn valley_sensings(&self) -> Option<u8> {
         self.cells()?.references.valley_search.map(|search| search.sensings as u8)
     }
 
-    /// Whether its cells infer where references belong in a way.
+    /// Whether the cells infer references by a given measurement.
     pub fn infers_by(&self, by: InferredBy) -> bool {
         let inference = self.cells().and_then(|cells| cells.references.inference.as_ref());
         inference.is_some_and(|inference| inference.counts(by))
     }
 
-    /// How many known cells a wordline has; none where its cells do not infer by them.
+    /// Returns the number of known cells of a wordline; 0 where cells do not infer by them.
     pub fn sentinels(&self) -> u32 {
         self.cells().and_then(|cells| cells.references.inference.as_ref()?.sentinels).unwrap_or(0)
     }
 
-    /// Whether it is known what it costs to sense for less than the whole time.
+    /// Whether the cost of sensing for less than the whole time is known.
     pub fn knows_shortened_sensing(&self) -> bool {
         self.cells().is_some_and(|cells| cells.shortened_sensing.is_some())
     }
 
-    /// Whether it knows how many checks hard decisions violate.
+    /// Whether the number of checks that hard decisions violate is known.
     pub fn knows_syndrome_weights(&self) -> bool {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) => false,
@@ -482,12 +481,12 @@ impl Reliability {
         matches!(self.kind, Kind::Perfect)
     }
 
-    /// Whether [`CellAge`] is looked at at all.
+    /// Whether outcomes depend on [`CellAge`].
     pub fn needs_age(&self) -> bool {
         self.flash().is_some()
     }
 
-    /// Whether P/E cycles matter: to raw bit error rates, or to the code.
+    /// Whether P/E cycles matter, for raw bit error rates or for the code.
     pub fn needs_pe_cycles(&self) -> bool {
         let code_changes = match &self.kind {
             Kind::Tables(tables) => tables.tables.changes(),
@@ -497,27 +496,27 @@ impl Reliability {
         code_changes || self.flash().is_some_and(|flash| flash.model.depends_on_pe_cycles())
     }
 
-    /// Whether time since the write matters, so that write times have to be remembered.
+    /// Whether the time since the write matters, so that write times have to be remembered.
     pub fn needs_retention(&self) -> bool {
         self.flash().is_some_and(|flash| flash.model.depends_on_retention())
     }
 
-    /// How reads disturb its cells; `None` where they do not, so that they need not be counted.
+    /// Returns how reads disturb the cells; `None` where they do not, so that reads need not be counted.
     pub fn read_disturb(&self) -> Option<ReadDisturb> {
         self.flash()?.model.read_disturb()
     }
 
-    /// Why a run may not start at an age: it is beyond what was measured of raw bit error rates.
+    /// Explains why a run may not start at an age: measurements of raw bit error rates do not reach it.
     pub fn beyond(&self, start: Wear) -> Option<String> {
         self.flash()?.model.beyond(start)
     }
 
-    /// How many pages of a wordline differ; `None` where no pages are known.
+    /// Returns the number of different pages of a wordline; `None` where pages are not known.
     pub fn pages(&self) -> Option<usize> {
         self.cells().map(CellSpec::pages)
     }
 
-    /// The deepest level that failure probabilities are known for, or that tells a decoder more than the one before.
+    /// Returns the deepest level whose failure probabilities are known, or that gives a decoder more information than the level before.
     pub fn levels(&self) -> u8 {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) => MAX_LEVEL,
@@ -528,7 +527,7 @@ impl Reliability {
         }
     }
 
-    /// The decode table, if there is one, and no other.
+    /// Returns the decode table, if there is exactly one.
     pub fn table(&self) -> Option<&DecodeTable> {
         match &self.kind {
             Kind::Tables(tables) if !tables.tables.changes() => tables.tables.iter().next(),
@@ -536,7 +535,7 @@ impl Reliability {
         }
     }
 
-    /// What the spec names, of tables, a code or cells, where that says more than its name.
+    /// Returns the texts of the tables, the code file and the cells that the spec names.
     pub fn file_texts(&self) -> Vec<&str> {
         let tables = match &self.kind {
             Kind::Tables(tables) => Some(tables.tables.iter().map(DecodeTable::text)),
@@ -545,8 +544,8 @@ impl Reliability {
         tables.into_iter().flatten().chain(self.named_texts.iter().map(String::as_str)).collect()
     }
 
-    /// How long a codeword of its code may be, in data bits, or of that of each of its tables, in the order of their ages: tables are
-    /// also used for devices whose codewords are meant with their parity. Nothing for tables that do not say.
+    /// Returns the possible lengths of a codeword, in data bits, for the code or for each of the tables, in the order of their ages. Tables
+    /// are also used for devices whose sizes of codewords include parity, so a table has two lengths; it has none if it does not tell them.
     pub fn codeword_lengths(&self) -> Vec<Vec<u64>> {
         match &self.kind {
             Kind::Perfect | Kind::Fixed(_) | Kind::Bch(_) | Kind::Given(_) => vec![],
@@ -559,7 +558,7 @@ impl Reliability {
         }
     }
 
-    /// Whether decoding iterations are known.
+    /// Whether the number of decoding iterations is known.
     pub fn knows_iterations(&self) -> bool {
         match &self.kind {
             Kind::Fixed(_) | Kind::Bch(_) => false,
@@ -569,7 +568,7 @@ impl Reliability {
         }
     }
 
-    /// What a circuit has to know of the LDPC codes that it names, by P/E cycles; none where it names no code of softsense.
+    /// Returns the parameters of the LDPC codes that a circuit depends on, by P/E cycles; none where no code of softsense is named.
     pub fn ldpc_shapes(&self) -> Option<ByAge<LdpcShape>> {
         match &self.kind {
             Kind::Tables(tables) if tables.tables.iter().all(|table| table.ldpc_shape().is_some()) => {
@@ -590,7 +589,7 @@ impl Reliability {
         }
     }
 
-    /// The BCH codes by age, in their order; none with any other kind.
+    /// Returns the BCH codes by age, in their order; empty with any other kind.
     pub fn bch_codes(&self) -> &[AgedBch] {
         match &self.kind {
             Kind::Bch(bch) => &bch.codes,
@@ -598,7 +597,7 @@ impl Reliability {
         }
     }
 
-    /// What really decodes, where codewords are.
+    /// Returns the real decodes, where there are any.
     #[inline]
     fn exact(&self) -> Option<&Exact> {
         match &self.kind {
@@ -616,35 +615,34 @@ impl Reliability {
         self.exact().is_some()
     }
 
-    /// The factor on the raw bit error rate of a block and its chip, both numbered over the device, chips in the order in which
-    /// the stripe meets them; 1 where none are known.
+    /// Returns the factor of a block and its chip on the raw bit error rate; 1 without variation. Both are numbered over the device, chips
+    /// in the order in which the stripe meets them.
     pub fn block_factor(&self, chip: u64, block: u64) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.block_factor(chip, block))
     }
 
-    /// The factor on the raw bit error rate of the layer of a wordline, of so many in a block, and 1 where none are known: the same in
-    /// all blocks.
+    /// Returns the factor of the layer of a wordline on the raw bit error rate, the same in all blocks; 1 without variation.
     pub fn layer_factor(&self, wordline: u32, wordlines_per_block: u32) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.layer_factor(wordline, wordlines_per_block))
     }
 
-    /// The layer of a wordline, of so many in a block; each has its own where none are known.
+    /// Returns the layer of a wordline; without known layers each wordline has its own.
     pub fn layer_of(&self, wordline: u32, wordlines_per_block: u32) -> u32 {
         self.flash().map_or(wordline, |flash| flash.factors.layer_of(wordline, wordlines_per_block))
     }
 
-    /// The factor on the raw bit error rate of a wordline of a block (of the device), beside those of its layer and its block.
+    /// Returns the factor of a wordline of a block (of the device) on the raw bit error rate, besides those of its layer and its block.
     #[inline]
     pub fn wordline_factor(&self, block: u64, wordline: u32) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.wordline_factor(block, wordline))
     }
 
-    /// The factor on the raw bit error rate of a chip; 1 where none are known.
+    /// Returns the factor of a chip on the raw bit error rate; 1 without variation.
     pub fn chip_factor(&self, chip: u64) -> f64 {
         self.flash().map_or(1.0, |flash| flash.factors.chip_factor(chip))
     }
 
-    /// What blocks go by from one code rate to another, where that is observed of them.
+    /// Returns the observations by which blocks change code rates; `None` where rates follow P/E cycles.
     pub fn observed_switch(&self) -> Option<&ObservedSwitch> {
         match &self.kind {
             Kind::Tables(tables) => tables.switch.as_ref(),
@@ -684,8 +682,8 @@ mod tests {
         Reliability::new(&spec, 3, Path::new("."))
     }
 
-    /// Are the failure probabilities those of the config, nested? 200,000 codewords: each share's
-    /// standard error is at most 0.0011; the bound is four of them.
+    /// Are the failure probabilities those of the config, and nested? With 200,000 codewords each share's standard error is at most 0.0011;
+    /// the bound is four of them.
     #[test]
     fn fixed_probabilities_are_met_and_nested() {
         let p_fail = [0.4, 0.1, 0.02];
@@ -722,8 +720,8 @@ mod tests {
         }
     }
 
-    /// Does a page type stand for its page of the wordline, and one for all pages for their mean? MLC at 10,000 P/E cycles and
-    /// a year has 4.5e-3, 8.4e-3 and 6.5e-3, where LaLDPC's thresholds want levels 1, 4 and 3.
+    /// Does a page type have the RBER of its page of the wordline, and a single one their mean? MLC at 10,000 P/E cycles and a year has
+    /// 4.5e-3, 8.4e-3 and 6.5e-3, for which LaLDPC's thresholds require levels 1, 4 and 3.
     #[test]
     fn page_types_have_the_rber_of_their_pages() {
         let rber = RberModel::ThresholdVoltage(Default::default());
@@ -742,8 +740,8 @@ mod tests {
         assert_eq!([Some(0), Some(1), None].map(level), [Some(1), Some(4), Some(3)]);
     }
 
-    /// Does overdispersion reach the codewords? All have an RBER of 5.5e-3, of level 2; with a correlation of 1e-3 their
-    /// standard deviation is 2.3e-3, from level 1 to beyond level 5.
+    /// Does overdispersion reach the codewords? All have an RBER of 5.5e-3, of level 2. With a correlation of 1e-3 their standard deviation
+    /// is 2.3e-3, from level 1 to beyond level 5.
     #[test]
     fn overdispersion_spreads_least_levels() {
         let levels = |overdispersion| {

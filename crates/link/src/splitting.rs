@@ -1,9 +1,9 @@
-//! Splitting: rare failures are reached from frequent ones, down a ladder of raw bit error rates.
+//! Splitting: reaching rare failures from frequent ones, down a ladder of raw bit error rates.
 //!
-//! Error patterns that fail at a high error rate are carried to lower ones: they get weights for how much likelier the
-//! lower rate makes them, are resampled by these weights, and are moved by a Markov chain that uses only the decoder.
-//! The method needs no description of rare frames. Its rates therefore include failures that methods which sort frames
-//! by some property overlook, as long as frames fail in the same ways at the top and at the bottom.
+//! Error patterns that fail at a high error rate are carried to lower ones. At each step they get weights for how much more likely the
+//! lower rate makes them, are resampled by these weights, and are moved by a Markov chain that uses only the decoder. The method needs no
+//! description of rare frames. Its rates therefore include failures that methods which sort frames by some property overlook, as long as
+//! frames fail in the same ways at the top and at the bottom.
 //!
 //! A pattern is the channel's output for each bit, compared with the sent bit. For hard decisions it is right or wrong;
 //! for a soft level it is a *region* between references. From rung p to the next rung p', with w_r of the n bits in
@@ -12,15 +12,13 @@
 //! ```text
 //!   FER(p') / FER(p) = E[ product over r of (P_r(p') / P_r(p))^w_r  |  failure at p ],
 //! ```
+//! The equation is exact if the decoder is the same at both rungs, so at all rungs the decoder assumes the rate of the lowest one.
+//! References and LLRs of a soft level are made for the lowest rung, too, so rates of other rungs hold for a controller that assumes this
+//! age.
 //!
-//! This is exact if the decoder is the same at both rungs, so at all rungs it assumes the rate of the lowest one.
-//! References and LLRs of a soft level are made for the lowest rung, too, so rates of other rungs hold for a controller
-//! that assumes this age.
-//!
-//! The chain preserves the distribution of the channel conditioned on failure: a proposal redraws each bit with
-//! probability q from P(p), which is reversible for independent bits, and is accepted if the decoder fails on it, too.
-//! Each pattern keeps the random codeword that it began with, since a decoder with ties may fail on a pattern for one
-//! sent codeword and not for another.
+//! The chain preserves the distribution of the channel conditioned on failure. A proposal redraws each bit with probability q from P(p),
+//! which is reversible for independent bits. It is accepted if the decoder fails on it, too. Each pattern keeps the random codeword that it
+//! began with, since a decoder with ties may fail on a pattern for one sent codeword and not for another.
 //!
 //! Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
 //! P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006, for the weights.
@@ -38,65 +36,65 @@ use softsense_ecc::measure::{FrameDecoder, random_data};
 
 use crate::frames::{FrameTask, LEAST_GAUSSIAN_RBER, LEAST_RBER, MOST_RBER, ReadChannel};
 
-/// Part of the identity of every run: counted up whenever a change alters what runs find.
+/// Part of the identity of every run. It is increased whenever a change alters the results of runs.
 const SPLITTING_VERSION: u32 = 1;
 
-/// The share of proposals that are taken is to be about this, between a fifth and a half.
+/// Share of accepted proposals that is aimed at; a share from a fifth to a half is good enough.
 const ACCEPTANCE: f64 = 0.3;
 const GOOD_ACCEPTANCE: std::ops::RangeInclusive<f64> = 0.2..=0.5;
-/// Where the search for the first q begins, and how long it may take.
+/// First q of the search for a good q, and the limits of the search.
 const FIRST_REDRAW: f64 = 0.05;
 const TRIAL_ROUNDS: u64 = 8;
 const TRIALS: usize = 64;
 
-/// Each part of the index of a draw has so many bits.
+/// Bits of each part of the index of a draw.
 const STEP_BITS: u32 = 24;
 const PARTICLE_BITS: u32 = 24;
 const RUNG_BITS: u32 = 12;
 
-/// What a splitting run does.
+/// Parameters of a splitting run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SplitSpec {
-    /// Raw bit error rates, falling; of a soft level the last is the task's own.
+    /// Raw bit error rates, falling; for a soft level the last is the task's own.
     pub ladder: Vec<f64>,
-    /// Error patterns that are carried down.
+    /// Number of error patterns that are carried down.
     pub particles: usize,
-    /// Proposals for each pattern at each rung below the first.
+    /// Number of proposals for each pattern at each rung below the first.
     pub steps: u32,
-    /// q: the probability with which a proposal redraws a bit, the same at all rungs; or found at each rung from what was
-    /// taken at the one before.
+    /// q, the probability with which a proposal redraws a bit, for all rungs. Without it q is found at each rung from the share of accepted
+    /// proposals at the rung before.
     pub redraw: Option<f64>,
-    /// After so many frames at the first rung without enough failures it is an error.
+    /// Number of frames at the first rung after which too few failures are an error.
     pub most_frames: u64,
 }
 
-/// What was found at a rung.
+/// Results at a rung.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// Its raw bit error rate.
+    /// Raw bit error rate of the rung.
     pub rber: f64,
     /// ln(FER here / FER at the first rung).
     pub log_ratio: f64,
-    /// The effective sample size of the weights that led here, over the number of patterns.
+    /// Effective sample size of the weights that led to this rung, over the number of patterns.
     pub effective: f64,
     /// q; 0 at the first rung, where nothing moves.
     pub redraw: f64,
-    /// The share of proposals that were taken; those that change nothing are.
+    /// Share of accepted proposals, including those that change nothing.
     pub acceptance: f64,
-    /// The share of proposals that were taken and changed the pattern.
+    /// Share of proposals that were accepted and changed the pattern.
     pub moved: f64,
-    /// Errors of a pattern on average, after the moves, as all that follows: bits whose decision, or the sign of whose LLR, is
-    /// wrong.
+    /// Mean number of errors of a pattern after the moves. Errors are bits whose decision, or the sign of whose LLR, is wrong. All fields
+    /// below are after the moves, too.
     pub mean_errors: f64,
-    /// Their standard deviation.
+    /// Standard deviation of the number of errors of a pattern.
     pub deviation_errors: f64,
-    /// The fewest.
+    /// Least number of errors of a pattern.
     pub least_errors: usize,
-    /// How many patterns of the first rung have descendants.
+    /// Number of patterns of the first rung that have descendants.
     pub ancestors: usize,
-    /// The most descendants of one.
+    /// Most descendants of one pattern of the first rung.
     pub largest_family: usize,
-    /// Patterns that end with at most [`TRAPPED_CHECKS`] violated checks, but not with none.
+    /// Patterns that end with at least one and at most [`TRAPPED_CHECKS`] violated checks.
     pub floor_like: usize,
     /// Patterns that are decided wrongly with a claim of success.
     pub undetected: usize,
@@ -107,77 +105,77 @@ pub struct Rung {
 pub struct Pattern {
     /// The wrong bits, ascending: at a soft level those whose LLR has the wrong sign.
     pub errors: Vec<u32>,
-    /// How many checks the decided word violates.
+    /// Number of checks that the decided word violates.
     pub syndrome_weight: u32,
-    /// The bits that are wrong after decoding, ascending.
+    /// Bits that are wrong after decoding, ascending.
     pub left: Vec<u32>,
 }
 
-/// What a splitting run found.
+/// Results of a splitting run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitRun {
-    /// Frames decoded at the first rung until all patterns were there: the last one failed.
+    /// Frames decoded at the first rung until all patterns were found: the last one failed.
     pub frames: u64,
-    /// Frames decoded in all.
+    /// Frames decoded in total.
     pub decoded: u64,
-    /// From the first rung on.
+    /// Results from the first rung on.
     pub rungs: Vec<Rung>,
-    /// The patterns at the last one.
+    /// Patterns at the last rung.
     pub patterns: Vec<Pattern>,
 }
 
-/// What a chain at one raw bit error rate does.
+/// Parameters of chains at one raw bit error rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WalkSpec {
-    /// The raw bit error rate; of a soft level the task's own.
+    /// Raw bit error rate; for a soft level the task's own.
     pub rber: f64,
-    /// Proposals of each chain.
+    /// Number of proposals of each chain.
     pub steps: u32,
-    /// A record is made after every so many of them.
+    /// Number of proposals between two records.
     pub every: u32,
-    /// q, as in [`SplitSpec::redraw`]; or found at the start of each chain.
+    /// q, as in [`SplitSpec::redraw`]; without it q is found at the start of each chain.
     pub redraw: Option<f64>,
-    /// A listed set counts as present if at most so many of its bits are right.
+    /// Most right bits of a listed set that counts as present.
     pub missing: u32,
-    /// Whether the bits that a start does not name are as the channel makes them; or as it makes most.
+    /// Whether bits that a start does not name are drawn from the channel; otherwise they are in the channel's most likely region.
     pub fill: bool,
-    /// How often the other bits and the codeword's data are drawn until the decoder fails.
+    /// Most draws of the other bits and of the codeword's data until the decoder fails.
     pub most_draws: u32,
 }
 
-/// Where a chain was.
+/// The state of a chain at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// Errors of the pattern.
+    /// Number of errors of the pattern.
     pub errors: u32,
-    /// How many checks the decided word violates.
+    /// Number of checks that the decided word violates.
     pub syndrome_weight: u32,
-    /// The listed set of whose bits the largest share is wrong, the first of several; 0 if none is listed.
+    /// Listed set with the largest share of wrong bits, the first of several; 0 if no set is listed.
     pub nearest: u32,
-    /// How many of its bits are.
+    /// Number of wrong bits of this set.
     pub nearest_wrong: u32,
-    /// How many listed sets are present.
+    /// Number of listed sets that are present.
     pub present: u32,
 }
 
-/// What a chain did.
+/// Results of a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// How many draws of the other bits and of data it took until the decoder failed; 0 if it never did, and there is no chain.
+    /// Draws of the other bits and of the data until the decoder failed; 0 if it never did, and there is no chain.
     pub draws: u32,
-    /// q.
+    /// q of the chain.
     pub redraw: f64,
-    /// As [`Rung::acceptance`].
+    /// Share of accepted proposals, as [`Rung::acceptance`].
     pub acceptance: f64,
-    /// As [`Rung::moved`].
+    /// Share of proposals that moved the pattern, as [`Rung::moved`].
     pub moved: f64,
-    /// After every [`WalkSpec::every`] proposals.
+    /// Records after every [`WalkSpec::every`] proposals.
     pub records: Vec<Record>,
-    /// Where it ended; none if there is no chain.
+    /// The last pattern; none if there is no chain.
     pub last: Option<Pattern>,
 }
 
-/// What a draw is for.
+/// The purpose of a draw.
 #[derive(Clone, Copy)]
 enum Draw {
     Move = 0,
@@ -205,7 +203,7 @@ impl<'a> Draws<'a> {
         self.stream.uniform(self.place, self.next - 1)
     }
 
-    /// Calls `take` with each of `count` things that is chosen, each with the probability 1 - exp(`log_not`).
+    /// Chooses each of `count` items with the probability 1 - exp(`log_not`), and calls `take` with the index of each chosen one.
     fn choose(&mut self, log_not: f64, count: usize, mut take: impl FnMut(usize)) {
         let mut at = 0;
         while at < count {
@@ -220,22 +218,22 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// What the channel says of bits, numbered from what speaks most against the bit sent up; of hard decisions 0 is wrong and 1
-/// is right.
+/// The regions of the channel's output for a bit, in order, from the one that speaks most against the sent bit. For hard decisions 0 is
+/// wrong and 1 is right.
 struct Regions {
-    /// In a decoder's integers.
+    /// LLRs of the regions in a decoder's integers.
     llrs: Vec<i8>,
-    /// So many of them are negative.
+    /// Number of regions with a negative LLR.
     negative: u8,
-    /// The one that patterns do not list.
+    /// The most likely region at the lowest rung, which patterns do not list.
     common: u8,
 }
 
-/// How likely each region is.
+/// The probabilities of regions.
 struct Law {
     probabilities: Vec<f64>,
     common: u8,
-    /// The probability of all but the common one.
+    /// Probability of all regions except the common one.
     others: f64,
 }
 
@@ -246,7 +244,7 @@ impl Law {
         Self { probabilities, common, others }
     }
 
-    /// Where a number below the probability of some regions, `from` not among them, leads; `from` if beyond all of them.
+    /// Returns the region that a number below the probability of all regions except `from` leads to; `from` if the number is beyond them.
     fn other(&self, from: u8, mut at: f64) -> u8 {
         for (region, &probability) in (0..).zip(&self.probabilities) {
             if region == from {
@@ -260,27 +258,27 @@ impl Law {
         from
     }
 
-    /// A cell whose region is any but the common one, of those that come first, whose probability is `of`; none if rounding
-    /// leaves nothing.
+    /// Draws a cell whose region is not the common one, from the first regions with a total probability of `of`; `None` if rounding leaves
+    /// nothing.
     fn uncommon(&self, bit: u32, of: f64, draws: &mut Draws<'_>) -> Option<Cell> {
         let region = self.other(self.common, of * draws.uniform());
         (region != self.common).then_some(Cell { bit, region })
     }
 
-    /// The cells of a pattern that has `wrong` wrong bits, each in a region as likely as the channel makes it, of the first
-    /// `negative` ones; and `filled` ones, of which those that are wrong already take no notice.
+    /// Draws the cells of a pattern. Each of the `wrong` bits gets one of the first `negative` regions, as likely as the channel makes it.
+    /// The `filled` bits get any region except the common one, unless they are among the wrong ones.
     fn started(&self, wrong: &[u32], filled: &[u32], negative: u8, draws: &mut Draws<'_>) -> Vec<Cell> {
         let against: f64 = self.probabilities[..usize::from(negative)].iter().sum();
         let mut cells: Vec<Cell> = Vec::with_capacity(wrong.len() + filled.len());
         cells.extend(wrong.iter().filter_map(|&bit| self.uncommon(bit, against, draws)));
         cells.extend(filled.iter().filter_map(|&bit| self.uncommon(bit, self.others, draws)));
-        // Stable: of two of a bit the first stays.
+        // The sort is stable: of two cells of a bit the first stays.
         cells.sort_by_key(|cell| cell.bit);
         cells.dedup_by_key(|cell| cell.bit);
         cells
     }
 
-    /// ln of how much likelier each region is by this law than by that of `above`.
+    /// Returns ln of each region's probability here over that in `above`.
     fn log_ratios(&self, above: &Self) -> Vec<f64> {
         let pairs = (0..).zip(self.probabilities.iter().zip(&above.probabilities));
         let ratio = |(region, (here, above_here))| match region == self.common {
@@ -292,7 +290,7 @@ impl Law {
     }
 }
 
-/// A bit, and what the channel says of it.
+/// A bit, and the region of the channel's output for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
     bit: u32,
@@ -302,7 +300,7 @@ struct Cell {
 /// A proposal: each bit is redrawn with probability q.
 struct Redraw<'a> {
     law: &'a Law,
-    /// The largest probability with which a redrawn cell that is not of the common region leaves its own.
+    /// The largest probability with which a redrawn cell outside the common region leaves its region.
     most_leave: f64,
     log_stays_listed: f64,
     log_stays_common: f64,
@@ -328,7 +326,7 @@ impl<'a> Redraw<'a> {
         }
     }
 
-    /// Makes `proposed` from a pattern; false if they are the same.
+    /// Makes `proposed` from a pattern; returns false if they are the same.
     fn propose(&mut self, cells: &[Cell], draws: &mut Draws<'_>) -> bool {
         let Self { law, most_leave, removed, added, proposed, .. } = self;
         removed.clear();
@@ -344,7 +342,7 @@ impl<'a> Redraw<'a> {
             let Cell { bit, region } = cells[index];
             let mut to = region;
             if removed.next_if_eq(&&index).is_some() {
-                // All were chosen with the probability of those that leave most easily: others may stay.
+                // All cells were chosen with the probability of those that leave most easily, so others may stay.
                 to = law.other(region, *most_leave * draws.uniform());
                 changed |= to != region;
             }
@@ -353,7 +351,7 @@ impl<'a> Redraw<'a> {
             }
         };
         for &common in added.iter() {
-            // So many common bits are before a listed one: its place without the listed ones before it.
+            // Position among the common bits: the position in the codeword less the number of listed bits before it.
             while next < cells.len() && cells[next].bit as usize - next <= common {
                 keep(next, proposed, draws);
                 next += 1;
@@ -366,7 +364,7 @@ impl<'a> Redraw<'a> {
     }
 }
 
-/// Codewords of random data.
+/// A source of codewords of random data.
 struct Source {
     encoder: Encoder,
     stream: Stream,
@@ -380,25 +378,25 @@ impl Source {
         Self { encoder: code.encoder(), stream, data: vec![0; bits::bytes_for(data_bits)], data_bits }
     }
 
-    /// Codeword number `frame`.
+    /// Makes codeword number `frame`.
     fn codeword(&mut self, frame: u64, codeword: &mut [u8]) {
         random_data(&self.stream, frame, self.data_bits, &mut self.data);
         self.encoder.encode(&self.data, codeword);
     }
 }
 
-/// A decoder that is asked about patterns.
+/// A decoder that judges patterns.
 struct Judge {
     decoder: Box<dyn FrameDecoder>,
     regions: Regions,
     word: Vec<u8>,
-    /// What a soft level says of each bit; of hard decisions none.
+    /// Input of a soft decoder for each bit; empty for hard decisions.
     llrs: Vec<i8>,
     decoded: u64,
 }
 
 impl Judge {
-    /// The violated checks if the decoder fails, given up or wrong.
+    /// Returns the number of violated checks if the decoder fails, by giving up or by a wrong word.
     fn failure(&mut self, codeword: &[u8], cells: &[Cell]) -> Option<u32> {
         if self.llrs.is_empty() {
             self.word.copy_from_slice(codeword);
@@ -418,7 +416,7 @@ impl Judge {
         self.decode(codeword)
     }
 
-    /// The same for what the channel makes of a frame, and the pattern.
+    /// Decodes a frame with the channel's noise; on failure returns the number of violated checks, and the pattern.
     fn frame(&mut self, noise: &mut Noise, frame: u64, codeword: &[u8]) -> Option<(u32, Vec<Cell>)> {
         if self.llrs.is_empty() {
             self.word.copy_from_slice(codeword);
@@ -439,7 +437,7 @@ impl Judge {
         Some((syndrome_weight, cells))
     }
 
-    /// Decodes what is there.
+    /// Decodes the current input.
     fn decode(&mut self, codeword: &[u8]) -> Option<u32> {
         self.decoded += 1;
         let verdict = match self.llrs.is_empty() {
@@ -456,7 +454,7 @@ impl Judge {
     }
 }
 
-/// The places in which two packed words differ, ascending.
+/// Returns the positions in which two packed words differ, ascending.
 fn places(a: &[u8], b: &[u8]) -> Vec<u32> {
     let mut found = Vec::new();
     for (index, (a, b)) in (0..).zip(a.iter().zip(b)) {
@@ -470,24 +468,24 @@ fn places(a: &[u8], b: &[u8]) -> Vec<u32> {
     found
 }
 
-/// A pattern on its way.
+/// A pattern that is carried down the ladder.
 #[derive(Clone)]
 struct Particle {
-    /// All that are not of the common region, by ascending bit.
+    /// Cells outside the common region, by ascending bit.
     cells: Vec<Cell>,
     syndrome_weight: u32,
-    /// Whose codeword it has, too.
+    /// Number of the pattern of the first rung that it descends from, whose codeword it keeps.
     ancestor: usize,
 }
 
 impl Particle {
-    /// The wrong bits, ascending.
+    /// Returns the wrong bits, ascending.
     fn errors(&self, regions: &Regions) -> impl Iterator<Item = u32> {
         self.cells.iter().filter(|cell| cell.region < regions.negative).map(|cell| cell.bit)
     }
 }
 
-/// What became of proposals.
+/// Counts of proposals.
 #[derive(Default)]
 struct Taken {
     proposals: u64,
@@ -509,13 +507,13 @@ impl Taken {
     }
 }
 
-/// A q with which more or fewer proposals would be taken, if that falls exponentially with q.
+/// Returns a q at which the share of accepted proposals is better, if the share falls exponentially with q.
 fn tuned(redraw: f64, acceptance: f64) -> f64 {
     let factor = libm::log(ACCEPTANCE) / libm::log(acceptance.clamp(1e-3, 0.999));
     (redraw * factor.clamp(0.25, 4.0)).clamp(1e-9, 1.0)
 }
 
-/// A pattern's chain, and what it needs.
+/// The chain of a pattern, with the decoder and the codewords that it needs.
 struct Mover<'a> {
     judge: Judge,
     stream: &'a Stream,
@@ -524,7 +522,7 @@ struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    /// One proposal.
+    /// Makes one proposal.
     fn step(&mut self, particle: &mut Particle, redraw: &mut Redraw<'_>, mut draws: Draws<'_>, taken: &mut Taken) {
         taken.proposals += 1;
         if !redraw.propose(&particle.cells, &mut draws) {
@@ -539,8 +537,8 @@ impl Mover<'_> {
         }
     }
 
-    /// A q at which a good share of proposals from `particles` would be taken. Nothing moves: the chain's q is then fixed
-    /// before it begins.
+    /// Finds a q at which a good share of proposals from `particles` would be accepted. No pattern moves, so the chain's q is fixed before
+    /// it begins.
     fn trial(&mut self, particles: &[Particle], law: &Law, number: usize) -> f64 {
         let mut redraw = FIRST_REDRAW;
         for round in 0..TRIAL_ROUNDS {
@@ -561,15 +559,15 @@ impl Mover<'_> {
 }
 
 impl FrameTask {
-    /// Carries patterns that fail down a ladder of raw bit error rates; `None` if it was interrupted. The same for every
-    /// thread, process and machine.
+    /// Carries patterns that fail down a ladder of raw bit error rates; `None` if it was interrupted. The result does not depend on thread,
+    /// process or machine.
     ///
     /// # Arguments
-    /// - `unit`: the number of the run; runs of other numbers are independent.
+    /// - `unit`: the number of the run; runs with different numbers are independent.
     ///
     /// # Errors
-    /// A soft level of cells with an age, a ladder that does not fall or, of a soft level, does not end at the task's own rate,
-    /// numbers out of range, or too few failures at the first rung.
+    /// A ladder that does not fall, numbers out of range, or too few failures at the first rung. For a soft level also cells with an age,
+    /// or a ladder that does not end at the task's own rate.
     pub fn split(&self, spec: &SplitSpec, unit: u64, interrupted: &AtomicBool) -> Result<Option<SplitRun>> {
         self.check_ladder(&spec.ladder)?;
         check_redraw(spec.redraw)?;
@@ -605,7 +603,7 @@ impl FrameTask {
             let (acceptance, moved) = (taken.acceptance(), taken.moved());
             let found = rung(spec.ladder[index], &particles, &mover.judge.regions);
             rungs.push(Rung { log_ratio, effective, redraw: share, acceptance, moved, ..found });
-            // At the next rung, not at this one: a chain that looks at where it has been is none.
+            // q changes from this rung to the next: a chain whose q depended on its own past would not be a Markov chain.
             redraw = spec.redraw.or(Some(if GOOD_ACCEPTANCE.contains(&acceptance) || spec.steps == 0 {
                 share
             } else {
@@ -618,17 +616,16 @@ impl FrameTask {
         Ok(Some(SplitRun { frames, decoded, rungs, patterns }))
     }
 
-    /// Walks among the patterns that fail at one raw bit error rate, a chain from each of `starts`; `None` if it was
-    /// interrupted. The same for every thread, process and machine.
+    /// Walks among the patterns that fail at one raw bit error rate, a chain from each of `starts`; `None` if it was interrupted. The
+    /// result does not depend on thread, process or machine.
     ///
     /// # Arguments
-    /// - `starts`: bits that are wrong where a chain starts.
+    /// - `starts`: for each chain the bits that are wrong at its start.
     /// - `sets`: listed sets of bits; records say which of them are wrong.
-    /// - `unit`: chains of other numbers are independent.
+    /// - `unit`: chains with different numbers are independent.
     ///
     /// # Errors
-    /// A soft level of cells with an age or of another rate, numbers out of range, or bits beyond the codeword or named
-    /// twice.
+    /// A soft level of cells with an age or of another rate, numbers out of range, or bits that are beyond the codeword or named twice.
     pub fn walk(
         &self,
         spec: &WalkSpec,
@@ -660,7 +657,7 @@ impl FrameTask {
         Ok(Some(chains))
     }
 
-    /// What moves patterns at the rates of a ladder, and the law of each.
+    /// Makes the mover of patterns at the rates of a ladder, and the law of each rate.
     fn mover<'a>(&self, ladder: &[f64], stream: &'a Stream) -> Result<(Mover<'a>, Vec<Law>)> {
         let probabilities: Vec<Vec<f64>> =
             ladder.iter().map(|&p| self.region_probabilities(p)).collect::<Result<_>>()?;
@@ -681,7 +678,7 @@ impl FrameTask {
         Ok((Mover { judge, stream, codewords: Vec::new(), codeword_bits }, laws))
     }
 
-    /// Patterns that fail as the channel of the first rung makes them, and after how many frames they were there.
+    /// Finds patterns that fail at the first rung, with the channel's noise. Also returns the number of frames that this took.
     fn first(
         &self,
         spec: &SplitSpec,
@@ -710,13 +707,13 @@ impl FrameTask {
         Err(Error::config("ladder", format!("{found}, {expected}")))
     }
 
-    /// ln of the mean likelihood ratio of patterns, and the share of each pattern in it, from that of each region.
+    /// Returns ln of the mean likelihood ratio of patterns, and the share of each pattern in it, from the ratios of regions.
     fn weights(&self, particles: &[Particle], log_ratios: &[f64], common: u8) -> (f64, Vec<f64>) {
         let log = |particle: &Particle| -> f64 {
             let mut counts = vec![0_u32; log_ratios.len()];
             particle.cells.iter().for_each(|cell| counts[usize::from(cell.region)] += 1);
             counts[usize::from(common)] = (self.code().codeword_bits() - particle.cells.len()) as u32;
-            // A region that no bit is in may have no probability, either.
+            // A region without bits may also have no probability.
             let present = counts.into_iter().zip(log_ratios).filter(|&(count, _)| count > 0);
             present.map(|(count, log_ratio)| f64::from(count) * log_ratio).sum()
         };
@@ -727,7 +724,7 @@ impl FrameTask {
         (largest + libm::log(sum / weights.len() as f64), weights.iter().map(|weight| weight / sum).collect())
     }
 
-    /// The seed of run `unit`: it depends on all that the run does.
+    /// Returns the seed of run `unit`: it depends on all parameters of the run.
     fn splitting_seed(&self, what: &str, spec: &impl Serialize, unit: u64) -> u64 {
         let mut hasher = Sha256::new();
         hasher.update(format!("softsense {what}, version {SPLITTING_VERSION}\n{}\n", self.identity()));
@@ -756,7 +753,7 @@ impl FrameTask {
         }
     }
 
-    /// The sets, each ascending.
+    /// Returns the sets, each ascending.
     fn checked_sets(&self, path: &str, sets: &[Vec<u32>]) -> Result<Vec<Vec<u32>>> {
         let codeword_bits = self.code().codeword_bits();
         let checked = |(index, set): (usize, &Vec<u32>)| {
@@ -778,7 +775,7 @@ impl FrameTask {
     }
 }
 
-/// One chain, by its number and the bits that are wrong where it starts; `None` if it was interrupted.
+/// Runs one chain, given by its number and the bits that are wrong at its start; `None` if it was interrupted.
 fn walk(
     spec: &WalkSpec,
     (number, start): (usize, &Vec<u32>),
@@ -791,8 +788,8 @@ fn walk(
     let mut chain = Chain { draws: 0, redraw: 0.0, acceptance: 0.0, moved: 0.0, records: Vec::new(), last: None };
     let mut particle = None;
     for draw in 0..spec.most_draws {
-        // With the other bits the data, too: ties make some decoders fail on one codeword and not on another, and what is
-        // to be drawn is both, given failure.
+        // The data is drawn with the other bits. Because of ties some decoders fail on one codeword and not on another, so both have to be
+        // drawn given failure.
         source.codeword((number as u64) << STEP_BITS | u64::from(draw), &mut mover.codewords[0]);
         let mut draws = Draws::new(mover.stream, Draw::Fill, 0, number, u64::from(draw));
         let mut filled = Vec::new();
@@ -831,10 +828,10 @@ fn walk(
     Some(chain)
 }
 
-/// Listed sets, by the bits that they contain.
+/// Listed sets, indexed by the bits that they contain.
 struct Listed {
     sets: Vec<Vec<u32>>,
-    /// Of each bit where its sets begin in `of_bits`; one more for the end.
+    /// For each bit, the index in `of_bits` at which its sets begin; one more for the end.
     begins: Vec<usize>,
     of_bits: Vec<u32>,
     missing: u32,
@@ -849,7 +846,7 @@ impl Listed {
         Self { sets, begins, of_bits: pairs.into_iter().map(|pair| pair.1).collect(), missing }
     }
 
-    /// What a pattern has of the sets; `counts` has a zero for each of them.
+    /// Makes a record of the sets in a pattern; `counts` has a zero for each set.
     fn record(&self, particle: &Particle, regions: &Regions, counts: &mut [u32]) -> Record {
         let errors = particle.errors(regions).count() as u32;
         let mut record =
@@ -859,7 +856,7 @@ impl Listed {
         touched().for_each(|&set| counts[set as usize] += 1);
         let size = |set: u32| self.sets.get(set as usize).map_or(1, Vec::len) as u64;
         for &set in touched() {
-            // A set that was looked at is at zero again, for the next record too.
+            // The count of a set is reset when the set is looked at, also for the next record.
             let wrong = std::mem::take(&mut counts[set as usize]);
             if wrong == 0 {
                 continue;
@@ -874,7 +871,7 @@ impl Listed {
     }
 }
 
-/// What patterns at a rung are like.
+/// Summarises the patterns at a rung.
 fn rung(rber: f64, particles: &[Particle], regions: &Regions) -> Rung {
     let count = particles.len() as f64;
     let errors: Vec<usize> = particles.iter().map(|particle| particle.errors(regions).count()).collect();
@@ -899,7 +896,7 @@ fn rung(rber: f64, particles: &[Particle], regions: &Regions) -> Rung {
     }
 }
 
-/// As many particles, of each as many as its weight says, rounded down or up: one lot decides for all.
+/// Resamples particles to the same number: each gets as many copies as its weight says, rounded down or up by one common random number.
 fn resampled(particles: &[Particle], weights: &[f64], lot: f64) -> Vec<Particle> {
     let count = particles.len();
     let (mut drawn, mut sum) = (Vec::with_capacity(count), 0.0);
@@ -909,7 +906,7 @@ fn resampled(particles: &[Particle], weights: &[f64], lot: f64) -> Vec<Particle>
             drawn.push(particle.clone());
         }
     }
-    // What rounding of the sum has left over.
+    // Rounding of the sum may leave some places empty.
     while drawn.len() < count {
         drawn.push(particles[count - 1].clone());
     }
@@ -921,7 +918,7 @@ fn check_redraw(redraw: Option<f64>) -> Result<()> {
 }
 
 fn check_count(path: &str, count: u64, least: u64, most: u64) -> Result<()> {
-    // The last of `most` counts from zero has to fit its part of the index of a draw.
+    // The last of `most` items, counted from zero, has to fit its part of the index of a draw.
     if (least..most).contains(&count) {
         return Ok(());
     }

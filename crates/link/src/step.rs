@@ -1,36 +1,37 @@
 use softsense_nand::{ReadWith, ReferencesAt};
 
-/// One attempt at the codewords of a page: where references stand, what is sensed and what is transferred for it. One decode of
-/// each codeword follows, unless nothing but known cells is read.
+/// One attempt at the codewords of a page: its references, and what is sensed and transferred for it. One decode of each codeword follows,
+/// unless only known cells are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Where references stand.
+    /// References of the attempt.
     pub references: ReferencesAt,
-    /// The level the decoder works with.
+    /// Level that the decoder works with.
     pub level: u8,
     /// Whether the hard-decision level is sensed and transferred.
     pub hard: bool,
-    /// How many extra levels are sensed and transferred.
+    /// Number of extra levels that are sensed and transferred.
     pub extra_levels: u8,
-    /// How often each boundary is sensed before, to find where references belong. The die counts: nothing is transferred.
+    /// Number of sensings of each boundary before the attempt, which find where references belong. The die counts, so nothing is
+    /// transferred.
     pub search_sensings: u8,
-    /// Hard decisions that are sensed before with other references, and stay in the die.
+    /// Number of hard decisions that are sensed before the attempt with other references, and stay in the die.
     pub unsent_sensings: u8,
-    /// How often the die predicts whether hard decisions will be decoded.
+    /// Number of predictions in the die whether hard decisions will be decoded.
     pub predictions: u8,
-    /// For how much of its time the hard-decision level is sensed, in per cent of it.
+    /// Sensing time of the hard-decision level, in per cent of the whole time.
     pub sensing_percent: u8,
-    /// Whether the errors of known cells are all that it is for: of the page that has their boundary they alone are transferred.
+    /// Whether the attempt is only for the errors of known cells: these cells alone are transferred, of the page that has their boundary.
     pub known_cells: bool,
 }
 
 impl Step {
-    /// A sensing of `level` from nothing, with the references of the cells.
+    /// Makes a sensing of all references of `level`, with the references of the cells.
     pub fn fresh(level: u8) -> Self {
         Self::fresh_at(ReferencesAt::Cells, level)
     }
 
-    /// A sensing of `level` from nothing.
+    /// Makes a sensing of all references of `level`.
     pub fn fresh_at(references: ReferencesAt, level: u8) -> Self {
         Self {
             references,
@@ -45,17 +46,17 @@ impl Step {
         }
     }
 
-    /// A sensing of hard decisions.
+    /// Makes a sensing of hard decisions.
     pub fn hard_at(references: ReferencesAt) -> Self {
         Self::fresh_at(references, 1)
     }
 
-    /// A reading of known cells.
+    /// Makes a read of known cells.
     pub fn known_cells_at(references: ReferencesAt) -> Self {
         Self { known_cells: true, ..Self::hard_at(references) }
     }
 
-    /// How its cells are read.
+    /// Returns how the cells are read.
     #[inline]
     pub fn read_with(self) -> ReadWith {
         let Self { references, level, sensing_percent, .. } = self;
@@ -63,52 +64,51 @@ impl Step {
     }
 }
 
-/// What a controller sees after a step, no more.
+/// The information that a controller has after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// What was done.
+    /// The step.
     pub step: Step,
-    /// Whether the decoder found a codeword for everything that was read with it.
+    /// Whether the decoder found a codeword for each codeword that was read in the step.
     pub decoded: bool,
-    /// Of a hard decision, how many checks a codeword violated, where that was asked for: the mean of those that failed.
+    /// Number of checks that a hard decision violated, if that was asked for: the mean over the codewords that failed.
     pub syndrome_weight: Option<u32>,
-    /// Where the errors of known cells, or the share of ones, say that references belong, where they were counted: so many steps off
-    /// the default ones.
+    /// References that the errors of known cells, or the share of ones, infer, if these were counted: in steps off the default ones.
     pub inferred: Option<i8>,
 }
 
 impl Observation {
-    /// A step that failed, of which nothing else was asked.
+    /// Makes the observation of a step that failed, without further measurements.
     pub fn failed(step: Step) -> Self {
         Self { step, decoded: false, syndrome_weight: None, inferred: None }
     }
 }
 
-/// What a controller knows of a read under way, beside the step that it makes.
+/// The information that a controller has about a read under way, besides the present step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct History {
-    /// Where references stood when the read began, if that was remembered.
+    /// References at which the read began, if they were remembered.
     remembered: Option<ReferencesAt>,
-    /// Of the hard decisions seen, the fewest violated checks, and where references stood.
+    /// Fewest violated checks of the hard decisions so far, and the references of that one.
     fewest_violated: Option<(u32, ReferencesAt)>,
-    /// What was inferred last, if that was after the last step.
+    /// Last inference, if it was made after the last step.
     inferred: Option<i8>,
-    /// How many of the hard decisions seen were where something had been inferred.
+    /// Number of hard decisions so far at inferred references.
     tried_inferred: u8,
-    /// Whether the die has counted ones for one of them.
+    /// Whether the die has counted ones for a hard decision of this read.
     counted_ones: bool,
 }
 
 impl History {
-    /// Of a read that begins.
+    /// Makes the history of a read that begins.
     ///
     /// # Arguments
-    /// - `remembered`: where references stood when the last read decoded, where that is remembered.
+    /// - `remembered`: the references with which the last read decoded, where they are remembered.
     pub fn new(remembered: Option<ReferencesAt>) -> Self {
         Self { remembered, ..Self::default() }
     }
 
-    /// Takes note of what was seen.
+    /// Adds an observation.
     pub fn see(&mut self, seen: Observation) {
         let step = seen.step;
         if let (1, Some(weight)) = (step.level, seen.syndrome_weight)
@@ -122,7 +122,7 @@ impl History {
         self.tried_inferred += u8::from(at_inferred && step.level == 1 && !step.known_cells);
     }
 
-    /// Takes note of what the die has inferred of a step that is not decoded yet.
+    /// Adds the die's inference from a step that is not decoded yet.
     pub fn infer(&mut self, steps: i8) {
         self.inferred = Some(steps);
     }
@@ -147,7 +147,7 @@ impl History {
         self.counted_ones
     }
 
-    /// The entry of a retry table that is tried after another; `None` when all of `retries` were.
+    /// Returns the entry of a retry table that is tried after another; `None` when all of `retries` were tried.
     pub(crate) fn entry_after(&self, entry: u8, retries: u8) -> Option<u8> {
         let first = match self.remembered {
             Some(ReferencesAt::RetryEntry(first)) => first,

@@ -44,8 +44,9 @@ pub struct StoredWord<'a> {
 ///
 /// The bits of all pages give the state of a cell, and its quantile in the distribution of the state is a function of
 /// seed, cells and write only. A cell keeps its quantile as it ages, so re-reads, deeper levels, other references and
-/// other pages of the wordline read the same cells. The result of a read is a function of the word and of how it is
-/// read, whatever the order of reads, by this reader or a clone.
+/// The bits of all pages give the state of a cell. Its quantile in the distribution of the state is a function of seed, cells and write
+/// only. A cell keeps its quantile as it ages, so re-reads, deeper levels, other references and other pages of the wordline read the same
+/// cells. The result of a read is a function of the word and of how it is read, whatever the order of reads, by this reader or a clone.
 ///
 /// Only cells far from the middle of their state are drawn, down to the distance at which a cell may be in another
 /// region. The time of a read is proportional to their number.
@@ -86,7 +87,7 @@ pub struct StoredReader {
     decoder: StepDecoder,
     drawn: Drawn,
     predictor: Option<(Predictor, CompiledPredictor)>,
-    /// Sensed, then decided.
+    /// The sensed word, and after decoding the decided one.
     word: Vec<u8>,
     llrs: Vec<i8>,
     data: Vec<u8>,
@@ -97,7 +98,7 @@ pub struct StoredReader {
 struct Shared {
     spec: ExactSpec,
     cells: CellSpec,
-    /// The errors of known cells by age.
+    /// Model of the errors of known cells by age.
     rber: Rber,
     code: Code,
     /// The checks of each bit of an LDPC code, the number of checks, and the number of violated ones.
@@ -107,7 +108,7 @@ struct Shared {
     counts: Stream,
 }
 
-/// Where hard decisions are wrong, and the checks that they violate.
+/// Positions of wrong hard decisions, and the checks that they violate.
 #[derive(Debug, Clone, Default)]
 struct Errors {
     at: Vec<u32>,
@@ -162,8 +163,8 @@ impl StoredReader {
     /// chips, blocks and pages vary, by the wear of a word.
     ///
     /// # Errors
-    /// Values out of range, a code that does not open, a decoder that is unknown or does not fit it, or a model of raw bit error rates
-    /// without threshold voltages, at their paths in the config.
+    /// Values out of range, a code that does not open, or a decoder that is unknown or does not fit the code, at their paths in the config.
+    /// Also a model of raw bit error rates without threshold voltages.
     pub fn new(spec: &ExactSpec, seed: u64, directory: &Path) -> Result<Self> {
         let path = "reliability.exact.rber";
         let spec = ExactSpec { rber: spec.rber.open(path, directory)?, ..spec.clone() };
@@ -212,27 +213,27 @@ impl StoredReader {
         }
     }
 
-    /// The code.
+    /// Returns the code.
     pub fn code(&self) -> &Code {
         &self.shared.code
     }
 
-    /// The cells.
+    /// Returns the cells.
     pub fn cells(&self) -> &CellSpec {
         &self.shared.cells
     }
 
-    /// The deepest level that gives the decoder more information than the level before.
+    /// Returns the deepest level that gives the decoder more information than the level before.
     pub fn levels(&self) -> u8 {
         levels_of(&self.shared.code, self.decoder.spec.algorithm)
     }
 
-    /// Bytes of a codeword.
+    /// Returns the size of a codeword, bytes.
     pub fn codeword_bytes(&self) -> usize {
         self.word.len()
     }
 
-    /// Bytes of the data of a codeword.
+    /// Returns the size of the data of a codeword, bytes.
     pub fn data_bytes(&self) -> usize {
         self.data.len()
     }
@@ -249,13 +250,13 @@ impl StoredReader {
         self.encoder.encode(data, codeword);
     }
 
-    /// One attempt to decode a word as its cells are read. A function of both.
+    /// Makes one attempt to decode a word, with given references and level. The result is a function of both.
     ///
     /// A hard decision without an error is not decoded: no decoder changes a codeword.
     ///
     /// # Panics
-    /// If there is no such page or level, there are not as many pages as the cells have or a page is not as long as a codeword, and
-    /// where [`CellSpec::read_with`] does.
+    /// If there is no such page or level; if there are not as many pages as the cells have; if a page is not as long as a codeword; and
+    /// where [`CellSpec::read_with`] panics.
     pub fn attempt(&mut self, word: &StoredWord, read: ReadWith) -> DecodeAttempt {
         let ReadWith { level, .. } = read;
         assert!((1..=self.levels()).contains(&level), "level {level}, not from 1 to {}", self.levels());
@@ -281,25 +282,25 @@ impl StoredReader {
         DecodeAttempt { converged: verdict.success, iterations: verdict.iterations, correct, ..attempt }
     }
 
-    /// The number of wrong bits in the last hard decision.
+    /// Returns the number of wrong bits in the last hard decision.
     pub fn raw_errors(&self) -> u32 {
         self.errors.at.len() as u32
     }
 
-    /// Which bits of a word hard decisions read wrong, ascending; arguments as those of [`Self::attempt`], without a decode.
+    /// Returns the bits of a word that hard decisions read wrong, ascending; arguments as those of [`Self::attempt`], without a decode.
     pub fn wrong(&mut self, word: &StoredWord, read: ReadWith) -> Vec<u32> {
         let sensed = self.sensed(word, ReadWith { level: 1, ..read });
         self.sense_hard(word, &sensed);
         self.errors.at.clone()
     }
 
-    /// The word that the decoder has decided on in the last attempt: a codeword if that converged, the one that was written if it was
-    /// correct.
+    /// Returns the word that the decoder decided on in the last attempt: a codeword if the attempt converged, and the one that was written
+    /// if it was correct.
     pub fn decided(&self) -> &[u8] {
         &self.word
     }
 
-    /// The data of [`Self::decided`].
+    /// Returns the data of [`Self::decided`].
     pub fn data(&mut self) -> &[u8] {
         self.shared.code.extract_data(&self.word, &mut self.data);
         &self.data
@@ -313,12 +314,12 @@ impl StoredReader {
     ///
     /// # Arguments
     /// - `spec`: the policy. Steps that the cells do not support, and levels that the decoder cannot use, are left out.
-    /// - `remembered`: where references stood when a read like this was decoded, where that is remembered.
+    /// - `remembered`: the references with which a read like this was decoded, where they are remembered.
     /// - `steps`: is cleared, and then gets the steps that were tried. A step that reads only known cells, or whose
     ///   decoding a predictor in the controller skips, does not converge and takes no iteration.
     ///
     /// # Panics
-    /// If the policy is `ideal`, which no drive knows, and as [`Self::attempt`].
+    /// If the policy is `ideal`, which no drive can follow, and where [`Self::attempt`] panics.
     pub fn read(
         &mut self,
         word: &StoredWord,
@@ -364,7 +365,7 @@ impl StoredReader {
         }
     }
 
-    /// The observation of a step without a decode.
+    /// Returns the attempt of a step without a decode.
     fn undecoded(&mut self, word: &StoredWord, step: Step) -> DecodeAttempt {
         let mut syndrome_weight = None;
         if !step.known_cells {
@@ -382,7 +383,7 @@ impl StoredReader {
         }
     }
 
-    /// Where references should be, as a failed step shows.
+    /// Returns the references that a failed step infers.
     fn observed(&self, word: &StoredWord, step: Step, spec: &ReadSpec) -> Option<i8> {
         let by = spec.infers_by.filter(|_| step.level == 1)?;
         let cells = &self.shared.cells;
@@ -395,8 +396,7 @@ impl StoredReader {
         shown.then(|| self.inferred(word, by, step.references))
     }
 
-    /// Where references should be, as a measurement with references at a place shows: a number of steps off the default
-    /// ones.
+    /// Returns the references that a measurement at given references infers, in steps off the default ones.
     fn inferred(&self, word: &StoredWord, by: InferredBy, references: ReferencesAt) -> i8 {
         let Shared { cells, rber, draws, counts, .. } = &*self.shared;
         let (inference, measured_at) = (cells.inference(), by.measured_at(references));
@@ -425,13 +425,13 @@ impl StoredReader {
         self.violated_of_first(checks as usize).is_some_and(|weight| f64::from(weight) > threshold)
     }
 
-    /// The number of the first `checks` checks (or of all, if there are fewer) that the last hard decisions violate.
+    /// Returns the number of violated checks among the first `checks` (or all, if there are fewer), by the last hard decisions.
     fn violated_of_first(&mut self, checks: usize) -> Option<u32> {
         let (columns, all, _) = self.shared.checks.as_ref()?;
         Some(self.errors.violated_of_first(checks.min(*all), columns))
     }
 
-    /// How the cells of a word are read.
+    /// Returns how the cells of a word are read.
     fn sensed(&self, word: &StoredWord, read: ReadWith) -> Arc<Sensed> {
         let Shared { spec, cells, sensed, .. } = &*self.shared;
         assert!(
@@ -445,19 +445,19 @@ impl StoredReader {
         sensed.at(cells, wear, spec.llrs_for.unwrap_or(wear), word.page, read, found)
     }
 
-    /// What a search for valleys finds for a word.
+    /// Returns the gaps that a search for valleys finds for a word.
     fn found_gaps(&self, word: &StoredWord, wear: Wear) -> FoundGaps {
         let Shared { cells, draws, counts, .. } = &*self.shared;
-        // The first numbers of a draw are those of inference.
+        // The first numbers of a draw are used for inference.
         found_gaps(cells, wear, counts, draws.bits(word.cells, word.write), 1 + word.page as u64)
     }
 
-    /// Hard decisions, into `word`, and their errors.
+    /// Senses hard decisions into `word`, and finds their errors.
     fn sense_hard(&mut self, word: &StoredWord, sensed: &Sensed) {
         let bits = self.llrs.len();
         sensed.central_bits(word.pages, word.page, &mut self.word, bits);
         let to = &mut self.word;
-        // A sign that differs from the usual one of its state is a flipped bit.
+        // A sign that differs from that of the middle of its state is a flipped bit.
         apart(&mut self.drawn, &self.shared, word, sensed, |at, _| bits::flip(to, at));
         word.turned.iter().for_each(|&at| bits::flip(to, at as usize));
         self.errors.find(&self.word, word.pages[word.page]);
@@ -528,8 +528,8 @@ mod tests {
         CellSpec::open(name, Path::new("")).unwrap()
     }
 
-    /// Is what is sensed what it would be if every cell had been drawn and looked up: new cells and worn ones, hard and soft, with
-    /// references in place and so far off that the middle of a state is elsewhere?
+    /// Is a sensing equal to one in which every cell was drawn and looked up? Cells are new or worn, levels hard or soft. References are in
+    /// place, or so far off that the middle of a state is elsewhere.
     #[test]
     fn sparse_is_dense() {
         let off = |offset_v| CellSpec { references: References { offset_v, ..References::default() }, ..cells("mlc") };
@@ -576,12 +576,12 @@ mod tests {
         }
     }
 
-    /// Are soft levels told as often as they should be? The shares of each LLR given each bit, in 100 codewords of worn cells, within five
-    /// standard errors.
+    /// Do soft outputs have their probabilities? The shares of each LLR given each bit, in 100 codewords of worn cells, have to be within
+    /// five standard errors.
     #[test]
     fn shares_of_regions_are_those_of_sensing() {
         let spec = cells("tlc-measured");
-        // On the grid on which references are placed.
+        // The age is on the grid on which references are placed.
         let wear = Wear::unread(2_980, libm::expm1(7.7));
         let mut reader = reader(spec.clone());
         let written = written(&mut reader);
@@ -608,7 +608,7 @@ mod tests {
             for bit in 0..2 {
                 for (llr, (found, share)) in found[bit].iter().zip(expected[bit]).enumerate() {
                     let expected: f64 = share * of_bit[bit];
-                    // One set of data has a little more of some states than of others.
+                    // One set of data has slightly more of some states than of others.
                     let bound = 5.0 * expected.sqrt() + 0.02 * expected + 1.0;
                     let llr = llr as i32 - 128;
                     assert!((found - expected).abs() < bound, "page {page}, {bit}, {llr}: {found} for {expected}");

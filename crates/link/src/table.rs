@@ -18,8 +18,8 @@ macro_rules! shipped {
     ($($name:literal),+ $(,)?) => { [$(($name, include_str!(concat!("../tables/", $name, ".toml")))),+] };
 }
 
-/// Tables that ship with softsense, by name: of each LDPC code but the one to learn from, after the code, and the one that
-/// LaLDPC's thresholds make. Those of BCH codes are computed.
+/// Tables that ship with softsense, by name: one for each LDPC code except the one to learn from, and one from LaLDPC's thresholds. Tables
+/// of BCH codes are computed.
 const SHIPPED: [(&str, &str); 18] = shipped![
     "flash-8-9",
     "flash-8-9-nested",
@@ -41,17 +41,17 @@ const SHIPPED: [(&str, &str); 18] = shipped![
     "laldpc-thresholds",
 ];
 
-/// Where the computed table of a BCH code begins, and the ratio of its grid points.
+/// Failure probability at which the computed table of a BCH code begins, and the ratio of its grid points.
 const LEAST_TAIL: f64 = 1e-30;
 const TAIL_STEP: f64 = 1.005;
 
-/// Below the grid a first level that fails in fewer codewords than this has nothing more to tell: no run reads so many.
+/// Failure probability of the first level below which the region below the grid does not matter: no run reads so many codewords.
 const NEVER: f64 = 1e-12;
 
-/// Above the grid a last level that fails so often, as at the end of a computed table, has nothing more to tell.
+/// Failure probability of the last level from which on the region above the grid does not matter, as at the end of a computed table.
 const ALWAYS: f64 = 1.0 - 1e-12;
 
-/// How values between two grid points are found. Beyond the grid the nearest point holds.
+/// Interpolation of values between two grid points. Beyond the grid the nearest point holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interpolation {
@@ -61,12 +61,12 @@ pub enum Interpolation {
     Log,
 }
 
-/// What tells how often a level beyond hard decision fails.
+/// The quantity that determines how often a level beyond hard decision fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftLevels {
-    /// What the level tells of the bits, as the raw bit error rate of the Gaussian boundary of which it leaves as much unknown: for
-    /// curves that were measured there.
+    /// The information of the level about the bits. It is expressed as the raw bit error rate of the Gaussian boundary that leaves as much
+    /// unknown, for curves that were measured at such a boundary.
     #[default]
     Information,
     /// The raw bit error rate of hard decisions, whatever cells and references make it.
@@ -82,8 +82,8 @@ pub enum Side {
     Above,
 }
 
-/// For one code and decoder: the probability that decoding fails, and the distribution of decoding
-/// iterations, for each read level on a grid of raw bit error rates.
+/// For one code and decoder: the probability that decoding fails, and the distribution of decoding iterations, for each read level on a
+/// grid of raw bit error rates.
 ///
 /// The file format is TOML (docs/model/decode-table.md): `format`, `name`, `code`, `decoder`,
 /// `source`, `interpolation`, the grid `rber`, and one `[[level]]` for each read level with `p_fail`
@@ -106,23 +106,22 @@ pub struct DecodeTable {
 struct Level {
     /// Failure probability at each grid point.
     p_fail: Vec<f64>,
-    /// Its logarithm, by which it is interpolated.
+    /// Logarithm of the failure probability, for interpolation.
     #[serde(skip)]
     ln_p_fail: Vec<f64>,
     /// At each grid point, the probability that a successful decode ends after 1, 2, ... iterations.
     iterations: Option<Vec<Vec<f64>>>,
-    /// The uncertainty of `p_fail` at each grid point: its 95 % interval, the bound of failures that could not be seen,
-    /// the share that is extrapolated beyond the measurement, and the number of decoded frames. For people: nothing is
-    /// computed from them.
+    /// Uncertainty of `p_fail` at each grid point: its 95 % interval, the bound of failures that could not be seen, the share that is
+    /// extrapolated beyond the measurement, and the number of decoded frames. These fields are for people; nothing is computed from them.
     p_fail_lo: Option<Vec<f64>>,
     p_fail_hi: Option<Vec<f64>>,
-    /// Written `floor_bound` before absorbing sets were listed.
+    /// Bound of failures that could not be seen. Its name was `floor_bound` before absorbing sets were listed.
     #[serde(alias = "floor_bound")]
     unlisted: Option<Vec<f64>>,
     floor: Option<Vec<f64>>,
     floor_at_most: Option<Vec<f64>>,
     missing: Option<Vec<f64>>,
-    /// The failure probability by splitting; 0 where splitting was not asked.
+    /// Failure probability by splitting; 0 where splitting was not used.
     splitting: Option<Vec<f64>>,
     frames: Option<Vec<u64>>,
 }
@@ -143,24 +142,24 @@ struct File {
     rber: Vec<f64>,
     level: Vec<Level>,
     max_iterations: Option<u16>,
-    /// Degrees of an LDPC code, each with how many bits or checks have it.
+    /// Degrees of an LDPC code, each with the number of bits or checks that have it.
     bit_degrees: Option<Vec<(u32, u32)>>,
     check_degrees: Option<Vec<(u32, u32)>>,
 }
 
 impl DecodeTable {
-    /// The names of the shipped tables, those of shipped BCH codes among them.
+    /// Returns the names of the shipped tables, including those of shipped BCH codes.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, _)| *name).chain(Code::names().filter(|name| name.starts_with("bch-")))
     }
 
-    /// Opens a shipped table by name, that of any BCH code, such as `bch-4KB-t105` or `bch:m=15,t=57,k=31912`, or a file (relative
+    /// Opens a table: a shipped one by name; that of any BCH code, such as `bch-4KB-t105` or `bch:m=15,t=57,k=31912`; or a file (relative
     /// paths are taken from `directory`).
     ///
     /// # Errors
     /// No such table or BCH code, or a malformed file, at its line.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        // Sweeps open the shipped ones again and again.
+        // Sweeps open the shipped tables again and again.
         static OPENED: Mutex<BTreeMap<&str, DecodeTable>> = Mutex::new(BTreeMap::new());
         let name_or_path = canonical(name_or_path, Self::shipped(), directory);
         let Some(shipped) = Self::shipped().find(|name| *name == name_or_path) else {
@@ -186,11 +185,11 @@ impl DecodeTable {
         Self::parse(&text, &origin)
     }
 
-    /// The table of a BCH code: the binomial tail, to 0.1 % between grid points. `name` is the code's.
+    /// Computes the table of a BCH code: the binomial tail, to 0.1 % between grid points. `name` is the code's.
     pub fn of_bch(name: &str, code: &BchCode) -> Self {
         let (n, k, t) = (code.codeword_bits(), code.data_bits(), code.correctable());
         let tail = |rber: f64| binomial_tail(t as u64, n as u64, rber);
-        // From where failures are never seen, in steps of half a per cent, to where there is nothing but failures.
+        // The grid goes from rates at which failures are never seen, in steps of half a per cent, to rates at which every codeword fails.
         let mut rber = t as f64 / n as f64;
         while tail(rber) > LEAST_TAIL {
             rber /= TAIL_STEP;
@@ -212,7 +211,7 @@ impl DecodeTable {
         Self::parse(&text, name).expect("a binomial tail makes a table")
     }
 
-    /// Reads a table from TOML text; `origin` names it in errors.
+    /// Parses a table from TOML text; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
         let file: File = from_toml(text, ErrorKind::Table, origin)?;
         let bad = |field: &str, message: String| Err(Error::table(format!("{origin}: {field}"), message));
@@ -279,7 +278,7 @@ impl DecodeTable {
                 let Some(max) = file.max_iterations else {
                     return bad("max_iterations", "missing, expected the decoder's limit beside `iterations`".into());
                 };
-                // Words that are decoded twice take up to twice as many.
+                // Words that are decoded twice take up to twice as many iterations.
                 let most = (2 * usize::from(max)).min(u16::MAX.into());
                 let distribution = |row: &Vec<f64>| {
                     !row.is_empty()
@@ -314,17 +313,17 @@ impl DecodeTable {
         Ok(Self { text, code, decoder, interpolation, soft_levels, rber, levels, max_iterations, syndrome_weights })
     }
 
-    /// The file that the table was read from.
+    /// Returns the text of the file that the table was read from.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whose failures it tells: the code and the decoder.
+    /// Describes the code and the decoder that were measured.
     pub fn describe(&self) -> String {
         format!("{}; {}", self.code, self.decoder)
     }
 
-    /// What a circuit has to know of its code, where that is a shipped LDPC code.
+    /// Returns the parameters of the code that a circuit depends on; `None` unless it is a shipped LDPC code.
     pub fn ldpc_shape(&self) -> Option<LdpcShape> {
         let name = self.code.split(": ").next()?;
         match Code::entries().iter().find(|entry| entry.name() == name)?.compile() {
@@ -333,36 +332,36 @@ impl DecodeTable {
         }
     }
 
-    /// The name of its code, as the catalogue has it.
+    /// Returns the name of the code in the catalogue.
     pub fn code_name(&self) -> &str {
         self.code.split(':').next().expect("a text has a first part")
     }
 
-    /// How many checks hard decisions violate, where the table knows the degrees of its code.
+    /// Returns the distribution of the number of checks that hard decisions violate, if the table has the degrees of its code.
     pub fn syndrome_weights(&self) -> Option<&SyndromeWeights> {
         self.syndrome_weights.as_ref()
     }
 
-    /// How many read levels it has.
+    /// Returns the number of read levels.
     pub fn levels(&self) -> u8 {
         self.levels.len() as u8
     }
 
-    /// The decoder's iteration limit, where iterations were measured at every level.
+    /// Returns the decoder's iteration limit, if iterations were measured at every level.
     pub fn max_iterations(&self) -> Option<u16> {
         self.max_iterations.filter(|_| self.levels.iter().all(|level| level.iterations.is_some()))
     }
 
-    /// The probability that decoding fails at `level` (from 1) and raw bit error rate `rber`. It never grows
-    /// with the level, nor falls as `rber` grows.
+    /// Returns the probability that decoding fails at `level` (from 1) and raw bit error rate `rber`. It never grows with the level, nor
+    /// falls as `rber` grows.
     pub fn p_fail(&self, level: u8, rber: f64) -> f64 {
         self.p_fail_by(level, |_| rber)
     }
 
-    /// [`Self::p_fail`] of a codeword that each level has a raw bit error rate of its own for.
+    /// Returns [`Self::p_fail`] of a codeword that has another raw bit error rate at each level.
     pub(crate) fn p_fail_by(&self, level: u8, rber: impl Fn(u8) -> f64) -> f64 {
-        // A level that fails more often than the one before, as between grid points where its curve starts from zero, does not: what
-        // has been decoded once is.
+        // A level may fail more often than the one before, as between grid points where its curve starts from zero. Such a level does not
+        // count: a codeword that was decoded once stays decoded.
         let p_fail = |level: u8| {
             let rber = rber(level);
             self.interpolate(&self.levels[usize::from(level) - 1], self.above(rber), rber)
@@ -370,26 +369,27 @@ impl DecodeTable {
         (1..=level).map(p_fail).fold(1.0, f64::min)
     }
 
-    /// What tells how often its levels beyond hard decision fail.
+    /// Returns the quantity that determines how often levels beyond hard decision fail.
     pub fn soft_levels(&self) -> SoftLevels {
         self.soft_levels
     }
 
-    /// The first point of the grid that is above `rber`; as many as there are if none is.
+    /// Returns the index of the first grid point above `rber`; the number of points if there is none.
     pub(crate) fn above(&self, rber: f64) -> usize {
         self.rber.partition_point(|&grid| grid <= rber)
     }
 
-    /// Whether decoding fails a codeword whose draw is `uniform`, in [0, 1): where that is below [`Self::p_fail`].
+    /// Whether decoding fails a codeword whose draw is `uniform`, in [0, 1): it does if the draw is below [`Self::p_fail`].
     ///
     /// # Arguments
-    /// - `above`: [`Self::above`] of `rber`.
+    /// - `above`: the value of [`Self::above`] for `rber`.
     #[inline]
     pub(crate) fn fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
         (1..level + 1).all(|level| self.level_fails(level, above, rber, uniform))
     }
 
-    /// [`Self::fails`] by one level alone. Most draws are far from both grid points around, and need no interpolation.
+    /// Whether one level alone fails, as in [`Self::fails`]. Most draws are far from both neighbouring grid points, and need no
+    /// interpolation.
     #[inline]
     pub(crate) fn level_fails(&self, level: u8, above: usize, rber: f64, uniform: f64) -> bool {
         let (least, most) = (above.saturating_sub(1), above.min(self.rber.len() - 1));
@@ -398,9 +398,9 @@ impl DecodeTable {
         uniform < p_fail[most] && (uniform < p_fail[least] || uniform < self.interpolate(level, above, rber))
     }
 
-    /// On which side of its grid the table does not tell what happens at `rber`. It tells that within its grid; above it, where no
-    /// level decodes at its last point; and below it, where level 1 fails at its first point less than once in 10^12 codewords.
-    /// Elsewhere the nearest point is a guess.
+    /// Returns the side of the grid on which the table does not determine the outcome at `rber`. Within the grid the table determines it.
+    /// Above the grid it does if no level decodes at the last point; below, if level 1 fails at the first point less than once in 10^12
+    /// codewords. Elsewhere the nearest point is a guess.
     pub fn beyond(&self, rber: f64) -> Option<Side> {
         let [(first, level_1), (last, deepest)] = self.ends();
         if rber < first && level_1 > NEVER {
@@ -409,18 +409,18 @@ impl DecodeTable {
         (rber > last && deepest < ALWAYS).then_some(Side::Above)
     }
 
-    /// Its first raw bit error rate, with how often level 1 fails there, and its last one, with how often the deepest level does.
+    /// Returns the first raw bit error rate with the failure probability of level 1, and the last one with that of the deepest level.
     pub fn ends(&self) -> [(f64, f64); 2] {
         let (last, deepest) = (self.rber.len() - 1, self.levels.len() - 1);
         [(self.rber[0], self.levels[0].p_fail[0]), (self.rber[last], self.levels[deepest].p_fail[last])]
     }
 
-    /// Data bits of a codeword of its code; `None` where the table does not say.
+    /// Returns the data bits of a codeword; `None` where the table does not give them.
     pub fn data_bits(&self) -> Option<u64> {
         self.number_of_code("k")
     }
 
-    /// Bits of a codeword of its code, parity included; `None` where the table does not say.
+    /// Returns the bits of a codeword, parity included; `None` where the table does not give them.
     pub fn codeword_bits(&self) -> Option<u64> {
         self.number_of_code("n")
     }
@@ -440,10 +440,10 @@ impl DecodeTable {
             Interpolation::Step => p[below],
             Interpolation::Log if above == p.len() => p[below],
             Interpolation::Log => {
-                // A curve that reaches zero has no logarithm: from there on the interval is linear.
+                // A curve that reaches zero has no logarithm, so the interval from there on is linear.
                 let fraction = (rber - self.rber[below]) / (self.rber[above] - self.rber[below]);
                 if p[below] > 0.0 && p[above] > 0.0 {
-                    // Rounded, it may leave the interval, and fall where it should grow.
+                    // A rounded value could leave the interval, and fall where the curve should grow.
                     libm::exp(ln_p[below] * (1.0 - fraction) + ln_p[above] * fraction).clamp(p[below], p[above])
                 } else {
                     p[below] + (p[above] - p[below]) * fraction
@@ -452,8 +452,8 @@ impl DecodeTable {
         }
     }
 
-    /// How many iterations a decode takes, for `uniform` in [0, 1): when it succeeds, by a mixture of the distributions that were
-    /// measured at the grid points around, by their nearness; the limit when it fails. `None` where iterations were not
+    /// Returns the number of iterations of a decode, for `uniform` in [0, 1). A decode that fails takes the limit. For one that succeeds,
+    /// the distributions that were measured at the neighbouring grid points are mixed by their nearness. `None` where iterations were not
     /// measured.
     pub fn iterations(&self, level: u8, rber: f64, success: bool, uniform: f64) -> Option<u16> {
         let max = self.max_iterations?;
@@ -531,7 +531,7 @@ mod tests {
         // Level 2 starts from zero, so it is linear (5e-5), but never above level 1.
         assert_eq!(table.p_fail(2, 0.0015), table.p_fail(1, 0.0015));
         assert_eq!(table.p_fail(2, 0.002), 1e-4);
-        // Between the points, half of each: a quarter ends after one, three eighths after two, as many after three.
+        // Between the points each distribution counts half: a quarter ends after one, three eighths after two, as many after three.
         let halfway = [0.24, 0.26, 0.62, 0.63].map(|uniform| table.iterations(1, 0.0015, true, uniform));
         assert_eq!(halfway, [Some(1), Some(2), Some(2), Some(3)]);
         assert_eq!([0.0, 1.0].map(|rber| table.iterations(1, rber, true, 0.6)), [Some(2), Some(3)]);
@@ -540,7 +540,7 @@ mod tests {
         assert_eq!(table.iterations(1, 0.002, false, 0.0), Some(20));
     }
 
-    /// A logarithm and back is not always what it was.
+    /// Does no curve fall where a logarithm and its exponential do not return the same value?
     #[test]
     fn rounding_makes_no_curve_fall() {
         let text = measured("max_iterations = 20", "[0.0, 1e-4]").replace("1e-8", "2e-9");
@@ -548,7 +548,7 @@ mod tests {
         assert_eq!([0.0, 0.001].map(|rber| table.p_fail(1, rber)), [2e-9, 2e-9]);
     }
 
-    /// Is a computed table the tail between its points, too, from where failures are never seen to where nothing else is?
+    /// Is a computed table equal to the tail between its points, too, from rates without failures to rates with nothing else?
     #[test]
     fn tables_of_bch_codes_are_computed() {
         for (name, n, t) in [("bch-512B-t15", 4291, 15), ("bch:m=16,t=362,k=32768", 38_504, 362)] {
@@ -588,7 +588,7 @@ mod tests {
         }
     }
 
-    /// Is each column that a level may have checked under its own name, and taken where it is right?
+    /// Is each column that a level may have checked under its own name, and accepted where it is right?
     #[test]
     fn bad_columns_are_named() {
         let with = |level: u8, name: &str, column: &str| {

@@ -5,8 +5,8 @@ use softsense_base::normal_cdf;
 
 use crate::cells::MAX_STATES;
 
-/// Where the cells of one state are: where they were left, how far neighbours that were programmed later have pushed them, and how
-/// far reads have raised them since.
+/// The threshold voltages of the cells of one state: where the cells were left, how far neighbours that were programmed later have pushed
+/// them, and how far reads have raised them since.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Distribution {
     left: Left,
@@ -14,7 +14,7 @@ pub(crate) struct Distribution {
     lift: Option<Lift>,
 }
 
-/// How far neighbours have pushed cells: as many equally large shares of them as there are shifts, each by its own.
+/// The push by neighbours. Cells are divided into as many equal shares as there are shifts, and each share has its own shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Push {
     shifts_v: [f64; MAX_STATES],
@@ -26,7 +26,7 @@ impl Push {
         &self.shifts_v[..self.count]
     }
 
-    /// The mean of what a share is, over all shares.
+    /// The mean of a quantity of a shift over all shares.
     fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         self.shifts().iter().map(|&shift_v| of(shift_v)).sum::<f64>() / self.count as f64
     }
@@ -38,7 +38,7 @@ impl Push {
     }
 }
 
-/// Where cells are, but for what reads did to them. It is symmetric.
+/// The voltages of cells, without the effects of neighbours and reads. Their distribution is symmetric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Left {
     /// Erased cells, and the textbook boundary: Normal(`mean_v`, `sigma_v`^2).
@@ -47,19 +47,19 @@ enum Left {
     Programmed { start_v: f64, step_v: f64, noise: Noise },
 }
 
-/// What raises a cell at V to `scale_v` ln(exp(V / `scale_v`) + its amount): low cells most.
+/// A lift, which raises a cell at V to `scale_v` ln(exp(V / `scale_v`) + its amount): low cells most.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Lift {
     scale_v: f64,
-    /// Shares of the cells, which add up to one, and the logarithm of the amount of each; the others have none.
+    /// Shares of the cells, which add up to one, and the logarithm of the amount of each. Entries beyond `count` are unused.
     shares: [(f64, f64); MAX_SHARES],
     count: usize,
 }
 
-/// Into how many shares cells are divided at most.
+/// The largest number of shares into which cells are divided.
 pub(crate) const MAX_SHARES: usize = 9;
 
-/// The same of cells that are alike.
+/// The lift of cells that have the same amount.
 #[derive(Debug, Clone, Copy)]
 struct Alike {
     scale_v: f64,
@@ -67,22 +67,22 @@ struct Alike {
 }
 
 impl Lift {
-    /// Each share of the cells, and what lifts it.
+    /// Each share of the cells, and its lift.
     fn shares(&self) -> impl Iterator<Item = (f64, Alike)> {
         self.shares[..self.count].iter().map(|&(share, ln_amount)| (share, Alike { scale_v: self.scale_v, ln_amount }))
     }
 }
 
 impl Alike {
-    /// Where a cell is that was at `volts`.
+    /// The voltage of a cell that was at `volts` before the lift.
     fn after(self, volts: f64) -> f64 {
         let (high, low) = (volts / self.scale_v, self.ln_amount);
         let (high, low) = if high > low { (high, low) } else { (low, high) };
         self.scale_v * (high + libm::log1p(libm::exp(low - high)))
     }
 
-    /// Where a cell was that is at `volts`: below everything if none can be there. And how much faster cells are met there than
-    /// here.
+    /// The voltage, before the lift, of a cell that is at `volts` now; minus infinity if no cell can be there. The second value is the
+    /// Jacobian of the map: density of cells there, over density here.
     fn before(self, volts: f64) -> (f64, f64) {
         let share = libm::exp(self.ln_amount - volts / self.scale_v);
         if share >= 1.0 {
@@ -92,7 +92,7 @@ impl Alike {
     }
 }
 
-/// The probability on that side of a voltage which has less of it, or half.
+/// The probability on one side of a voltage: the side with less of it, or with half.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tail {
     probability: f64,
@@ -132,7 +132,7 @@ impl Tail {
 }
 
 impl Distribution {
-    /// Whether cells of several kinds have been lifted apart.
+    /// Tells whether cells of several kinds have been lifted apart.
     pub(crate) fn has_hills(&self) -> bool {
         self.lift.is_some_and(|lift| lift.count > 1)
     }
@@ -147,30 +147,30 @@ impl Distribution {
         Self { left: Left::Programmed { start_v, step_v, noise }, push: None, lift: None }
     }
 
-    /// The same cells after neighbours have pushed them: as many equally large shares as there are shifts, [`MAX_STATES`] at most,
-    /// each by its own, in volts. Before anything [lifts](Self::lifted) them.
+    /// Returns the same cells after neighbours have pushed them, before anything [lifts](Self::lifted) them. Cells are divided into as many
+    /// equal shares as there are shifts, [`MAX_STATES`] at most, and each share is pushed by its own shift, in volts.
     pub(crate) fn pushed(self, shifts_v: &[f64]) -> Self {
         let mut push = Push { shifts_v: [0.0; MAX_STATES], count: shifts_v.len() };
         push.shifts_v[..shifts_v.len()].copy_from_slice(shifts_v);
         Self { push: Some(push), ..self }
     }
 
-    /// The same cells after something has raised each from V to `scale_v` ln(exp(V / `scale_v`) + its amount).
+    /// Returns the same cells after each has been raised from V to `scale_v` ln(exp(V / `scale_v`) + its amount).
     ///
     /// # Arguments
     /// - `amounts`: each with the share of the cells that have it, [`MAX_SHARES`] at most; shares add up to one.
     pub(crate) fn lifted(self, scale_v: f64, amounts: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let mut lift = Lift { scale_v, shares: [(0.0, 0.0); MAX_SHARES], count: 0 };
         for (share, amount) in amounts {
-            // No amount has a logarithm, but one so small that it moves nothing.
+            // An amount of 0 has no logarithm, so it stands for one that moves nothing.
             lift.shares[lift.count] = (share, libm::log(amount.max(f64::MIN_POSITIVE)));
             lift.count += 1;
         }
         Self { lift: Some(lift), ..self }
     }
 
-    /// The same cells with normal noise on their voltages, of a standard deviation in volts. What lifts cells lifts the noise with
-    /// them.
+    /// Returns the same cells with normal noise on their voltages, of a standard deviation in volts. A lift of the cells lifts the noise,
+    /// too.
     pub(crate) fn blurred(self, noise_v: f64) -> Self {
         let left = match self.left {
             Left::Normal { mean_v, sigma_v } => Left::Normal { mean_v, sigma_v: libm::hypot(sigma_v, noise_v) },
@@ -199,7 +199,7 @@ impl Distribution {
             sigma = libm::sqrt(sigma * sigma + push.mean(|shift_v| (shift_v - by) * (shift_v - by)));
         }
         let Some(lift) = self.lift else { return (mean, sigma) };
-        // Simpson's rule over all that is within ten standard deviations, about a voltage in the midst.
+        // Simpson's rule over all voltages within ten standard deviations of the median.
         const STEPS: i32 = 2000;
         let midst = self.centre();
         let mut moments = [0.0; 3];
@@ -250,7 +250,7 @@ impl Distribution {
         }
     }
 
-    /// Probability a volt.
+    /// The probability density, per volt.
     pub(crate) fn density(&self, volts: f64) -> f64 {
         let Some(lift) = self.lift else { return self.unlifted_density(volts) };
         let density = |(weight, lift): (f64, Alike)| match lift.before(volts) {
@@ -276,7 +276,7 @@ impl Distribution {
         self.raised(unlifted, |volts| self.tail(volts).upper() > probability)
     }
 
-    /// Where a quantile of the cells is that was left at `volts`: up to where `before` holds.
+    /// The voltage of a quantile of the cells that were left at `volts`: the end of the range in which `before` holds.
     fn raised(&self, volts: f64, before: impl FnMut(f64) -> bool) -> f64 {
         if self.push.is_none() && self.lift.is_none() {
             return volts;
@@ -287,7 +287,7 @@ impl Distribution {
             shares.map(|(_, lift)| lift.after(volts)).reduce(choose).unwrap_or(volts)
         };
         let (least, most) = (lifted(volts + least_push, f64::min), lifted(volts + most_push, f64::max));
-        // Of cells that are alike both are the quantile: what is left of rounding stays between them.
+        // For cells that are alike both ends are the quantile, up to rounding.
         bisect(least, most, before).0
     }
 }
@@ -333,13 +333,13 @@ impl Left {
         }
     }
 
-    /// How far `volts` is above the start and the end of the uniform part, seen from the side of the smaller tail.
+    /// The heights of `volts` above the start and the end of the uniform part, seen from the side of the smaller tail.
     fn edges(volts: f64, start_v: f64, step_v: f64, upper: bool) -> (f64, f64) {
         let (above_start, above_end) = (volts - start_v, volts - start_v - step_v);
         if upper { (-above_end, -above_start) } else { (above_start, above_end) }
     }
 
-    /// The voltage below which a share `probability` up to 1/2 of the cells is; beyond its mirror image there are as many.
+    /// The voltage below which a share `probability` up to 1/2 of the cells is. The same share is above its mirror image.
     fn lower_quantile(&self, probability: f64) -> f64 {
         let reach = match *self {
             Self::Normal { sigma_v, .. } => 40.0 * sigma_v,
@@ -350,9 +350,9 @@ impl Left {
     }
 }
 
-/// The two neighbouring numbers between `low` and `high` where `before` ends to hold.
+/// The two neighbouring numbers between `low` and `high` at which `before` ceases to hold.
 pub(crate) fn bisect(mut low: f64, mut high: f64, mut before: impl FnMut(f64) -> bool) -> (f64, f64) {
-    // Voltages are of the order of one: 60 halvings end at neighbours, but close to zero.
+    // Voltages are of the order of one, so 60 halvings end at neighbours, except close to zero.
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -382,7 +382,7 @@ impl Noise {
             return 1.0 - self.cdf(-x);
         }
         let Terms { z, density, rising, falling } = self.terms(x);
-        // Never a difference of like numbers: falling = phi(z) R(s / lambda - z) is less than Phi(z) = phi(z) R(-z).
+        // Nearly equal numbers are never subtracted: falling = phi(z) R(s / lambda - z) is less than Phi(z) = phi(z) R(-z).
         density * mills_ratio(-z) + 0.5 * (rising - falling)
     }
 
@@ -395,10 +395,10 @@ impl Noise {
         self.sigma_v * density * (1.0 + z * mills_ratio(-z)) + 0.5 * self.lambda_v * (rising + falling)
     }
 
-    /// For `x` up to 0: z = x / s, phi(z), and e^{s^2 / 2 lambda^2 +- x / lambda} Phi(-+ z - s / lambda).
+    /// The terms for `x` up to 0: z = x / s, phi(z), and e^{s^2 / 2 lambda^2 +- x / lambda} Phi(-+ z - s / lambda).
     ///
-    /// Both products are phi(z) R(s / lambda +- z), which overflows nowhere, but for the one before phi(z) is left behind
-    /// by the Laplace tail: there the exponential is small by itself.
+    /// Both products are phi(z) R(s / lambda +- z), which does not overflow, except where the Laplace tail has left phi(z) behind. There
+    /// the exponential is small by itself.
     fn terms(&self, x: f64) -> Terms {
         let Noise { sigma_v, lambda_v } = *self;
         if sigma_v == 0.0 {
@@ -440,7 +440,7 @@ fn mills_ratio(t: f64) -> f64 {
     if t < 8.0 {
         return SQRT_FRAC_PI_2 * libm::erfc(t * std::f64::consts::FRAC_1_SQRT_2) * libm::exp(0.5 * t * t);
     }
-    // t + 1 / (t + 2 / (t + 3 / ...)): from 8 on, sixteen terms are exact to the last digits.
+    // The fraction is t + 1 / (t + 2 / (t + 3 / ...)). From t = 8 on, sixteen terms are exact to the last digits.
     1.0 / (1..=16).rev().fold(t, |fraction, term| t + f64::from(term) / fraction)
 }
 
@@ -455,12 +455,12 @@ mod tests {
         (f(low) + inner + f(high)) * h / 3.0
     }
 
-    /// P(normal + uniform + Laplace < x) by integrating the normal distribution function over the other two: only the
-    /// definition, no closed form of ours. The kink of the Laplace density is a limit of integration.
+    /// P(normal + uniform + Laplace < x), from the definition alone: the normal distribution function is integrated over the other two
+    /// parts. The kink of the Laplace density is a limit of integration.
     fn cdf_by_integration(x: f64, step: f64, noise: Noise) -> f64 {
         let Noise { sigma_v, lambda_v } = noise;
         let over_uniform = |y: f64| {
-            // The uniform part's transition is as wide as the normal one: integrate piecewise around it.
+            // The transition of the uniform part is as wide as the normal one, so the integral around it is split.
             let inside = |v: f64| v.clamp(0.0, step);
             let (from, to) = (inside(y - 10.0 * sigma_v), inside(y + 10.0 * sigma_v));
             let below = integrate(from, to, 400, |u| normal_cdf((y - u) / sigma_v));
@@ -509,8 +509,8 @@ mod tests {
         }
     }
 
-    /// Do deep tails keep their digits? Far out, the Laplace tail alone is left, times known factors: its transform
-    /// of the normal and of the uniform part.
+    /// Do deep tails keep their digits? Far out only the Laplace tail is left, times known factors: its transform of the normal and of the
+    /// uniform part.
     #[test]
     fn deep_tails_are_those_of_the_laplace_part() {
         let (sigma_v, lambda_v, step_v) = (0.03, 0.01, 0.38);
@@ -554,8 +554,8 @@ mod tests {
         }
     }
 
-    /// Are lifted cells, each moved by itself, distributed as the closed form says? By numerical integration over where they were,
-    /// and with the relative accuracy of both tails.
+    /// Are lifted cells distributed as the closed form says? The test integrates numerically over the voltages before the lift, and
+    /// compares both tails with relative accuracy.
     #[test]
     fn lifted_cells_are_each_moved_by_themselves() {
         let left = Distribution::normal(-1.2, 0.5);
@@ -581,7 +581,7 @@ mod tests {
         assert!((same.tail(-2.0).lower() / left.tail(-2.0).lower() - 1.0).abs() < 1e-12);
     }
 
-    /// Are pushed cells each share by itself, with its tails, moments and what lifts them later?
+    /// Are pushed cells the sum of their shares, with the right tails, moments and later lifts?
     #[test]
     fn pushed_cells_are_all_shares_together() {
         let left = Distribution::normal(-0.4, 0.5);
@@ -605,7 +605,7 @@ mod tests {
         }
     }
 
-    /// Are cells of which some are lifted more than others both kinds together?
+    /// Are cells of which some are lifted more than others the sum of both kinds?
     #[test]
     fn cells_that_differ_are_all_kinds_together() {
         let left = Distribution::normal(-0.4, 0.5);

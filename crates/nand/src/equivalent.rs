@@ -2,9 +2,9 @@ use std::sync::OnceLock;
 
 use crate::{Cells, Placement, Sensing};
 
-/// Distance of the points at which equivocation is worked out, in ln(RBER).
+/// Distance of the points at which equivocation is computed, in ln(RBER).
 const STEP: f64 = 0.1;
-/// The least raw bit error rate of such a point, and how many there are: to 0.485.
+/// The least raw bit error rate of such a point, and the number of points, which reach to 0.485.
 const LEAST: f64 = 1e-9;
 const POINTS: usize = 201;
 
@@ -15,12 +15,12 @@ fn rber_of(point: usize) -> f64 {
     LEAST * libm::exp(STEP * point as f64)
 }
 
-/// The raw bit error rate of the textbook boundary ([`Cells::gaussian`]) that soft sensing leaves as much unknown of: what a
-/// decode table that was measured there is to be asked at. Linear in logarithms between points, which costs 0.1 % at
-/// most up to a raw bit error rate of 0.2, and 2 % beyond.
+/// The raw bit error rate of the textbook boundary ([`Cells::gaussian`]) for which soft sensing has the given equivocation. A decode table
+/// that was measured on the textbook boundary is asked at this rate. The rate is interpolated between points in logarithms, with an error
+/// of 0.1 % at most up to a raw bit error rate of 0.2, and 2 % beyond.
 ///
-/// The mutual information of a channel predicts well, though not exactly, how often a code fails on it. Source: M. Franceschini,
-/// G. Ferrari, R. Raheli, "Does the performance of LDPC codes depend on the channel?", 2006.
+/// The mutual information of a channel predicts well, though not exactly, how often a code fails on it. Source: M. Franceschini, G.
+/// Ferrari, R. Raheli, "Does the performance of LDPC codes depend on the channel?", 2006.
 ///
 /// # Arguments
 /// - `level`: of the sensing, 2 to 7, with references where information is largest.
@@ -34,7 +34,7 @@ pub(crate) fn equivalent_rber(level: u8, equivocation: f64) -> f64 {
         })
     };
     let asked = libm::log(equivocation);
-    // Below the first point its slope goes on.
+    // Below the first point the line through the first two points continues.
     let (mut low, mut high) = (0, POINTS - 1);
     if asked >= at(high) {
         return rber_of(high);
@@ -51,7 +51,7 @@ pub(crate) fn equivalent_rber(level: u8, equivocation: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Is the boundary that it is about its own equivalent, at each level and between points?
+    /// Is the textbook boundary its own equivalent, at each level and between points?
     #[test]
     fn the_textbook_boundary_is_its_own_equivalent() {
         for level in 2..=7 {

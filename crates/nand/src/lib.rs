@@ -1,6 +1,6 @@
-//! The flash itself: the threshold voltages of its cells, what sensing tells of them, how its raw bit error rate (RBER)
-//! grows with wear and retention, and how chips, blocks, pages and codewords differ. This crate knows nothing of codes
-//! or of time on a bus.
+//! The flash itself: the threshold voltages of its cells, the information that sensing gives, and the growth of its raw bit error rate
+//! (RBER) with wear and retention. It also has the differences between chips, blocks, pages and codewords. This crate knows nothing of
+//! codes or of time on a bus.
 //!
 //! ```text
 //! CellSpec --(Wear)--> Cells --(page, level, Placement)--> Sensing: references, regions, probabilities, LLRs
@@ -11,7 +11,7 @@
 //!                  x chip x block x layer x wordline x page factor
 //! ```
 //!
-//! - [`CellSpec`] says how cells are programmed and how they age; [`Cells`] is a wordline of them at one age.
+//! - [`CellSpec`] describes how cells are programmed and how they age; [`Cells`] is a wordline of them at one age.
 //! - [`Sensing`] reads one page of [`Cells`] with a few references at each boundary between states.
 //! - [`RberModel`] is `f`, from threshold voltages or by formula; [`Rber`] is the same function, interpolated for
 //!   speed.
@@ -23,8 +23,8 @@
 //! - **No hidden state**: cells, references and RBER are functions of a spec, an age and a page; factors are functions
 //!   of the seed and the place. Queries change nothing, and their order does not matter.
 //! - **The same on every CPU**: everything that a run depends on is computed with the portable `libm`.
-//! - **Probabilities are computed, not sampled**: those of regions, errors and pages. Tails keep their relative
-//!   accuracy: an RBER of 1e-12 is a difference of tails.
+//! - **Probabilities are computed, not sampled**: those of regions, errors and pages. Tails keep their relative accuracy, so that a
+//!   difference of tails can be an RBER of 1e-12.
 //! - **Bad fields are errors** that name the config path; an unknown page or level is a bug of the caller, and panics.
 //!
 //! # Example

@@ -14,7 +14,7 @@ use crate::rber_grid::{CompiledGrid, RberGrid};
 use crate::sensing::MAX_LEVEL;
 use crate::{CellSpec, Cells, Inference, NamedCells, ReadDisturb, Sensing};
 
-/// The most effective reads for which cells may be asked.
+/// The largest number of effective reads that a wear may have.
 pub const MOST_EFFECTIVE_READS: f64 = 1e12;
 
 /// The wear and age of a codeword's cells.
@@ -41,7 +41,7 @@ impl Wear {
         Self { pe_cycles, retention_hours, effective_reads: 0.0 }
     }
 
-    /// Checks the ranges; `path` is where the wear stands in a config.
+    /// Checks the ranges; `path` is the place of the wear in a config.
     pub fn check(self, path: &str) -> Result<()> {
         expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)?;
         expect_number(format!("{path}.effective_reads"), self.effective_reads, 0.0, MOST_EFFECTIVE_READS)
@@ -52,7 +52,7 @@ impl Wear {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RberModel {
-    /// The same RBER at every age.
+    /// RBER that is the same at every age.
     Constant {
         /// Raw bit error rate, from 0 to 0.5.
         rber: f64,
@@ -77,21 +77,21 @@ pub enum RberModel {
         /// P/E cycles in which RBER grows by a factor of e.
         e_folding_pe_cycles: f64,
     },
-    /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h
-    /// hours of retention. Data of a block without a P/E cycle is that of its first, c = 1. The published fit has a third term for reads of the page itself, which says nothing about
-    /// reads of other pages. It is left out, so the model holds for pages that are seldom read.
+    /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h hours of retention. Data of a block
+    /// without a P/E cycle has c = 1, as in its first cycle. The published fit has a third term for reads of the page itself, which says
+    /// nothing about reads of other pages. That term is left out, so the model holds for pages that are seldom read.
     #[serde(rename = "tlc_72_layer")]
     Tlc72Layer,
     /// Measured rates on a grid of P/E cycles and retention.
     Grid(RberGrid),
-    /// From distributions of threshold voltages, by page: the fields of a model of cells (`{}` is LaLDPC's MLC), the
-    /// name of a shipped model, or a file beside the config.
+    /// RBER by page from distributions of threshold voltages: the fields of a model of cells (`{}` is LaLDPC's MLC), the name of a shipped
+    /// model, or a file beside the config.
     ThresholdVoltage(NamedCells),
 }
 
 impl RberModel {
-    /// Raw bit error rate at `wear`, clamped to [0, 0.5]; of threshold voltages, the mean over the pages.
-    /// Bit-identical on every CPU.
+    /// The raw bit error rate at `wear`, clamped to [0, 0.5]; for threshold voltages, the mean over the pages. It is bit-identical on every
+    /// CPU.
     pub fn rber(&self, wear: Wear) -> f64 {
         match self {
             RberModel::ThresholdVoltage(_) => self.cells().at(wear).mean_rber().clamp(0.0, 0.5),
@@ -100,7 +100,7 @@ impl RberModel {
         }
     }
 
-    /// Of a formula, at a number of P/E cycles.
+    /// The terms of a formula at a number of P/E cycles.
     fn terms(&self, pe_cycles: u32) -> Terms {
         let c = f64::from(pe_cycles);
         match *self {
@@ -110,7 +110,7 @@ impl RberModel {
             }
             RberModel::Exponential { scale, e_folding_pe_cycles } => (scale * libm::exp(c / e_folding_pe_cycles), 0.0),
             RberModel::Tlc72Layer => {
-                // Of c = 0 the formula says that data is kept for ever, of c = 1 that it is not.
+                // With c = 0 the formula would say that data is kept for ever; with c = 1 it does not.
                 let c = c.max(1.0);
                 (1.48e-3 + 3.90e-10 * libm::pow(c, 2.05), 6.28e-5 * libm::pow(c, 0.14))
             }
@@ -118,7 +118,7 @@ impl RberModel {
         }
     }
 
-    /// A formula's raw bit error rate of its [terms](Self::terms) and a retention.
+    /// The raw bit error rate of a formula, from its [terms](Self::terms) and a retention.
     fn of_terms(&self, (fresh, factor): Terms, retention_hours: f64) -> f64 {
         let retention = match *self {
             RberModel::PowerLaw { retention_exponent, .. } if retention_exponent != 0.0 => {
@@ -142,7 +142,7 @@ impl RberModel {
         })
     }
 
-    /// Its cells, if it has any and is open.
+    /// The cells of the model, if it has any and is open.
     pub fn open_cells(&self) -> Option<&CellSpec> {
         match self {
             RberModel::ThresholdVoltage(NamedCells::Given(cells)) => Some(cells),
@@ -150,17 +150,17 @@ impl RberModel {
         }
     }
 
-    /// The inference of references of its cells, if they have one.
+    /// The inference of references of the cells, if they have one.
     pub fn inference(&self) -> Option<&Inference> {
         self.open_cells()?.references.inference.as_ref()
     }
 
-    /// Whether its cells model the noise of shortened sensing.
+    /// Tells whether the cells model the noise of shortened sensing.
     pub fn knows_shortened_sensing(&self) -> bool {
         self.open_cells().is_some_and(|cells| cells.shortened_sensing.is_some())
     }
 
-    /// How many pages share a wordline; `None` where the model knows no pages.
+    /// The number of pages that share a wordline; `None` if the model knows no pages.
     pub fn pages(&self) -> Option<usize> {
         self.open_cells().map(CellSpec::pages)
     }
@@ -178,7 +178,7 @@ impl RberModel {
         }
     }
 
-    /// Whether P/E cycles change the RBER.
+    /// Tells whether P/E cycles change the RBER.
     pub fn depends_on_pe_cycles(&self) -> bool {
         match *self {
             RberModel::Constant { .. } => false,
@@ -188,7 +188,7 @@ impl RberModel {
         }
     }
 
-    /// Whether retention changes the RBER, so that write times have to be remembered.
+    /// Tells whether retention changes the RBER, so that write times have to be remembered.
     pub fn depends_on_retention(&self) -> bool {
         match *self {
             RberModel::Constant { .. } | RberModel::Exponential { .. } => false,
@@ -199,13 +199,13 @@ impl RberModel {
         }
     }
 
-    /// How reads disturb its cells; `None` where they do not.
+    /// The disturbance of the cells by reads; `None` if reads do not disturb them.
     pub fn read_disturb(&self) -> Option<ReadDisturb> {
         self.open_cells()?.read_disturb
     }
 
-    /// Checks the ranges, and opens what the model names: a file is taken from `directory`. `path` is where the model stands in the
-    /// config. Before this call a model that names cells has no data of them.
+    /// Checks the ranges, and opens the cells that the model names; a file is taken from `directory`. `path` is the place of the model in
+    /// the config. Before this call a model that names cells has no data of them.
     ///
     /// # Errors
     /// A number out of range, or cells that do not open.
@@ -217,7 +217,7 @@ impl RberModel {
         self.check(path).map(|()| self.clone())
     }
 
-    /// Why a run may not start at an age: the age is beyond the measurements.
+    /// The reason why a run may not start at an age: the age is beyond the measurements.
     pub fn beyond(&self, start: Wear) -> Option<String> {
         match self {
             RberModel::Grid(grid) => grid.beyond(start),
@@ -225,12 +225,12 @@ impl RberModel {
         }
     }
 
-    /// Whether the model names its cells instead of describing them.
+    /// Tells whether the model names its cells instead of describing them.
     pub fn names_cells(&self) -> bool {
         matches!(self, RberModel::ThresholdVoltage(NamedCells::Named(_)))
     }
 
-    /// Gives shipped cells the name that they are shipped by, however it was written.
+    /// Gives shipped cells their shipped name, however it was written.
     pub fn use_own_names(&mut self, directory: &Path) {
         if let RberModel::ThresholdVoltage(NamedCells::Named(name)) = self {
             let (prefix, of) = name.split_at(if name.starts_with(ONE_BIT) { ONE_BIT.len() } else { 0 });
@@ -241,7 +241,7 @@ impl RberModel {
     /// The cells of a model by threshold voltages that is open.
     ///
     /// # Panics
-    /// Of any other model.
+    /// If the model is any other one.
     pub fn cells(&self) -> &CellSpec {
         self.open_cells().expect("a model with cells that is open")
     }
@@ -267,24 +267,24 @@ impl RberModel {
     }
 }
 
-/// Where the references of a read are placed.
+/// The place of the references of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReferencesAt {
-    /// As the cells say: they track the age, or are the chip's default.
+    /// The references of the cells' own description: they track the age, or are the chip's default.
     #[default]
     Cells,
-    /// At the chip's default, whatever the age.
+    /// The chip's default references, whatever the age.
     Default,
-    /// At an entry of the chip's retry table, from 0: offsets of the default ones, of all levels.
+    /// The default references with the offsets of an entry of the chip's retry table, counted from 0, at all levels.
     RetryEntry(u8),
-    /// Where a search for the valleys between states has found them.
+    /// The references that a search for the valleys between states has found.
     Valleys,
-    /// Where a measurement at one boundary says they should be: this number of steps off the default ones.
+    /// The references that follow from a measurement at one boundary, this number of steps off the default ones.
     Inferred(i8),
 }
 
 impl fmt::Display for ReferencesAt {
-    /// As tables and files have it: `default`, `retry_entry:2`.
+    /// Writes the place as in tables and files: `default`, `retry_entry:2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReferencesAt::Cells => f.write_str("cells"),
@@ -296,10 +296,10 @@ impl fmt::Display for ReferencesAt {
     }
 }
 
-/// How a page is read.
+/// The way in which a page is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadWith {
-    /// Where references stand.
+    /// The place of the references.
     pub references: ReferencesAt,
     /// The number of references at each boundary, 1 to 7; 1 is hard decision.
     pub level: u8,
@@ -308,18 +308,18 @@ pub struct ReadWith {
 }
 
 impl ReadWith {
-    /// A level with the references of the cells.
+    /// A read at a level with the references of the cells.
     pub fn level(level: u8) -> Self {
         Self { level, ..Self::hard(ReferencesAt::Cells) }
     }
 
-    /// A hard decision with references at a place.
+    /// A read by hard decision with references at a place.
     pub fn hard(references: ReferencesAt) -> Self {
         Self { references, level: 1, sensing_percent: 100 }
     }
 }
 
-/// A [`Wear`], and where it is on the grids of a [`Rber`].
+/// A [`Wear`], and its position on the grids of a [`Rber`].
 #[derive(Debug, Clone, Copy)]
 pub struct LocatedWear {
     wear: Wear,
@@ -330,18 +330,17 @@ pub struct LocatedWear {
     ln_reads: f64,
 }
 
-/// A [`RberModel`] that answers in nanoseconds. Clones share what they have computed, and so do threads, and models of
-/// the same cells that the process has opened recently, such as the runs of a sweep.
+/// A [`RberModel`] that answers in nanoseconds. Clones and threads share computed values, and so do models of the same cells that the
+/// process has opened recently, such as the runs of a sweep.
 ///
-/// Threshold voltages take some hundred microseconds at each age, soft levels of them milliseconds. Here they are computed once for
-/// each point of a grid over P/E cycles and retention, when first asked for near it, and interpolated in logarithms: see
-/// [`Self::by`].
+/// Threshold voltages take some hundred microseconds at each age, and their soft levels take milliseconds. Here they are computed once for
+/// each point of a grid over P/E cycles and retention, when first asked for near it, and interpolated in logarithms: see [`Self::by`].
 #[derive(Debug, Clone)]
 pub struct Rber(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// A constant; it has no pages, like the formulas.
+    /// A formula, or a constant; it has no pages.
     Formula(Arc<Formula>),
     Grid(Arc<CompiledGrid>),
     Surfaces(Arc<Surfaces>),
@@ -351,11 +350,11 @@ impl Rber {
     /// The smallest raw bit error rate of threshold voltages, so that every rate has a logarithm.
     pub const LEAST: f64 = 1e-30;
 
-    /// Raw bit error rate at `wear` of `page`, or the mean over the pages; of models that know no pages, that of any.
-    /// Bit-identical on every CPU, in whatever order ages are asked for.
+    /// The raw bit error rate at `wear` of `page`, or the mean over the pages; for models that know no pages, the rate of any page. It is
+    /// bit-identical on every CPU, in whatever order ages are asked for.
     ///
-    /// Of threshold voltages it is never below [`Self::LEAST`], and off the exact one by what interpolation costs: of the
-    /// shipped cells 0.5 % at most where it is above 1e-5, and 3 % where it is above 1e-9.
+    /// For threshold voltages it is never below [`Self::LEAST`], and interpolation adds an error. For the shipped cells the error is at
+    /// most 0.5 % of a rate above 1e-5, and 3 % of a rate above 1e-9.
     ///
     /// # Panics
     /// If there is no such page.
@@ -363,14 +362,13 @@ impl Rber {
         self.by(wear, page, ReadWith::level(1))
     }
 
-    /// The raw bit error rate at which to ask how a code fails that was measured on the textbook boundary
+    /// The raw bit error rate at which a decode table is to be asked for these cells. The table was measured on the textbook boundary
     /// ([`Cells::gaussian`]) with references where information is largest.
     ///
-    /// For hard decisions it is the rate itself. For soft levels it is the rate of a textbook boundary for which the
-    /// level leaves as much unknown as for these cells, read with their own references: if references are misplaced, or
-    /// a third state reaches in, the share of wrong hard decisions says little about soft ones. Interpolation adds an
-    /// error as in [`Self::at`], but of 1 % where the error there is 0.5 %. Formulas describe only the one boundary,
-    /// and are the same at all levels.
+    /// For hard decisions it is the rate itself. For soft levels it is the rate of a textbook boundary that has the same equivocation at
+    /// this level as these cells, read with their own references. If references are misplaced, or a third state reaches in, the share of
+    /// wrong hard decisions says little about soft ones. Interpolation adds an error as in [`Self::at`], but of 1 % where the error there
+    /// is 0.5 %. Formulas describe only the one boundary, and are the same at all levels.
     ///
     /// # Panics
     /// If there is no such page, level or place of references.
@@ -389,7 +387,7 @@ impl Rber {
         }
     }
 
-    /// [`Self::by`] of a wear that [was located](Self::locate).
+    /// [`Self::by`] for a wear that [was located](Self::locate).
     pub fn by_located(&self, located: &LocatedWear, page: Option<usize>, read: ReadWith) -> f64 {
         let wear = located.wear;
         let only_cells = || assert_eq!(read.references, ReferencesAt::Cells, "a model without other references");
@@ -406,27 +404,30 @@ impl Rber {
         }
     }
 
-    /// Of cells that are known to be in the two states about the boundary at which references are inferred, the shares of those in the
-    /// lower state that read above its reference, and of those in the upper state that read below. Off by interpolation as [`Self::at`].
+    /// The errors of cells that are known to be in the two states about the boundary at which references are inferred. The first is the
+    /// share of cells of the lower state that read above the reference, the second the share of cells of the upper state that read below.
+    /// Interpolation adds an error as in [`Self::at`].
     ///
     /// # Panics
-    /// If the model has no cells, or they infer nothing.
+    /// If the model has no cells, or cells without an inference.
     pub fn known_errors(&self, wear: Wear, references: ReferencesAt) -> (f64, f64) {
         let Kind::Surfaces(surfaces) = &self.0 else { panic!("a model without cells") };
         let (surface, located) = (surfaces.known_errors(references), surfaces.locate(wear));
         (surface.value(&located, 0), surface.value(&located, 1))
     }
 
-    /// The wear at which threshold voltages would have a raw bit error rate of `rber`, after the same retention: how a
-    /// factor of a chip or a page acts on voltages. It is the least number of P/E cycles that reaches `rber`, up to ten
-    /// times those of `wear` or 10,000, whichever is more. Where new cells, which forget too, are beyond `rber` after that retention, it
-    /// is the retention after which they are not. Other models have no voltages: their wear stays as it is.
+    /// The wear at which threshold voltages would have a raw bit error rate of `rber`, after the same retention. In this way the factor of
+    /// a chip or a page acts on voltages. It is the least number of P/E cycles that reaches `rber`, up to ten times those of `wear` or
+    /// 10,000, whichever is more.
+    ///
+    /// New cells may be beyond `rber` after this retention. If they lose charge, too, the retention is shortened until they are not. Other
+    /// models have no voltages: their wear stays as it is.
     pub fn wear_for(&self, wear: Wear, page: Option<usize>, rber: f64) -> Wear {
         let Kind::Surfaces(surfaces) = &self.0 else { return wear };
         let hard = surfaces.of(ReadWith::level(1), page);
         let reaches = |pe_cycles: u32| hard.at(&surfaces.locate(Wear { pe_cycles, ..wear }), page) >= rber;
         let limit = wear.pe_cycles.saturating_mul(10).max(10_000);
-        // Brackets grow from the likely answer, since every query fills the grid around it.
+        // Brackets grow from the likely answer, because every query fills the grid around it.
         let (mut low, mut high) = (wear.pe_cycles, wear.pe_cycles);
         let mut stride = 1 + wear.pe_cycles / 32;
         if reaches(high) {
@@ -468,11 +469,11 @@ impl Rber {
     }
 }
 
-/// A formula, and its terms that depend only on P/E cycles, which are few whole numbers.
+/// A formula, with its terms that depend only on P/E cycles, which are few whole numbers.
 #[derive(Debug)]
 struct Formula {
     model: RberModel,
-    /// Chunks of [`TERMS_PER_CHUNK`] P/E cycles, filled where they are asked.
+    /// Chunks of [`TERMS_PER_CHUNK`] P/E cycles, filled when they are first asked for.
     terms: Vec<OnceLock<Box<[Terms]>>>,
 }
 
@@ -495,7 +496,7 @@ impl Formula {
     }
 }
 
-/// A [`Surface`] for each quantity of cells, made when it is first needed.
+/// The [`Surface`] of each quantity of cells, made when it is first needed.
 #[derive(Debug)]
 struct Surfaces {
     cells: Arc<CellSpec>,
@@ -503,25 +504,26 @@ struct Surfaces {
     r0_reads: f64,
     placed: Arc<PlacedReferences>,
     defaults: Arc<DefaultReferences>,
-    /// Where sensing is whole.
+    /// The surfaces of whole sensing.
     whole: Sensed,
-    /// Where it is not, by how long it lasts, in per cent.
+    /// The surfaces of shortened sensing, by its time in per cent.
     shortened: Box<[OnceLock<Sensed>]>,
-    /// By place of references.
+    /// The surfaces of known errors, by place of references.
     known_errors: Box<[OnceLock<Surface>]>,
 }
 
-/// By place of references (see [`Surfaces::place`]), in each the hard decisions and then, of each soft level, the pages and their mean.
+/// Surfaces by place of references (see [`Surfaces::place`]): for each place that of hard decisions, then for each soft level those of the
+/// pages and of their mean.
 type Sensed = Box<[OnceLock<Surface>]>;
 
-/// The surfaces of the cells that were used last. They are functions of the cells, whoever uses them.
+/// The surfaces of the cells that were used last. They are functions of the cells alone, so all users may share them.
 static KEPT: Mutex<Vec<Arc<Surfaces>>> = Mutex::new(Vec::new());
 
-/// Of how many cells.
+/// The largest number of cells whose surfaces are kept.
 const MOST_KEPT: usize = 4;
 
 impl Surfaces {
-    /// How many surfaces a place of references has.
+    /// The number of surfaces for each place of references.
     const OF_PLACE: usize = 1 + (MAX_LEVEL as usize - 1) * (MAX_PAGES + 1);
 
     /// The surfaces of cells that the process has used recently, or new ones.
@@ -597,8 +599,8 @@ fn empty<T>(count: usize) -> Box<[OnceLock<T>]> {
     (0..count).map(|_| OnceLock::new()).collect()
 }
 
-/// Where references of soft levels are most informative. The search takes long, and its result is the same wherever
-/// hard references are: an entry of a retry table, or an inferred offset, moves the references of all levels.
+/// The most informative references of soft levels. The search for them takes long. Its result is the same wherever hard references are: an
+/// entry of a retry table, or an inferred offset, moves the references of all levels.
 #[derive(Debug, Default)]
 struct PlacedReferences(Mutex<HashMap<PlacedFor, Arc<[f64]>>>);
 
@@ -606,7 +608,7 @@ struct PlacedReferences(Mutex<HashMap<PlacedFor, Arc<[f64]>>>);
 type PlacedFor = ([u64; 3], usize, u8);
 
 impl PlacedReferences {
-    /// How the page of the cells is sensed that are read with references at a place after `wear`.
+    /// The sensing of a page of cells after `wear`, with references at a place.
     fn sensing(&self, spec: &CellSpec, wear: Wear, read: ReadWith, cells: &Cells, page: usize) -> Sensing {
         let Wear { pe_cycles, retention_hours, effective_reads } = spec.expected_wear(wear, read.references);
         let of = [pe_cycles.into(), retention_hours.to_bits(), effective_reads.to_bits()];
@@ -626,26 +628,26 @@ impl PlacedReferences {
 /// The quantity of a [`Surface`].
 #[derive(Debug, Clone, Copy)]
 enum Asked {
-    /// Raw bit error rates of hard decisions: of each page, and after them of their mean.
+    /// Raw bit error rates of hard decisions: the rate of each page, and then the mean rate.
     Hard(ReadWith),
     /// The equivalent raw bit error rate of a soft level, of one page or of their mean. A page takes a hundred times as long as all hard
-    /// decisions, and rarely do all pages ask at one wear.
+    /// decisions, and rarely are all pages needed at one wear.
     Soft(ReadWith, Option<usize>),
     /// The two errors of cells that are known to be in the states about the boundary where references are inferred.
     KnownErrors(ReferencesAt),
 }
 
-/// A quantity of cells on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0). Points
-/// are computed when they are first needed.
+/// A quantity of cells on a grid over ln(1 + effective reads / r0), sqrt(P/E cycles) and ln(1 + retention / t0). Points are computed when
+/// they are first needed.
 ///
-/// In these coordinates, which noise, retention and disturb grow with, a logarithm is nearly linear from point to point.
+/// Noise, retention and disturbance grow with these coordinates, so the logarithm of a rate is nearly linear from point to point.
 #[derive(Debug)]
 struct Surface {
     cells: Arc<CellSpec>,
     placed: Arc<PlacedReferences>,
     defaults: Arc<DefaultReferences>,
     asked: Asked,
-    /// Distance of rows in sqrt(P/E cycles): one is, at 10,000 cycles, 200.
+    /// Distance of rows in sqrt(P/E cycles). A distance of one is 200 cycles at 10,000 cycles.
     row_step: f64,
     /// Distance of columns in ln(1 + retention / t0).
     column_step: f64,
@@ -653,10 +655,10 @@ struct Surface {
     sheet_step: f64,
     t0_hours: f64,
     r0_reads: f64,
-    /// How many rows and columns there are at most.
+    /// The largest numbers of rows and columns.
     rows: usize,
     columns: usize,
-    /// By effective reads; one where these do nothing.
+    /// Sheets by effective reads; a single one if reads do not disturb the cells.
     sheets: Box<[OnceLock<Sheet>]>,
 }
 
@@ -669,7 +671,7 @@ type Row = OnceLock<Box<[OnceLock<Point>]>>;
 /// Logarithms of the quantity.
 type Point = [f64; MAX_PAGES + 1];
 
-/// Two neighbours on a grid, and how far from the first to the second.
+/// Two neighbours on a grid, and the position between them as a fraction from the first to the second.
 pub(crate) struct Between {
     pub(crate) first: usize,
     pub(crate) fraction: f64,
@@ -677,7 +679,7 @@ pub(crate) struct Between {
 
 impl Between {
     fn new(coordinate: f64) -> Self {
-        // Whole numbers of 32 bits are found with a quarter of the instructions, and no grid has as many points.
+        // Conversion to whole numbers of 32 bits takes a quarter of the instructions, and no grid has as many points.
         let first = coordinate as u32;
         Self { first: first as usize, fraction: coordinate - f64::from(first) }
     }
@@ -691,20 +693,20 @@ impl Between {
 }
 
 impl Surface {
-    // Beyond these ends nothing is interpolated, which takes a thousand times as long. Devices start with up to 1e7 P/E cycles, data of up to
-    // 876,000 hours and 1e9 reads; some blocks have twice as much, and some behave as if they had ten times those P/E cycles.
+    // Beyond these ends nothing is interpolated, which takes a thousand times as long. Devices start with up to 1e7 P/E cycles, and with
+    // data of up to 876,000 hours and 1e9 reads. Some blocks have twice as much, and some behave as if they had ten times those P/E cycles.
     const MOST_PE_CYCLES: f64 = 2e8;
     const MOST_HOURS: f64 = 2e6;
     const MOST_READS: f64 = 2e9;
-    /// At least to 1.2e6 r0.
+    /// The last sheet is at 1.2e6 r0 at least.
     const LAST_SHEET: f64 = 14.0;
-    /// Only few rows are ever asked for.
+    /// Rows come in chunks, because only few rows are ever asked for.
     const ROWS_PER_CHUNK: usize = 64;
-    /// At least to 4.8e8 t0.
+    /// The last column is at 4.8e8 t0 at least.
     const LAST_COLUMN: f64 = 20.0;
 
     fn new(surfaces: &Surfaces, asked: Asked) -> Self {
-        // A point of a search takes ten times as long as others, too.
+        // A point of a search for valleys takes ten times as long as others, too.
         let coarse = match asked {
             Asked::Hard(read) => read.references == ReferencesAt::Valleys,
             Asked::Soft(..) => true,
@@ -749,7 +751,7 @@ impl Surface {
         libm::exp(sheet.of(|sheet| row.of(|row| self.along(sheet, row, &column, index))))
     }
 
-    /// Between two columns of a row.
+    /// Interpolates between two columns of a row.
     #[inline(always)]
     fn along(&self, sheet: usize, row: usize, column: &Between, index: usize) -> f64 {
         let points = self.points(sheet, row);
@@ -762,7 +764,7 @@ impl Surface {
     #[inline(always)]
     fn points(&self, sheet: usize, row: usize) -> &[OnceLock<Point>] {
         let (chunk, within) = (row / Self::ROWS_PER_CHUNK, row % Self::ROWS_PER_CHUNK);
-        // What is asked for was mostly asked for before.
+        // Most points have been computed before.
         match self.sheets[sheet].get().and_then(|chunks| chunks[chunk].get()?[within].get()) {
             Some(points) => points,
             None => self.new_points(sheet, chunk, within),
@@ -816,7 +818,7 @@ impl Surface {
         (0..cells.pages()).map(|page| cells.rber(page)).collect()
     }
 
-    /// The equivalent raw bit error rate of a page, or the mean of all.
+    /// The equivalent raw bit error rate of a page, or the mean over all pages.
     fn soft_rate(&self, wear: Wear, read: ReadWith, page: Option<usize>) -> f64 {
         let cells = self.cells.read_with(wear, read);
         let equivalent = |page| {
@@ -847,7 +849,7 @@ mod tests {
         assert!((at(3000, 720.0) - 1.344e-2).abs() < 1e-4, "{}", at(3000, 720.0));
     }
 
-    /// Is the surface as close to the exact model as it says? 40 ages a range, of all shipped cells and pages.
+    /// Is the surface as close to the exact model as it says, at 40 ages a range, for all shipped cells and pages?
     #[test]
     fn surface_follows_the_exact_model() {
         let stream = Stream::new(3, Purpose::Data);
@@ -871,7 +873,7 @@ mod tests {
                         let tolerance = match expected {
                             ..1e-9 => continue,
                             ..1e-5 => 0.03,
-                            // Cells that are long dead, near one half.
+                            // Long-dead cells have a rate near one half.
                             _ if least >= 1e6 => 0.01,
                             _ => 0.005,
                         };
@@ -883,8 +885,8 @@ mod tests {
         }
     }
 
-    /// Is every age that a device may reach as fast as a young one? Between points of the grid nothing of the exact model is computed, which
-    /// takes 0.1 ms.
+    /// Is every age that a device may reach as fast as a young one? Between points of the grid nothing of the exact model, which takes 0.1
+    /// ms, is computed.
     #[test]
     fn no_age_is_slow() {
         let model = RberModel::ThresholdVoltage(CellSpec::open("tlc-2-3-2", Path::new("")).unwrap().into());
@@ -910,8 +912,8 @@ mod tests {
         }
     }
 
-    /// And at soft levels, whose grid is coarser? Eight ages of all shipped cells, with tracked and default references; and are levels
-    /// nested in what they tell of cells whose references are in place?
+    /// Is the coarser surface of soft levels as close as it says, at eight ages of all shipped cells, with tracked and default references?
+    /// And does each level tell more than the one before, if references are in place?
     #[test]
     fn surface_follows_the_exact_model_at_soft_levels() {
         let stream = Stream::new(4, Purpose::Data);
@@ -941,7 +943,7 @@ mod tests {
         println!("off by {worst:.4} at most");
     }
 
-    /// Does it matter in which order, or by which thread, ages are asked for? And is a point of the grid exact?
+    /// Is the result independent of the order in which, and the thread by which, ages are asked for? And is a point of the grid exact?
     #[test]
     fn surface_does_not_depend_on_what_was_asked_before() {
         let model = RberModel::ThresholdVoltage(NamedCells::default());
@@ -963,7 +965,7 @@ mod tests {
         assert!((forward.at(on_grid, None) / model.rber(on_grid) - 1.0).abs() < 1e-12);
     }
 
-    /// Do models of the same cells share what was worked out, and those of others not? And are only the last ones kept?
+    /// Do models of the same cells share what was computed, and models of other cells not? And are only the last ones kept?
     #[test]
     fn models_of_the_same_cells_share_their_surfaces() {
         let cells = |offset_v| {
@@ -999,7 +1001,8 @@ mod tests {
         assert_eq!(RberModel::Tlc72Layer.compiled().wear_for(wear, None, 0.4), wear);
     }
 
-    /// New cells that forget, and are to be better than new: after how long are they? And are those that forget nothing left as they are?
+    /// Is the retention shortened for new cells that lose charge, and are to be better than new? And are cells that lose none left as they
+    /// are?
     #[test]
     fn wear_for_new_cells_goes_on_with_time() {
         let open = |name: &str| {

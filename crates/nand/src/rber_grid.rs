@@ -7,23 +7,24 @@ use crate::rber::Between;
 
 /// Measured raw bit error rates on a grid of ages.
 ///
-/// Between its points ln(RBER) is linear in sqrt(P/E cycles) and in ln(1 + retention / 1 h), in which error rates of
-/// flash are nearly straight lines; a rate of 0 stands for 1e-30. A run has to begin within the grid; beyond the last
-/// P/E cycles and retention both slopes continue.
+/// Between its points ln(RBER) is linear in sqrt(P/E cycles) and in ln(1 + retention / 1 h), in which error rates of flash are nearly
+/// straight lines. A rate of 0 stands for 1e-30. A run has to begin within the grid; beyond the last P/E cycles and retention both slopes
+/// continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RberGrid {
-    /// P/E cycles, ascending, one at least.
+    /// P/E cycles, ascending, at least one.
     pub pe_cycles: Vec<u32>,
-    /// Days since the write, ascending, one at least. With a single one retention has no effect.
+    /// Days since the write, ascending, at least one. With a single one retention has no effect.
     pub retention_days: Vec<f64>,
-    /// Raw bit error rates: a row for each of `pe_cycles`, in it a number for each of `retention_days`.
+    /// Raw bit error rates: a row for each of `pe_cycles`, with a number for each of `retention_days`.
     pub rber: Vec<Vec<f64>>,
 }
 
 const LEAST: f64 = 1e-30;
 
-/// The segment of an ascending axis that a number is on, or nearest to, and where: from 0 to 1 within the axis.
+/// The segment of an ascending axis that a number is on, or nearest to, and the position on it: from 0 to 1 if the number is within the
+/// axis.
 fn segment(axis: &[f64], at: f64) -> Between {
     if axis.len() == 1 {
         return Between { first: 0, fraction: 0.0 };
@@ -33,7 +34,7 @@ fn segment(axis: &[f64], at: f64) -> Between {
 }
 
 impl RberGrid {
-    /// Checks lengths, order and ranges; `path` is where the grid stands in the config.
+    /// Checks lengths, order and ranges; `path` is the place of the grid in the config.
     pub(crate) fn check(&self, path: &str) -> Result<()> {
         let empty = |field: &str| {
             Err(Error::config(format!("{path}.{field}"), "found nothing, expected one number at least".to_owned()))
@@ -73,7 +74,7 @@ impl RberGrid {
         Ok(())
     }
 
-    /// The age that a run may begin at, if it is beyond the grid: what was found, and what the grid reaches.
+    /// The reason why a run may not begin at an age: the age that was found, and the range of the grid.
     pub(crate) fn beyond(&self, wear: Wear) -> Option<String> {
         let (cycles, days) = (wear.pe_cycles, wear.retention_hours / 24.0);
         let (first, last) = (self.pe_cycles[0], self.pe_cycles[self.pe_cycles.len() - 1]);
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Are its points its own, and is what is between them between them?
+    /// Does the grid have its own rates at its points, and rates between them elsewhere?
     #[test]
     fn points_are_met_and_joined() {
         let grid = grid();

@@ -11,28 +11,28 @@ use crate::distribution::{Distribution, Tail};
 /// The deepest sensing: seven references at each boundary.
 pub(crate) const MAX_LEVEL: u8 = 7;
 
-/// An LLR that is infinite, since no cell of the other bit should be in the region, is an integer of at least this
-/// much: less than one such cell in 1e13.
+/// The least integer for an LLR that is infinite, because no cell of the other bit should be in the region. It stands for less than one
+/// such cell in 1e13.
 const CERTAIN_LLR: f64 = 30.0;
 
-/// Where the reference voltages of soft sensing are, for the states that the controller expects
-/// ([`crate::References`]). Level 1 is always at the hard references.
+/// The placement of the reference voltages of soft sensing, for the states that the controller expects ([`crate::References`]). Level 1 is
+/// always at the hard references.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Placement {
-    /// Where the mutual information between the bit and the region is largest, each level by itself.
+    /// The references with the most mutual information between the bit and the region, each level by itself.
     ///
     /// Source: J. Wang, K. Vakilinia, T.-Y. Chen, T. Courtade, G. Dong, T. Zhang, H. Shankar, R. Wesel, "Enhanced
     /// precision through multiple reads for LDPC decoding in flash memories", 2014.
     #[default]
     MutualInformation,
-    /// The references of the level before, and at each boundary one more, where it adds the most mutual information. A
-    /// retry then senses only the new references.
+    /// The references of the level before, and at each boundary one more, where it adds the most mutual information. A retry then senses
+    /// only the new references.
     Nested,
-    /// At equal distances, symmetric about each hard reference.
+    /// References at equal distances, symmetric about each hard reference.
     Uniform {
-        /// The distance, in volts. It is smaller where boundaries would meet, or where references would lie beyond all
-        /// errors. Without this field it is the distance with the most mutual information.
+        /// The distance, in volts. It is smaller if boundaries would meet, or if references would lie beyond all errors. Without this field
+        /// it is the distance with the most mutual information.
         #[serde(default)]
         step_v: Option<f64>,
     },
@@ -41,7 +41,7 @@ pub enum Placement {
 impl FromStr for Placement {
     type Err = Error;
 
-    /// From `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`.
+    /// Parses `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`.
     fn from_str(text: &str) -> Result<Self> {
         let expected = || {
             let message = format!("found `{text}`, expected mutual_information, nested, uniform or uniform:STEP_V");
@@ -60,7 +60,7 @@ impl FromStr for Placement {
 }
 
 impl Placement {
-    /// Checks the ranges; `path` is where the placement stands in the config.
+    /// Checks the ranges; `path` is the place of the placement in the config.
     pub fn check(&self, path: &str) -> Result<()> {
         match *self {
             Placement::Uniform { step_v: Some(step_v) } => {
@@ -104,16 +104,16 @@ impl Sensing {
         Self::moved(cells, page, levels, &placed_v)
     }
 
-    /// The references of a level that are most informative for a page of the expected states, before offsets move them.
-    /// Finding them takes nearly all of the time of [`Self::new`], and cells that expect the same states share them.
+    /// The most informative references of a level for a page of the expected states, before offsets move them. Finding them takes nearly
+    /// all of the time of [`Self::new`]. Cells that expect the same states share them.
     ///
     /// # Panics
-    /// As [`Self::new`].
+    /// See [`Self::new`].
     pub(crate) fn most_informative_v(cells: &Cells, page: usize, level: u8) -> Vec<f64> {
         Place::new(cells, page, cells.expected().0).most_informative(level.into())
     }
 
-    /// With references that were placed for the expected states, and moved by the offsets of the cells.
+    /// A sensing with references that were placed for the expected states, and then moved by the offsets of the cells.
     pub(crate) fn moved(cells: &Cells, page: usize, levels: usize, placed_v: &[f64]) -> Self {
         let offsets_v = cells.expected().1;
         // Boundaries that are moved towards each other leave no room between them.
@@ -144,13 +144,13 @@ impl Sensing {
         self.references.len()
     }
 
-    /// The bits that are transferred for each cell: the hard decision at level 1, the name of a region at deeper ones.
+    /// The bits that are transferred for each cell: the hard decision at level 1, the number of the region at deeper levels.
     pub fn bits_per_cell(&self) -> usize {
         if self.levels == 1 { 1 } else { self.regions().next_power_of_two().ilog2() as usize }
     }
 
-    /// The probability that the voltage of a cell in `state` is below each reference: a cell at quantile u of its state
-    /// is in the region whose number is how many of these are at most u.
+    /// The probability that the voltage of a cell in `state` is below each reference. A cell at quantile u of its state is in the region
+    /// whose number is the number of these probabilities that are at most u.
     pub fn cumulative(&self, cells: &Cells, state: usize) -> Vec<f64> {
         self.references.iter().map(|&reference| cells.cdf(state, reference)).collect()
     }
@@ -162,9 +162,9 @@ impl Sensing {
         page.regions(BELOW, ends).collect()
     }
 
-    /// [`Self::probabilities`] together with whether the hard decision at `hard_references`, one for each boundary between
-    /// states as [`Cells::hard_references`] are, is wrong: `[region][bit][wrong]`. The two of a region and a bit add up to
-    /// its probability.
+    /// [`Self::probabilities`], split by whether the hard decision at `hard_references` is wrong: `[region][bit][wrong]`. There is one hard
+    /// reference for each boundary between states, as in [`Cells::hard_references`]. The two probabilities of a region and a bit add up to
+    /// that of the region.
     pub fn split(&self, cells: &Cells, hard_references: &[f64]) -> Vec<[[f64; 2]; 2]> {
         let page = PageStates::new(cells, self.page, cells.distributions());
         let mut hard = cells.boundaries(self.page).iter().map(|&at| hard_references[at]).peekable();
@@ -195,23 +195,23 @@ impl Sensing {
         1.0 - self.equivocation(cells)
     }
 
-    /// The remaining uncertainty (equivocation) of such a bit, in bits: one less [`Self::information`], exact to the
-    /// last digits even where it is tiny.
+    /// The equivocation of such a bit, its remaining uncertainty, in bits. It is one minus [`Self::information`], exact to the last digits
+    /// even where it is tiny.
     pub fn equivocation(&self, cells: &Cells) -> f64 {
         self.probabilities(cells).into_iter().map(equivocation).sum()
     }
 
-    /// The LLR of each region, ln(P(region | 0) / P(region | 1)), for `cells`. `cells` may have another age than the
-    /// cells that are read; LLRs are then mismatched, like those of a controller that does not know the age.
+    /// The LLR of each region, ln(P(region | 0) / P(region | 1)), for `cells`. These may have another age than the cells that are read;
+    /// then the LLRs are mismatched, like those of a controller that does not know the age.
     ///
-    /// A region in which no cell of one bit is has an infinite LLR, one without any cells 0.
+    /// A region without cells of one bit has an infinite LLR, a region without any cells has 0.
     pub fn llrs(&self, cells: &Cells) -> Vec<f64> {
         let llr = |[zero, one]: [f64; 2]| if zero == one { 0.0 } else { libm::log(zero / one) };
         self.probabilities(cells).into_iter().map(llr).collect()
     }
 
-    /// [`Self::llrs`] in a decoder's integers, the largest magnitude being `largest`; and the natural logarithm that one
-    /// step stands for. An infinite LLR counts as the largest finite one, and as 30 at least.
+    /// [`Self::llrs`] in a decoder's integers, the largest magnitude being `largest`, and the natural logarithm that one step stands for.
+    /// An infinite LLR counts as the largest finite one, and as 30 at least.
     pub fn integer_llrs(&self, cells: &Cells, largest: i8) -> (Vec<i8>, f64) {
         let llrs = self.llrs(cells);
         let finite = llrs.iter().map(|llr| llr.abs()).filter(|llr| llr.is_finite()).fold(0.0, f64::max);
@@ -225,17 +225,17 @@ impl Sensing {
     }
 }
 
-/// A voltage relative to each state.
+/// The tails of each state at one voltage.
 type Tails = [Tail; MAX_STATES];
 
 const BELOW: Tails = [Tail::BELOW; MAX_STATES];
 const ABOVE: Tails = [Tail::ABOVE; MAX_STATES];
 
-/// The states of a cell and their bits of one page.
+/// The states of a cell, with their bits of one page.
 struct PageStates<'a> {
     states: &'a [Distribution],
     bits: [usize; MAX_STATES],
-    /// The probability of a state given its bit: as many states have a 0 as have a 1.
+    /// The probability of a state given its bit. As many states have a 0 as have a 1.
     weight: f64,
 }
 
@@ -261,7 +261,7 @@ impl<'a> PageStates<'a> {
         probabilities
     }
 
-    /// [`Self::probabilities`] of the regions that begin at `from` and then end one after the other at `ends`.
+    /// [`Self::probabilities`] of successive regions: the first begins at `from`, and each ends at one of `ends`.
     fn regions(&self, from: Tails, ends: impl Iterator<Item = Tails>) -> impl Iterator<Item = [f64; 2]> {
         let mut from = from;
         ends.map(move |end| self.probabilities(&std::mem::replace(&mut from, end), &end))
@@ -281,8 +281,8 @@ impl<'a> PageStates<'a> {
     }
 }
 
-/// The part of H(bit | region) that a region with these probabilities contributes, in bits. Exact to the last digits
-/// even where it is tiny.
+/// The part of H(bit | region) that comes from a region with these probabilities, in bits. It is exact to the last digits even where it is
+/// tiny.
 fn equivocation([zero, one]: [f64; 2]) -> f64 {
     if zero == 0.0 || one == 0.0 {
         return 0.0;
@@ -291,14 +291,14 @@ fn equivocation([zero, one]: [f64; 2]) -> f64 {
     0.5 * std::f64::consts::LOG2_E * (zero * libm::log1p(ratio) + one * libm::log1p(1.0 / ratio))
 }
 
-/// The search for places at which to sense one page. Information is largest where equivocation is least.
+/// The search for the references of one page. Information is largest where equivocation is least.
 struct Place<'a> {
     page: PageStates<'a>,
     boundaries: Vec<Boundary>,
 }
 
 struct Boundary {
-    /// The hard reference of the states that are expected.
+    /// The hard reference of the expected states.
     hard: f64,
     /// References lie between these voltages, beyond which there are next to no errors.
     low: f64,
@@ -306,7 +306,7 @@ struct Boundary {
 }
 
 impl Boundary {
-    /// The references at distance `step` about the hard one.
+    /// References at distance `step` about the hard one.
     fn spread(&self, levels: usize, step: f64) -> Vec<f64> {
         (0..levels).map(|index| self.hard + step * (index as f64 - 0.5 * (levels - 1) as f64)).collect()
     }
@@ -317,8 +317,7 @@ impl Boundary {
     }
 }
 
-/// First and second derivatives by each reference, and mixed ones of neighbours, since a region depends only on its two
-/// ends.
+/// First and second derivatives by each reference, and mixed derivatives of neighbours only, because a region depends only on its two ends.
 struct Slopes {
     first: Vec<f64>,
     second: Vec<f64>,
@@ -335,8 +334,8 @@ impl Slopes {
         }
     }
 
-    /// Steps of Newton's method towards a minimum, the second derivatives being enlarged by `damping` times their
-    /// magnitudes; `None` where the matrix of them is not positive definite.
+    /// Steps of Newton's method towards a minimum. The second derivatives are enlarged by `damping` times their magnitudes. `None` if the
+    /// matrix of second derivatives is not positive definite.
     fn newton_steps(&self, damping: f64) -> Option<Vec<f64>> {
         let count = self.first.len();
         let (mut pivots, mut steps) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -371,8 +370,8 @@ impl<'a> Place<'a> {
         let boundary = |(index, &at): (usize, &usize)| {
             let hard = hard_reference(at);
             let (left, right) = (&states[at], &states[at + 1]);
-            // A share of 1e-12 of the errors is irrelevant, and a search in a flat region finds nothing. States that do
-            // not overlap have no errors.
+            // A share of 1e-12 of the errors is irrelevant, and a search in a flat region finds nothing. States that do not overlap have no
+            // errors.
             let below = right.lower_quantile(1e-12 * right.tail(hard).lower());
             let above = left.upper_quantile(1e-12 * left.tail(hard).upper());
             // Neighbouring boundaries of the page meet in the middle.
@@ -408,7 +407,7 @@ impl<'a> Place<'a> {
             });
             boundary.spread(levels, step)
         });
-        // Where the tail of a third state reaches in there may be more than one maximum.
+        // If the tail of a third state reaches in there may be more than one maximum.
         let starts = [spread.collect(), self.nested(levels).concat()];
         let descents = starts.map(|start| self.descend(levels, start));
         descents.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).expect("two starts").1
@@ -420,11 +419,11 @@ impl<'a> Place<'a> {
         self.page.regions(*from, ends).map(equivocation).sum()
     }
 
-    /// Moves references, `levels` of them for each boundary, to a minimum of equivocation near them, which is returned
-    /// with them.
+    /// Moves references, `levels` of them for each boundary, to a minimum of equivocation near them. Returns the minimum and the
+    /// references.
     ///
-    /// Newton's method, damped as by D. Marquardt, "An algorithm for least-squares estimation of nonlinear parameters",
-    /// 1963: moving one reference after the other takes ten times as long.
+    /// The method is Newton's, damped as by D. Marquardt, "An algorithm for least-squares estimation of nonlinear parameters", 1963. Moving
+    /// one reference after the other takes ten times as long.
     fn descend(&self, levels: usize, mut references: Vec<f64>) -> (f64, Vec<f64>) {
         let boundary = |index: usize| &self.boundaries[index / levels];
         let width = self.boundaries.iter().map(|boundary| boundary.high - boundary.low).fold(f64::INFINITY, f64::min);
@@ -460,17 +459,17 @@ impl<'a> Place<'a> {
         (least, references)
     }
 
-    /// Derivatives of the equivocation, but for a constant factor, by each reference; those of densities are taken over
-    /// twice the `difference`.
+    /// Derivatives of the equivocation by each reference, but for a constant factor. Derivatives of densities are differences over twice
+    /// `difference`.
     fn slopes(&self, references: &[f64], difference: f64) -> Slopes {
         let ends = references.iter().map(|&reference| self.page.tails(reference)).chain([ABOVE]);
         let regions: Vec<[f64; 2]> = self.page.regions(BELOW, ends).collect();
         let densities: Vec<[f64; 2]> = references.iter().map(|&reference| self.page.densities(reference)).collect();
-        // What a region of [p0, p1] adds is p0 ln(s / p0) + p1 ln(s / p1), with s = p0 + p1. By p0 it grows with
-        // ln(s / p0), and that by p0 with 1 / s - 1 / p0, by p1 with 1 / s.
+        // A region of [p0, p1] contributes p0 ln(s / p0) + p1 ln(s / p1), with s = p0 + p1. Its derivative by p0 is ln(s / p0). The
+        // derivative of that by p0 is 1 / s - 1 / p0, and by p1 it is 1 / s.
         let inverse = |p: f64| if p > 0.0 { 1.0 / p } else { 0.0 };
         let growth = |[p, q]: [f64; 2]| if p > 0.0 { libm::log1p(q / p) } else { 0.0 };
-        // The second derivative of what a region adds along densities f and g.
+        // The second derivative of a region's contribution along densities f and g.
         let bend = |[p0, p1]: [f64; 2], f: [f64; 2], g: [f64; 2]| {
             (f[0] + f[1]) * (g[0] + g[1]) * inverse(p0 + p1) - f[0] * g[0] * inverse(p0) - f[1] * g[1] * inverse(p1)
         };
@@ -493,14 +492,14 @@ impl<'a> Place<'a> {
         slopes
     }
 
-    /// The nearest references of the boundaries beside that at `at`; infinite where there are none.
+    /// The nearest references of the boundaries beside the one at `at`; infinite if there are none.
     fn around_v(groups: &[Vec<f64>], at: usize) -> (f64, f64) {
         let from = at.checked_sub(1).and_then(|before| groups[before].last());
         let end = groups.get(at + 1).and_then(|after| after.first());
         (from.copied().unwrap_or(f64::NEG_INFINITY), end.copied().unwrap_or(f64::INFINITY))
     }
 
-    /// A voltage, which may be infinite, as each state sees it.
+    /// The tails of each state at a voltage, which may be infinite.
     fn tails(&self, volts: f64) -> Tails {
         match volts {
             f64::NEG_INFINITY => BELOW,
@@ -511,7 +510,7 @@ impl<'a> Place<'a> {
 
     fn nested(&self, levels: usize) -> Vec<Vec<f64>> {
         let mut groups = self.hard_only();
-        // Of each gap between references of a boundary, what the search in it has found. One that is not cut stays what it was.
+        // The result of the search in each gap between references of a boundary. A gap that is not cut keeps its result.
         let mut gaps: Vec<Vec<Option<Gap>>> = groups.iter().map(|_| vec![None; 2]).collect();
         for _ in 1..levels {
             let before = groups.clone();
@@ -532,7 +531,7 @@ impl<'a> Place<'a> {
                         Some(found) if found.between_v == [left_v, right_v] => found,
                         _ => *gap.insert(self.cut([low, high], [left_v, right_v])),
                     };
-                    // Of two places that mirror each other the lower: rounding shall not choose.
+                    // The lower of two positions that mirror each other is taken, so that rounding does not choose.
                     if found.gain > best_gain * (1.0 + 1e-9) {
                         (best, best_index, best_gain) = (found.cut_v, index, found.gain);
                     }
@@ -544,8 +543,7 @@ impl<'a> Place<'a> {
         groups
     }
 
-    /// The position from `low` to `high` at which one more reference in a gap between two others adds the most
-    /// information.
+    /// The position from `low` to `high` at which one more reference, in a gap between two others, adds the most information.
     fn cut(&self, [low, high]: [f64; 2], between_v: [f64; 2]) -> Gap {
         let [left, right] = between_v.map(|volts| self.tails(volts));
         let whole = self.page.equivocation(&left, &right);
@@ -592,7 +590,7 @@ mod tests {
         }
     }
 
-    /// The published best thresholds at the capacity of seven: 0, +-.1745, +-.3815, +-.6881, and uniform step .213.
+    /// Are the best thresholds at the capacity of seven the published ones, 0, +-.1745, +-.3815, +-.6881, and the uniform step .213?
     #[test]
     fn best_thresholds_are_the_published_ones() {
         let cells = Cells::gaussian(0.02827);
@@ -605,7 +603,7 @@ mod tests {
         assert!((step - 0.2134).abs() < 1e-4, "step {step}");
     }
 
-    /// At the capacities of rate 8/9 (FACTS, to four digits of RBER): 1.2e-5 bits are one unit in the last digit.
+    /// Is information the rate at the capacities of rate 8/9 (FACTS, to four digits of RBER)? One unit in the last digit is 1.2e-5 bits.
     #[test]
     fn information_is_the_rate_at_capacity() {
         let table = [
@@ -626,7 +624,7 @@ mod tests {
         }
     }
 
-    /// Many levels approach the capacity of the undivided channel, 8/9 at 0.02934, from below.
+    /// Do many levels approach the capacity of the undivided channel, 8/9 at 0.02934, from below?
     #[test]
     fn many_levels_approach_the_limit() {
         let cells = Cells::gaussian(0.02934);
@@ -636,12 +634,12 @@ mod tests {
         };
         let [seven, fifteen, many] = [7, 15, 45].map(information);
         assert!(seven < fifteen && fifteen < many && many < RATE, "{seven} {fifteen} {many}");
-        // What is missing falls with the square of the levels.
+        // The missing information falls with the square of the levels.
         let limit = many + (many - fifteen) / 8.0;
         assert!((limit - RATE).abs() < 2e-5, "{limit}");
     }
 
-    /// Are levels of each placement ordered by what they tell, and laid out as they should be?
+    /// Do deeper levels of each placement tell more, and are they laid out as they should be?
     #[test]
     fn placements_are_ordered_and_nested() {
         let nothing = 1e-12;
@@ -668,7 +666,7 @@ mod tests {
         });
     }
 
-    /// Do regions stay a division of all voltages where states have passed each other, as after more cycles than any chip lives?
+    /// Do regions still divide all voltages if states have passed each other, after more cycles than any chip lives?
     #[test]
     fn regions_of_cells_beyond_all_wear_are_regions() {
         for name in ["mlc", "tlc-2-3-2", "tlc-1-2-4"] {
@@ -690,7 +688,7 @@ mod tests {
         }
     }
 
-    /// No reference of the best placement can be moved to a better place nearby.
+    /// Is the best placement a maximum, so that no reference can be moved to a better place nearby?
     #[test]
     fn best_placement_is_a_maximum() {
         let cells = CellSpec::default().at(Wear::unread(8_000, 2_000.0));
@@ -718,7 +716,7 @@ mod tests {
         assert!(wide.iter().all(|step| (-1e-12..0.4).contains(step)), "{wide:?}");
     }
 
-    /// Do probabilities add up to one, and the wrong ones to the RBER, also at an age that the references are not for?
+    /// Do probabilities add up to one, and the wrong ones to the RBER, also at an age for which the references were not placed?
     #[test]
     fn regions_add_up() {
         let older = |cells: &Cells, name: &str| match name {
@@ -783,7 +781,7 @@ mod tests {
         assert!((hard[1] - libm::log(0.98 / 0.02)).abs() < 1e-12, "{hard:?}");
     }
 
-    /// Made for another age LLRs are mismatched: those for worse cells trust less.
+    /// Are LLRs that were made for another age mismatched? LLRs for worse cells have smaller magnitudes.
     #[test]
     fn mismatched_llrs_are_those_of_the_other_age() {
         let (young, old) = (Cells::gaussian(0.005), Cells::gaussian(0.02));
@@ -795,7 +793,7 @@ mod tests {
 
     #[test]
     fn integers_are_finite_where_llrs_are_not() {
-        // Noiseless fresh cells: programmed states do not overlap, but erased cells are anywhere.
+        // Cells are fresh and without noise: programmed states do not overlap, but erased cells are anywhere.
         let cells = CellSpec::default().at(Wear::unread(0, 0.0));
         let sensing = Sensing::new(&cells, 0, 1, Placement::Nested);
         let llrs = sensing.llrs(&cells);
@@ -816,12 +814,12 @@ mod tests {
         };
         assert_eq!(counts(0, 1), (1, 2, 1));
         assert_eq!(counts(1, 1), (2, 3, 1));
-        // LDPC-in-SSD: three bits would do for seven levels of a lower page, an upper one takes four.
+        // LDPC-in-SSD: three bits would be enough for seven levels of a lower page; an upper page takes four.
         assert_eq!(counts(0, 7), (7, 8, 3));
         assert_eq!(counts(1, 7), (14, 15, 4));
     }
 
-    /// All levels are placed for what the controller expects, and shifted by its offset.
+    /// Are references of all levels placed for the states that the controller expects, and shifted by its offset?
     #[test]
     fn references_of_all_levels_follow_what_the_controller_knows() {
         let with = |tracked, offset_v| CellSpec {

@@ -2,32 +2,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_number, expect_whole};
 
-/// How much chips, blocks and pages differ: the standard deviation of ln(RBER factor) of each. A factor is log-normal
-/// with mean 1, so variation spreads the RBER without changing its mean.
+/// Variation between chips, blocks and pages: the standard deviation of ln(RBER factor) of each. A factor is log-normal with mean 1, so
+/// variation spreads the RBER without changing its mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Variation {
-    /// Factors of known chips, such as measured ones: the chips of the device take them in turn, in the order in which the
-    /// stripe meets the chips. They need not have mean 1. Empty: chips are drawn, with `chip_sigma`.
+    /// Factors of known chips, such as measured ones. The chips of the device take them in turn, in the order in which the stripe meets the
+    /// chips. They need not have mean 1. Empty: chips are drawn, with `chip_sigma`.
     pub chip_factors: Vec<f64>,
-    /// Between chips, where there are no `chip_factors`.
+    /// Standard deviation between chips, if there are no `chip_factors`.
     pub chip_sigma: f64,
-    /// Between blocks of a chip.
+    /// Standard deviation between blocks of a chip.
     pub block_sigma: f64,
-    /// Factors of known layers of a 3D chip, in the order of its wordlines: the wordlines of every block are divided evenly among
-    /// them. They need not have mean 1. Empty: layers are drawn, with `layer_sigma`.
+    /// Factors of known layers of a 3D chip, in the order of its wordlines. The wordlines of every block are divided evenly among the
+    /// layers. They need not have mean 1. Empty: layers are drawn, with `layer_sigma`.
     pub layer_factors: Vec<f64>,
-    /// Between layers, the same in all blocks, where there are no `layer_factors`.
+    /// Standard deviation between layers, which are the same in all blocks, if there are no `layer_factors`.
     pub layer_sigma: f64,
-    /// Wordlines that follow one another in one layer, where layers are drawn; 1 or more.
+    /// Number of consecutive wordlines in one layer, if layers are drawn; 1 or more.
     pub wordlines_per_layer: u32,
-    /// Between wordlines of a block.
+    /// Standard deviation between wordlines of a block.
     pub wordline_sigma: f64,
-    /// Between pages of a block, and between writes of a page.
+    /// Standard deviation between pages of a block, and between writes of a page.
     pub page_sigma: f64,
-    /// How much more the errors of a codeword vary than if they were independent: the correlation rho of any two bits of
-    /// it being wrong: 0, or from 1e-7 to below 1. A codeword's RBER is then Beta distributed with mean p, that of its page, and
-    /// variance rho p (1 - p), and its number of errors beta-binomial.
+    /// Overdispersion: the correlation rho between any two bits of a codeword being wrong, 0, or from 1e-7 to below 1. Above 0 the numbers
+    /// of errors vary more than they would if errors were independent. A codeword's RBER is then Beta distributed with mean p, that of its
+    /// page, and variance rho p (1 - p), and its number of errors is beta-binomial.
     ///
     /// Source: V. Taranalli, H. Uchikawa, P. Siegel, "Channel Models for Multi-Level Cell Flash Memories Based on
     /// Empirical Error Analysis", 2016. They fit a and b to chips; a = p (1 / rho - 1), b = (1 - p) (1 / rho - 1).
@@ -50,12 +50,12 @@ impl Default for Variation {
     }
 }
 
-/// The least overdispersion but none. What is less adds a fifth of a per cent to the variance of the number of errors of
-/// 4 KiB, and beta distributions as narrow as that cannot be told from a point.
+/// The least overdispersion above 0. A smaller one adds at most a fifth of a per cent to the variance of the number of errors of 4 KiB. Its
+/// beta distribution is too narrow to be told from a point.
 const LEAST_OVERDISPERSION: f64 = 1e-7;
 
 impl Variation {
-    /// Checks the ranges; `path` is where the variation stands in the config.
+    /// Checks the ranges; `path` is the place of the variation in the config.
     pub fn check(&self, path: &str) -> Result<()> {
         for (field, sigma) in [
             ("chip_sigma", self.chip_sigma),
@@ -100,7 +100,7 @@ impl Variation {
     }
 }
 
-/// The RBER factors of one device, each a pure function of the seed and the place.
+/// The RBER factors of one device. Each is a pure function of the seed and the place.
 #[derive(Debug, Clone)]
 pub struct Factors {
     variation: Variation,
@@ -139,7 +139,7 @@ impl Factors {
         self.chip_factor(chip) * log_normal(&self.block, self.variation.block_sigma, block, 0)
     }
 
-    /// The layer that a wordline is in, of so many in a block.
+    /// The layer of a wordline, if a block has `wordlines_per_block` wordlines.
     pub fn layer_of(&self, wordline: u32, wordlines_per_block: u32) -> u32 {
         match self.variation.layer_factors.len() {
             0 => wordline / self.variation.wordlines_per_layer,
@@ -147,7 +147,7 @@ impl Factors {
         }
     }
 
-    /// The factor of the layer that a wordline is in, of so many in a block.
+    /// The factor of the layer of a wordline, if a block has `wordlines_per_block` wordlines.
     pub fn layer_factor(&self, wordline: u32, wordlines_per_block: u32) -> f64 {
         let layer = self.layer_of(wordline, wordlines_per_block);
         match self.variation.layer_factors.as_slice() {
@@ -156,25 +156,25 @@ impl Factors {
         }
     }
 
-    /// The factor of a wordline of a block (of the device), beside those of its layer and its block.
+    /// The factor of a wordline of a block (of the device), in addition to the factors of its layer and its block.
     #[inline]
     pub fn wordline_factor(&self, block: u64, wordline: u32) -> f64 {
         log_normal(&self.wordline, self.variation.wordline_sigma, block, wordline.into())
     }
 
-    /// The factor of the page `page` (of the device), in its `write`-th life, beside that of its block.
+    /// The factor of the page `page` (of the device), in its `write`-th life, in addition to the factor of its block.
     pub fn page_factor(&self, page: u64, write: u64) -> f64 {
         log_normal(&self.page, self.variation.page_sigma, page, write)
     }
 
-    /// Whether codewords of a page differ.
+    /// Tells whether codewords of a page differ.
     #[inline]
     pub fn codewords_differ(&self) -> bool {
         self.variation.overdispersion > 0.0
     }
 
-    /// The RBER of the codeword at `place` (of the device), in its `write`-th life, where its page has `rber`. Of a
-    /// codeword it grows with `rber`: its draw stays the same.
+    /// The RBER of the codeword at `place` (of the device), in its `write`-th life, if its page has `rber`. The RBER of a codeword grows
+    /// with `rber`, because its draw stays the same.
     pub fn codeword_rber(&self, rber: f64, place: u64, write: u64) -> f64 {
         let rho = self.variation.overdispersion;
         if rho == 0.0 || rber <= 0.0 {
@@ -199,8 +199,8 @@ fn log_normal(stream: &Stream, sigma: f64, a: u64, b: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Mean 1 and the stated spread? 100,000 draws: the mean's standard error is 0.0009, the
-    /// logarithm's standard deviation is known to 0.2 %; both bounds are five standard errors.
+    /// Do factors have mean 1 and the stated spread? There are 100,000 draws: the standard error of the mean is 0.0009, and the logarithm's
+    /// standard deviation is known to 0.2 %. Both bounds are five standard errors.
     #[test]
     fn factors_have_mean_one_and_the_stated_spread() {
         let factors = Factors::new(Variation { page_sigma: 0.3, ..Variation::default() }, 5);
@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(error.to_string(), "variation.chip_sigma: found 0.1 beside `chip_factors`, expected one of them");
     }
 
-    /// Are layers the same in all blocks, and the wordlines of one alike, while wordlines by themselves differ everywhere? And are
-    /// known layers stretched over the wordlines?
+    /// Are layers the same in all blocks, and the wordlines of a layer alike, while single wordlines differ everywhere? And are known
+    /// layers stretched over the wordlines?
     #[test]
     fn layers_and_wordlines_have_their_own_factors() {
         let variation = Variation { layer_sigma: 0.3, wordlines_per_layer: 4, ..Variation::default() };
@@ -270,9 +270,9 @@ mod tests {
         );
     }
 
-    /// Have counts of errors the variance of the beta-binomial distribution, n p (1 - p) (1 + (n - 1) rho), and its mean?
-    /// 10,000 codewords of 2,000 bits: five standard errors are 3 % of the mean and 9 % of the variance; independent
-    /// errors would have a fifth of it.
+    /// Do counts of errors have the mean and the variance of the beta-binomial distribution, n p (1 - p) (1 + (n - 1) rho)? There are
+    /// 10,000 codewords of 2,000 bits. Five standard errors are 3 % of the mean and 9 % of the variance. Independent errors would have a
+    /// fifth of the variance.
     #[test]
     fn overdispersed_counts_are_beta_binomial() {
         let (rho, rber, bits, codewords) = (0.002, 0.01, 2_000, 10_000);

@@ -6,15 +6,15 @@ use softsense_base::{Error, Result, spelled_like};
 
 use crate::{RberModel, Wear};
 
-/// Beyond any flash.
+/// A number of P/E cycles beyond any flash.
 const MOST_PE_CYCLES: u32 = 10_000_000;
 
-/// How the raw bit error rate grows with P/E cycles.
+/// The law by which the raw bit error rate grows with P/E cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WearLaw {
-    /// `scale (pe_cycles / 1000)^pe_exponent`: a straight line where both axes are logarithmic.
+    /// Power law, `scale (pe_cycles / 1000)^pe_exponent`: a straight line if both axes are logarithmic.
     PowerLaw,
-    /// `scale exp(pe_cycles / e_folding_pe_cycles)`: a straight line where the rate alone is.
+    /// Exponential law, `scale exp(pe_cycles / e_folding_pe_cycles)`: a straight line if only the axis of the rate is logarithmic.
     Exponential,
 }
 
@@ -30,24 +30,24 @@ impl FromStr for WearLaw {
     }
 }
 
-/// A law through points, and how far it is from them.
+/// A law through points, and its distance from them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedWear {
     /// The law.
     pub model: RberModel,
     /// Root of the mean squared difference of the natural logarithms.
     pub rms_ln: f64,
-    /// The greatest factor, above 1, by which a point is off.
+    /// The greatest factor by which a point is off, above 1.
     pub worst_factor: f64,
 }
 
 /// The straight line of least squares through the logarithms of raw bit error rates.
 ///
 /// # Arguments
-/// - `points`: P/E cycles, and the raw bit error rate then.
+/// - `points`: P/E cycles, and the raw bit error rate at them.
 ///
 /// # Errors
-/// Fewer than two points, or any that are not in the order of their ages with rates that grow, above 0 and at most 0.5.
+/// Fewer than two points, or points that are not in the order of their ages, or rates that do not grow, or are not above 0 and at most 0.5.
 ///
 /// ```
 /// use softsense_nand::{WearLaw, fit_wear};
@@ -84,7 +84,7 @@ pub fn fit_wear(points: &[(u32, f64)], law: WearLaw) -> Result<FittedWear> {
 /// Checks points of wear: see [`fit_wear`].
 ///
 /// # Errors
-/// As there.
+/// The errors of [`fit_wear`] for its points.
 pub fn check_points(points: &[(u32, f64)]) -> Result<()> {
     let grow = points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1);
     let within = points.iter().all(|&(pe, rber)| pe > 0 && pe <= MOST_PE_CYCLES && rber > 0.0 && rber <= 0.5);
@@ -99,8 +99,8 @@ pub fn check_points(points: &[(u32, f64)]) -> Result<()> {
 }
 
 impl RberModel {
-    /// The most P/E cycles after which the raw bit error rate, of data of an age, is at most so much; 0 if it never is, and ten million
-    /// if it always is. Of models that grow with P/E cycles.
+    /// The most P/E cycles after which the raw bit error rate of data after `retention_hours` is at most `rber`. It is 0 if the rate is
+    /// never so low, and ten million if it always is. The model's rate must grow with P/E cycles.
     pub fn most_pe_cycles(&self, rber: f64, retention_hours: f64) -> u32 {
         let met = |pe_cycles| self.rber(Wear::unread(pe_cycles, retention_hours)) <= rber;
         let (mut low, mut high) = (0, MOST_PE_CYCLES);
@@ -119,7 +119,7 @@ impl RberModel {
 mod tests {
     use super::*;
 
-    /// Does a law come back from its own points, and its P/E cycles from its rates?
+    /// Does a fit to the points of a law give the law, and do its rates give back their P/E cycles?
     #[test]
     fn laws_come_back_from_their_points() {
         for model in [

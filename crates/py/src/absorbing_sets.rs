@@ -14,7 +14,7 @@ use crate::raise;
 /// A set as (bits, violated checks, sets in its orbit).
 type Set = (Vec<u32>, u32, u32);
 
-/// The same, and whether it is absorbing.
+/// A set as (bits, violated checks, sets in its orbit, whether it is absorbing).
 type BitSet = (Vec<u32>, u32, u32, bool);
 
 /// Sets as lists of bits.
@@ -24,13 +24,13 @@ fn plain(set: &ldpc::AbsorbingSet) -> Set {
     (set.bits.clone(), set.violated, set.multiplicity)
 }
 
-/// The matrix of a code; any that is not quasi-cyclic as one of circulants of size one.
+/// The matrix of a code. A matrix that is not quasi-cyclic is taken as one of circulants of size one.
 fn matrix(code: &Code) -> PyResult<QuasiCyclic> {
     let code = code.ldpc()?;
     Ok(code.quasi_cyclic().cloned().unwrap_or_else(|| QuasiCyclic::of_ones(code.parity_check())))
 }
 
-/// Wrong bits are those that were sent.
+/// Tells whether all of `bits` are sent. Only bits that are sent can be wrong.
 fn sent(code: &Code, bits: &[u32]) -> PyResult<bool> {
     let length = code.ldpc()?.codeword_bits();
     Ok(bits.iter().all(|&bit| (bit as usize) < length))
@@ -40,9 +40,9 @@ fn flag(stop: Option<&StopFlag>) -> Arc<AtomicBool> {
     stop.map_or_else(Arc::default, StopFlag::shared)
 }
 
-/// Absorbing sets of one code, one of each orbit under the rotations of its circulants.
+/// Absorbing sets of one code, one for each orbit under the rotations of its circulants.
 ///
-/// It never changes, and it pickles with its code.
+/// Objects never change, and pickle together with their code.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct AbsorbingSets {
     code: Py<Code>,
@@ -51,13 +51,13 @@ pub(crate) struct AbsorbingSets {
 
 #[pymethods]
 impl AbsorbingSets {
-    /// `sets` are lists of bit numbers. Raises CodeError for a set that absorbs nothing in this code, comes twice or has bits that are not
+    /// Takes lists of bit numbers. Raises CodeError for a set that is not absorbing in this code, comes twice or has bits that are not
     /// sent.
     #[new]
     fn new(py: Python<'_>, code: Py<Code>, sets: Vec<Vec<u32>>) -> PyResult<Self> {
         let matrix = matrix(code.get())?;
         for bits in &sets {
-            // Beyond the matrix the sets themselves are wrong.
+            // For bits beyond the matrix the error of the sets themselves is better.
             let beyond = bits.iter().any(|&bit| bit as usize >= matrix.columns() * matrix.circulant_size());
             if !beyond && !sent(code.get(), bits)? {
                 return Err(raise(Error::code("sets", format!("found {bits:?}, expected bits that are sent"))));
@@ -78,7 +78,7 @@ impl AbsorbingSets {
         self.sets.sets().iter().map(plain).collect()
     }
 
-    /// All sets of the orbit of a listed one, each ascending. Raises CodeError for bits that are not listed.
+    /// All sets of the orbit of a listed set, each ascending. Raises CodeError for bits that are not listed.
     fn rotations(&self, bits: Vec<u32>) -> PyResult<Lists> {
         let listed = self.sets.sets().iter().find(|set| set.bits == bits);
         let unknown = || raise(Error::code("bits", format!("found {bits:?}, expected a listed set")));
@@ -98,14 +98,14 @@ impl AbsorbingSets {
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct AbsorbingSetSearch {
     search: ldpc::AbsorbingSetSearch,
-    /// Bits beyond these are not sent.
+    /// Number of bits that are sent; further bits are punctured.
     codeword_bits: usize,
 }
 
 #[pymethods]
 impl AbsorbingSetSearch {
-    /// For sets of up to `most_bits` bits (3 to 14), all of them sent, that violate up to `most_violated` checks. Raises CodeError, also for a
-    /// matrix of more than 4,096 bits that is not quasi-cyclic; KeyboardInterrupt if `stop` was set meanwhile.
+    /// Prepares the search for sets of up to `most_bits` bits (3 to 14), all of them sent, that violate up to `most_violated` checks.
+    /// Raises CodeError, also for a matrix of more than 4,096 bits that is not quasi-cyclic; KeyboardInterrupt if `stop` was set meanwhile.
     #[new]
     #[pyo3(signature = (code, most_bits, most_violated, stop = None))]
     fn new(
@@ -122,19 +122,19 @@ impl AbsorbingSetSearch {
         Ok(Self { search, codeword_bits: code.ldpc()?.codeword_bits() })
     }
 
-    /// Units of work.
+    /// Number of units of work.
     #[getter]
     fn units(&self) -> usize {
         self.search.units()
     }
 
-    /// Cycles that sets are grown from, one of each orbit.
+    /// Number of cycles from which sets are grown, one for each orbit.
     #[getter]
     fn start_count(&self) -> usize {
         self.search.start_count()
     }
 
-    /// Bits of the longest cycle that sets are grown from.
+    /// Number of bits of the longest cycle from which sets are grown.
     #[getter]
     fn longest_cycle(&self) -> usize {
         self.search.longest_cycle()
@@ -155,7 +155,7 @@ impl AbsorbingSetSearch {
     }
 }
 
-/// A set of bits as the first of its orbit: (bits, violated checks, sets in its orbit, whether it is absorbing). Raises
+/// Sets of bits as the first of their orbits: (bits, violated checks, sets in the orbit, whether it is absorbing). Raises CodeError.
 /// CodeError.
 #[pyfunction]
 pub(crate) fn bit_sets(code: &Code, sets: Lists) -> PyResult<Vec<BitSet>> {
@@ -185,9 +185,9 @@ pub(crate) fn checks_of(code: &Code, bits: Vec<u32>) -> PyResult<Vec<Vec<u32>>> 
     Ok(bits.iter().map(|&bit| columns.of(bit as usize).to_vec()).collect())
 }
 
-/// Impulses `first` to `first + count - 1` of a seed, each as its wrong bits: a short cycle through a random bit, and a short
-/// path between two checks that it violates. With `corrected`, what Gallager's bit-flipping decoder leaves of them. Raises
-/// CodeError.
+/// Impulses `first` to `first + count - 1` of a seed, each as its wrong bits. An impulse is a short cycle through a random bit, and a short
+/// path between two checks that the cycle violates. With `corrected`, each is given as the bits that stay wrong after Gallager's
+/// bit-flipping decoder. Raises CodeError.
 #[pyfunction]
 pub(crate) fn impulses(
     py: Python<'_>,

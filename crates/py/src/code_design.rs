@@ -10,9 +10,9 @@ use crate::raise;
 /// Column weights as pairs of weight and number of block columns, in the order of the columns.
 type Runs = Vec<(u32, usize)>;
 
-/// The base matrices of codes of `data_bits` and `parity_bits`, each as circulant size, block rows and block columns, those of the largest
-/// circulants first; `circulant_sizes` are powers of two to choose from, by default 16 to 1,024. Raises CodeError if none fits, and says
-/// what would.
+/// Shapes of base matrices of codes of `data_bits` and `parity_bits`: circulant size, block rows, block columns. The largest circulants
+/// come first. `circulant_sizes` are powers of two to choose from, by default 16 to 1,024. Raises CodeError if none fits; the message says
+/// which sizes would.
 ///
 /// >>> from softsense._core import code_shapes
 /// >>> code_shapes(32768, 4096, [256, 512])
@@ -34,10 +34,11 @@ pub(crate) fn code_shapes(
     Ok(shapes.map_err(raise)?.into_iter().map(plain).collect())
 }
 
-/// What is worth a look in a base matrix of such a shape (circulant size, block rows, block columns), with columns up to weight `heaviest`,
-/// of a family (`regular`, `two_weights`, `three_weights`, `coupled` or `punctured`): column weights, as pairs of weight and number of block
-/// columns, memory of a chain in block rows, or None, and how many of the columns are punctured: the last ones, as many more than the shape
-/// has. Raises CodeError.
+/// Candidate column weights for a base matrix of such a shape (circulant size, block rows, block columns), with columns up to weight
+/// `heaviest`. A family is `regular`, `two_weights`, `three_weights`, `coupled` or `punctured`.
+///
+/// Each candidate has column weights, as pairs of weight and number of block columns; the memory of a chain in block rows, or None; and the
+/// number of punctured columns. Punctured columns are the last ones, beside those of the shape. Raises CodeError.
 ///
 /// >>> from softsense._core import code_profiles
 /// >>> code_profiles((512, 8, 72), "regular", 5)
@@ -56,11 +57,11 @@ pub(crate) fn code_profiles(
     Ok(found.into_iter().map(|profile| (profile.runs, profile.memory, profile.punctured)).collect())
 }
 
-/// Where codes of one shape and of one list of column weights fail how often: docs/model/ldpc-codes.md.
+/// A prediction of frame error rates, for codes of one shape and one list of column weights: docs/model/ldpc-codes.md.
 ///
-/// It is made from shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block columns, the
-/// memory of a chain, number of punctured block columns (the last ones, beside those of the shape), read level (1 to 7) and layered
-/// iterations, and predicts what the default decoder does. Raises CodeError.
+/// The prediction is for the default decoder. Its arguments are the shape (circulant size, block rows, block columns), the column weights
+/// as pairs of weight and number of block columns, and the memory of a chain. Then come the number of punctured block columns (the last
+/// ones, beside those of the shape), the read level (1 to 7) and the layered iterations. Raises CodeError.
 ///
 /// >>> from softsense._core import Waterfall
 /// >>> found = Waterfall((512, 8, 72), [(4, 72)], level=1, iterations=20)

@@ -32,9 +32,9 @@ use softsense_link::{MAX_LEVEL, levels_of};
 use crate::frames::StopFlag;
 use crate::raise;
 
-/// How often long work hears Ctrl-C.
+/// The interval at which long work checks for Ctrl-C.
 const HEAR: Duration = Duration::from_millis(100);
-/// Frames that a thread takes at once to encode them, at most.
+/// The largest number of frames that a thread takes at once to encode them.
 const MOST_TAKEN: usize = 64;
 
 fn complain(place: &str, found: impl fmt::Display, expected: impl fmt::Display) -> PyErr {
@@ -43,15 +43,15 @@ fn complain(place: &str, found: impl fmt::Display, expected: impl fmt::Display) 
 
 // Arrays --------------------------------------------------------------------------------------------------------------
 
-/// How many frames an array holds; none if it is one frame, without a dimension for frames.
+/// The number of frames of an array; none if it is one frame, without a dimension for frames.
 type Frames = Option<usize>;
 
-/// What an argument must be: frames of so many numbers.
+/// The expected form of an argument: frames of so many numbers.
 struct Expected {
     name: &'static str,
     dtype: &'static str,
     length: usize,
-    /// Bits of a packed word; those behind them are zero.
+    /// Bits of a packed word; the bits behind them are zero.
     bits: usize,
     what: String,
 }
@@ -94,13 +94,13 @@ impl Expected {
     }
 
     fn slice<'a, T: Element>(&self, array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
-        // A slice could also be had of an array in Fortran order, its numbers in the wrong one.
+        // An array in Fortran order also has a slice, but its numbers are in the wrong order.
         let slice = if array.is_c_contiguous() { array.as_slice().ok() } else { None };
         let expected = "one that is C-contiguous and aligned (its copy() is)";
         slice.ok_or_else(|| complain(self.name, "an array that is not C-contiguous and aligned", expected))
     }
 
-    /// An argument of packed words.
+    /// Takes an argument of packed words.
     fn words<'py>(&self, argument: &Bound<'py, PyAny>) -> PyResult<(PyReadonlyArrayDyn<'py, u8>, Frames)> {
         let array = self.array(argument)?;
         let words = self.readable(self.typed(&array)?)?;
@@ -109,7 +109,7 @@ impl Expected {
         Ok((words, frames))
     }
 
-    /// Where words are written: `out`, if there is such an argument, or a new array.
+    /// The array for the resulting words: `out`, if there is such an argument, or a new array.
     fn results<'py>(
         &self,
         py: Python<'py>,
@@ -134,13 +134,13 @@ fn writable<'py>(array: &Bound<'py, PyArrayDyn<u8>>) -> PyResult<PyReadwriteArra
     array.try_readwrite().map_err(|_| complain("out", "an array that is read-only or in use", "another"))
 }
 
-/// An array of one number a frame; without dimensions for one frame that has none for frames.
+/// Makes an array of one number for each frame; without dimensions for one frame that has no dimension for frames.
 fn per_frame<T: Element>(py: Python<'_>, values: Vec<T>, frames: Frames) -> PyResult<Py<PyArrayDyn<T>>> {
     let shape: Vec<usize> = frames.into_iter().collect();
     Ok(values.into_pyarray(py).reshape(shape)?.unbind())
 }
 
-/// Whether the bits after the last are zero in every word; or the first word where they are not.
+/// Checks that the bits after the last one are zero in every word. Complains about the first word in which they are not.
 fn check_padding(name: &str, words: &[u8], count: usize) -> PyResult<()> {
     let padding = 0xff_u8.checked_shr(count as u32 % 8).filter(|_| !count.is_multiple_of(8)).unwrap_or(0);
     match words.chunks_exact(bits::bytes_for(count)).position(|word| word[word.len() - 1] & padding != 0) {
@@ -151,11 +151,11 @@ fn check_padding(name: &str, words: &[u8], count: usize) -> PyResult<()> {
     }
 }
 
-/// A number that a log-likelihood ratio may be given as.
+/// A type of numbers for log-likelihood ratios.
 trait Llr: Element + Copy + Sync {
     fn is_number(self) -> bool;
 
-    /// As the decoders take them: times `scale`, to the nearest integer, but not to 0.
+    /// Converts to the integers of decoders: times `scale`, to the nearest integer, but not to 0.
     fn integers<'a>(llrs: &'a [Self], scale: f64, room: &'a mut [i8]) -> &'a [i8];
 }
 
@@ -169,10 +169,10 @@ impl Llr for i8 {
     }
 }
 
-/// The nearest integer, but never 0 of what is not: a weak opinion is still one.
+/// The nearest integer, but never 0 for a number that is not 0: a weak opinion is still one.
 fn integer(llr: f64) -> i8 {
     let away_from_zero = if llr.abs() < 1.0 { llr.abs().ceil().copysign(llr) } else { llr.round() };
-    // A conversion saturates, at -128 too, which decoders read as -127.
+    // The conversion saturates, also at -128, which decoders read as -127.
     away_from_zero as i8
 }
 
@@ -200,7 +200,7 @@ impl Llr for f64 {
 
 // Batches -------------------------------------------------------------------------------------------------------------
 
-/// A whole number from Python, which knows no largest one, in the type that it is for.
+/// Converts a whole number from Python, which has no largest one, to the type that needs it.
 pub(crate) fn whole<T: TryFrom<i128>>(name: &str, value: i128, least: i128, most: i128) -> PyResult<T> {
     let within = (least..=most).contains(&value).then(|| T::try_from(value).ok()).flatten();
     within.ok_or_else(|| complain(name, value, format!("a whole number from {least} to {most}")))
@@ -214,7 +214,7 @@ pub(crate) fn check_iterations(iterations: i128) -> PyResult<u32> {
     whole("iterations", iterations, 0, u32::MAX.into())
 }
 
-/// Has the workers, each on a thread, do the jobs without the GIL; the first, on this thread, hears Ctrl-C.
+/// Lets the workers, each on a thread, do the jobs without the GIL. The first worker, on this thread, checks for Ctrl-C.
 fn share_out<W: Send, J: Send>(
     py: Python<'_>,
     workers: &mut [W],
@@ -257,7 +257,7 @@ fn redundant(accepted: bool) -> RedundantChecks {
     if accepted { RedundantChecks::Accept } else { RedundantChecks::Refuse }
 }
 
-/// An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.
+/// An LDPC or a BCH code, compiled and checked. Codes never change, and threads may share them.
 ///
 /// Words are C-contiguous uint8 arrays of shape `(bytes,)` for one frame or `(frames, bytes)` for a batch, packed as
 /// `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8.
@@ -287,7 +287,7 @@ impl Code {
         }
     }
 
-    /// An LDPC code for `what`, which asks for all columns to be sent.
+    /// The LDPC code for `what`, which needs all columns to be sent.
     pub(crate) fn ldpc_all_sent(&self, what: &str) -> PyResult<&Arc<LdpcCode>> {
         match self.ldpc()? {
             code if code.punctured_bits() > 0 => {
@@ -308,7 +308,7 @@ impl Code {
         Ok(self.ldpc()?.degrees())
     }
 
-    /// Turns frames of `from` bytes into frames of `to` bytes, each thread by a worker of its own.
+    /// Converts frames of `from` bytes to frames of `to` bytes. Each thread has a worker of its own.
     fn convert<'py, W: Send>(
         &self,
         py: Python<'py>,
@@ -322,7 +322,7 @@ impl Code {
         let (input, frames) = from.words(input)?;
         let results = to.results(py, out, frames)?;
         let mut written = writable(&results)?;
-        // Frames that a thread takes at once: to take one costs about as much as to encode it.
+        // Number of frames that a thread takes at once: taking one costs about as much as encoding it.
         let taken = (frames.unwrap_or(1) / (4 * threads)).clamp(1, MOST_TAKEN);
         let mut workers: Vec<W> = (0..threads.min(frames.unwrap_or(1)).max(1)).map(|_| worker()).collect();
         let jobs = from.slice(&input)?.chunks(taken * from.length);
@@ -339,11 +339,11 @@ impl Code {
 
 #[pymethods]
 impl Code {
-    /// The code that `name` means: a shipped one (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, a code of
-    /// the literature (`literature:margulis-2640`, `literature:ethernet-2048`), or the file of an LDPC code, alist or base
-    /// matrix. Raises CodeError or FileError.
+    /// The code that `name` means: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, a code of the literature
+    /// (`literature:margulis-2640`, `literature:ethernet-2048`), or the file of an LDPC code, alist or base matrix. Raises CodeError or
+    /// FileError.
     ///
-    /// `redundant_checks` accepts a matrix some of whose checks follow from others: each is one more data bit.
+    /// `redundant_checks` accepts a matrix in which some checks follow from others: each of these is one more data bit.
     #[staticmethod]
     #[pyo3(signature = (name, redundant_checks = false))]
     fn open(py: Python<'_>, name: PathBuf, redundant_checks: bool) -> PyResult<Self> {
@@ -361,8 +361,9 @@ impl Code {
         Ok(Self { name, code })
     }
 
-    /// As `parse`, whichever block columns of a base matrix are not sent: the code, and its block columns by their numbers in the text, from 0,
-    /// if they are in another order, else None. Raises CodeError, also if no order is found in which it can be encoded.
+    /// Parses as `parse` does, with any block columns of a base matrix not sent. Returns the code, and its block columns by their numbers
+    /// in the text, from 0, or None if they are in the same order. Raises CodeError, also if no order is found in which the code can be
+    /// encoded.
     #[staticmethod]
     #[pyo3(signature = (name, text, redundant_checks = false))]
     fn parse_in_any_order(
@@ -376,11 +377,12 @@ impl Code {
         Ok((Self { name, code }, order))
     }
 
-    /// The quasi-cyclic LDPC code of a recipe, called `name`: circulants of `circulant_size` bits, a power of two, in `rows` block rows, and as
-    /// many of them in each block column as `column_weights` says, the parity part last. The last two columns may get one circulant
-    /// less, or in a chain more: without that some parity parts could not be inverted. With `memory`, in block rows, the code is a
-    /// terminated chain: each block column reaches over its first block row and so many more. The last `punctured` columns, up to two, are
-    /// not sent. Equal arguments make equal matrices. Raises CodeError;
+    /// The quasi-cyclic LDPC code of a recipe, called `name`. It has circulants of `circulant_size` bits, a power of two, in `rows` block
+    /// rows. `column_weights` are the numbers of circulants of each block column, the parity part last. The last two columns may get one
+    /// circulant less, or in a chain more, as some parity parts could not be inverted otherwise.
+    ///
+    /// With `memory`, in block rows, the code is a terminated chain: each block column reaches over its first block row and so many more.
+    /// The last `punctured` columns, up to two, are computed but not sent. Equal arguments make equal matrices. Raises CodeError;
     /// KeyboardInterrupt if `stop` was set meanwhile.
     ///
     /// >>> from softsense import Code
@@ -425,8 +427,8 @@ impl Code {
         catalogue::Code::entries().iter().map(|entry| (entry.name(), entry.description())).collect()
     }
 
-    /// Pickles as a name, or as a matrix if that came from a file, which another machine may not have.
-    /// A code of the literature has no circulants, not even where its matrix is made of some.
+    /// Pickles as a name, or as a matrix if that came from a file, which another machine may not have. A code of the literature has no
+    /// circulants, not even if its matrix is made of some.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let class = py.get_type::<Self>();
         let text = match &self.code {
@@ -447,13 +449,13 @@ impl Code {
         format!("<softsense.Code {}: n={}, k={}>", self.name, self.code.codeword_bits(), self.code.data_bits())
     }
 
-    /// The name it was opened by.
+    /// The name by which the code was opened.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// `ldpc` or `bch`.
+    /// The kind of the code, `ldpc` or `bch`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.code {
@@ -462,19 +464,19 @@ impl Code {
         }
     }
 
-    /// n: bits of a codeword.
+    /// n: the bits of a codeword.
     #[getter]
     fn codeword_bits(&self) -> usize {
         self.code.codeword_bits()
     }
 
-    /// k: data bits of a codeword.
+    /// k: the data bits of a codeword.
     #[getter]
     fn data_bits(&self) -> usize {
         self.code.data_bits()
     }
 
-    /// k / n.
+    /// The rate k / n.
     #[getter]
     fn rate(&self) -> f64 {
         self.code.rate()
@@ -486,8 +488,8 @@ impl Code {
         shannon_limit(self.code.rate())
     }
 
-    /// Encodes data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8); the bits behind the last are zero in both.
-    /// Into `out`, if given. Raises CodeError.
+    /// Encodes ceil(data_bits / 8) bytes of data for each frame to codewords of ceil(codeword_bits / 8) bytes. Bits behind the last one are
+    /// zero in both. The codewords go into `out`, if given. Raises CodeError.
     #[pyo3(signature = (data, *, threads = 1, out = None))]
     fn encode<'py>(
         &self,
@@ -502,7 +504,7 @@ impl Code {
         self.convert(py, (data, from), (out, to), threads, || self.code.encoder(), work)
     }
 
-    /// Takes the data bits out of codewords: ceil(data_bits / 8) bytes a frame, into `out`, if given. Raises CodeError.
+    /// Extracts the data bits of codewords: ceil(data_bits / 8) bytes a frame, into `out`, if given. Raises CodeError.
     #[pyo3(signature = (codewords, *, threads = 1, out = None))]
     fn extract_data<'py>(
         &self,
@@ -517,8 +519,9 @@ impl Code {
         self.convert(py, (codewords, from), (out, to), threads, || (), work)
     }
 
-    /// How many checks each word violates (uint32, one a frame): zero for a codeword. Of a BCH code these are the parity
-    /// bits that are not those of the data, and so of an LDPC code with punctured columns. Only the first `checks` of an LDPC code are counted, if that is given. Raises CodeError.
+    /// The number of checks that each word violates (uint32, one a frame): zero for a codeword. For a BCH code, or an LDPC code with
+    /// punctured columns, it is the number of parity bits that differ from the parity of the data. For an LDPC code only the first `checks`
+    /// are counted, if that is given. Raises CodeError.
     #[pyo3(signature = (words, checks = None))]
     fn syndrome_weight(
         &self,
@@ -548,10 +551,13 @@ impl Code {
     /// A decoder of this code. Raises CodeError.
     ///
     /// `algorithm`: `min-sum` (layered, in 8-bit messages where the matrix allows it), `rcq:BITS[:POSTERIOR]` (messages of few bits, by
-    /// tables), `bit-flipping`, or `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before
-    /// it and `-f32` or `-f64` after it; it stops at a codeword or after `iterations`. A BCH code has one decoder, without iterations.
-    /// `llr_step`: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product and
-    /// offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
+    /// tables), `bit-flipping`, or a rule. A rule is `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`, with `layered-` or
+    /// `flooding-` before it and `-f32` or `-f64` after it. A BCH code has one decoder, without iterations.
+    ///
+    /// `iterations`: the most iterations; a decoder stops earlier at a codeword.
+    ///
+    /// `llr_step`: the natural logarithm for which a step of an integer LLR stands, or a hard decision. Sum-product and offset min-sum need
+    /// it: on hard decisions of error rate p the value is ln((1 - p) / p).
     #[pyo3(signature = (algorithm = "min-sum", iterations = 20, *, llr_step = 1.0))]
     fn decoder(&self, algorithm: &str, iterations: i128, llr_step: f64) -> PyResult<Decoder> {
         let iterations = check_iterations(iterations)?;
@@ -563,17 +569,19 @@ impl Code {
             llr_step,
             spare: Mutex::default(),
         };
-        // The first one is made now, so that a code that it cannot decode is told here.
+        // The first decoder is made now, so that an error of a code that it cannot decode is raised here.
         let first = decoder.compile()?;
         decoder.spare.lock().expect("no panic").push(first);
         Ok(decoder)
     }
 
-    /// The tables of the decoder `rcq:BITS[:POSTERIOR]` that decodes words read at `level` (1: hard decisions; 3: what it has for every
-    /// deeper level): a dict of `designed_for` (the raw bit error rate that they were designed for, which is their predicted threshold),
-    /// `channel_limit` (the magnitude of a hard decision, and the largest of an LLR), `message_limit` (the most that a check may answer),
-    /// and for each iteration, and the last for all that follow, lists of `thresholds` and `values`. Magnitudes are whole numbers in the
-    /// steps of a-posteriori values. A function of its arguments. Raises CodeError.
+    /// The tables of the decoder `rcq:BITS[:POSTERIOR]` for words read at `level`: 1 is hard decision, and every level above 1 has the
+    /// tables of level 3. A function of its arguments.
+    ///
+    /// Returns `designed_for` (the raw bit error rate of the design, which is the predicted threshold). It returns `channel_limit` (the
+    /// magnitude of a hard decision, and the largest of an LLR) and `message_limit` (the largest answer of a check). It also returns lists
+    /// of `thresholds` and of `values` for each iteration, the last for all that follow. Magnitudes are whole numbers in the steps of
+    /// a-posteriori values. Raises CodeError.
     #[pyo3(signature = (message_bits = 4, posterior_bits = None, *, level = 1, iterations = 20))]
     fn rcq_tables<'py>(
         &self,
@@ -609,7 +617,7 @@ impl Code {
         Ok(dict)
     }
 
-    /// Checks of an LDPC code: rows of its parity-check matrix, whether independent or not. Raises CodeError.
+    /// The number of checks of an LDPC code: rows of its parity-check matrix, whether independent or not. Raises CodeError.
     #[getter]
     fn checks(&self) -> PyResult<usize> {
         Ok(self.ldpc()?.parity_check().rows())
@@ -627,20 +635,21 @@ impl Code {
         Ok((rows.into_pyarray(py), columns.into_pyarray(py)))
     }
 
-    /// Bits of the last block columns of an LDPC code that are punctured: they are computed and decoded, but not sent. Raises CodeError.
+    /// The number of bits of punctured columns of an LDPC code, its last block columns: they are computed and decoded, but not sent. Raises
+    /// CodeError.
     #[getter]
     fn punctured_bits(&self) -> PyResult<usize> {
         Ok(self.ldpc()?.punctured_bits())
     }
 
-    /// The size of the circulants of an LDPC code; None if it is not made of any. Raises CodeError.
+    /// The size of the circulants of an LDPC code; None if it is not made of circulants. Raises CodeError.
     #[getter]
     fn circulant_size(&self) -> PyResult<Option<usize>> {
         Ok(self.ldpc()?.quasi_cyclic().map(QuasiCyclic::circulant_size))
     }
 
-    /// The shifts of an LDPC code's circulants (int32, block rows x block columns, -1 for zero blocks): check c of a
-    /// block meets its bit (c + shift) % circulant_size. None if the code is not made of circulants. Raises CodeError.
+    /// The shifts of an LDPC code's circulants (int32, block rows x block columns, -1 for zero blocks). Check c of a block meets its bit
+    /// (c + shift) % circulant_size. None if the code is not made of circulants. Raises CodeError.
     fn base_matrix<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<i32>>>> {
         let Some(base) = self.ldpc()?.quasi_cyclic() else { return Ok(None) };
         let mut shifts = vec![-1; base.rows() * base.columns()];
@@ -650,13 +659,13 @@ impl Code {
         shifts.into_pyarray(py).reshape([base.rows(), base.columns()]).map(Some)
     }
 
-    /// How an LDPC code encodes: `structured`, by its parity part, or by `elimination`, with a dense matrix. Raises CodeError.
+    /// The way in which an LDPC code encodes: `structured`, by its parity part, or by `elimination`, with a dense matrix. Raises CodeError.
     #[getter]
     fn encoding(&self) -> PyResult<&'static str> {
         Ok(if self.ldpc()?.is_structured() { "structured" } else { "elimination" })
     }
 
-    /// The positions of the data bits in a codeword (uint32, ascending): for shipped codes the first ones.
+    /// The positions of the data bits in a codeword (uint32, ascending): for shipped codes the first positions.
     fn data_positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         let positions = match &self.code {
             catalogue::Code::Ldpc(code) => code.data_positions().map(<[u32]>::to_vec),
@@ -665,25 +674,25 @@ impl Code {
         positions.unwrap_or_else(|| (0..self.code.data_bits() as u32).collect()).into_pyarray(py)
     }
 
-    /// The fractions of edges that meet a bit, and a check, of each degree: two lists of pairs of degree and fraction,
-    /// lowest degree first. Raises CodeError.
+    /// The fractions of edges that meet a bit, and a check, of each degree: two lists of pairs of degree and fraction, lowest degree first.
+    /// Raises CodeError.
     #[allow(clippy::type_complexity, reason = "it is a pair of lists of pairs")]
     fn degree_distribution(&self) -> PyResult<(Vec<(usize, f64)>, Vec<(usize, f64)>)> {
         let degrees = self.degrees()?;
         Ok((degrees.bits().to_vec(), degrees.checks().to_vec()))
     }
 
-    /// How many checks of an LDPC code the hard decisions of a codeword violate at a raw bit error rate of `rber`, every bit being wrong
-    /// by itself: mean and standard deviation. Raises CodeError for a BCH code, ConfigError for a rate out of range.
+    /// Mean and standard deviation of the number of LDPC checks that hard decisions violate at a raw bit error rate. Bits are wrong
+    /// independently with probability `rber`. Raises CodeError for a BCH code, ConfigError for a rate out of range.
     fn syndrome_weights(&self, rber: f64) -> PyResult<(f64, f64)> {
         softsense_base::expect_number("rber", rber, 0.0, 0.5).map_err(raise)?;
         let weights = self.ldpc_all_sent("syndrome weights")?.syndrome_weights().expect("all is sent");
         Ok((weights.mean(rber), weights.variance(rber).sqrt()))
     }
 
-    /// The girth of the Tanner graph (None without any cycle), and for each length of 4, 6 and 8 edges the cycles by
-    /// their approximate cycle extrinsic degree: pairs of degree and number, lowest first. Takes milliseconds for a base
-    /// matrix and up to a minute for an alist file of its size. Raises CodeError.
+    /// The girth of the Tanner graph, and its cycles of 4, 6 and 8 edges. The girth is None without any cycle. For each length, cycles are
+    /// counted by their approximate cycle extrinsic degree: pairs of degree and number, lowest first. Counting takes milliseconds for a
+    /// base matrix, and up to a minute for an alist file of its size. Raises CodeError.
     #[allow(clippy::type_complexity, reason = "it is a number and the spectra of three lengths")]
     fn cycles(&self, py: Python<'_>) -> PyResult<(Option<u32>, Vec<(u32, Vec<(u32, u64)>)>)> {
         let code = self.ldpc()?;
@@ -695,17 +704,18 @@ impl Code {
         Ok((cycles.girth(), spectra.to_vec()))
     }
 
-    /// The largest error rate at which an LDPC code of these degrees, infinitely long and without cycles, decodes by
-    /// `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`. It is that of a binary symmetric channel;
-    /// with more `levels` (up to 7) that of the hard decisions of a Gaussian channel read with so many thresholds, at the
-    /// best places. By density evolution, to about 2e-3 of the value (min-sum up to 5e-3 too low); within `iterations`
-    /// flooding iterations, if given. Raises CodeError.
+    /// The largest error rate at which an LDPC code of these degrees, infinitely long and without cycles, decodes by `rule`: `sum-product`,
+    /// `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`. It is the rate of a binary symmetric channel. With more `levels` (up to 7) it is
+    /// that of the hard decisions of a Gaussian channel that is read with so many references, at the best places.
+    ///
+    /// Density evolution finds it, to about 2e-3 of the value (min-sum up to 5e-3 too low); within `iterations` flooding iterations, if
+    /// given. Raises CodeError.
     #[pyo3(signature = (rule = "sum-product", iterations = None, levels = 1))]
     fn threshold(&self, py: Python<'_>, rule: &str, iterations: Option<i128>, levels: i128) -> PyResult<f64> {
         let iterations = iterations.map(check_iterations).transpose()?;
         let levels = whole("levels", levels, 1, MAX_LEVEL.into())?;
         let degrees = self.ldpc_all_sent("a threshold")?.degrees();
-        // With its schedule, as min-sum alone means the decoder in 8 bits.
+        // The schedule is added, because min-sum alone means the decoder in 8 bits.
         let rule: Rule = match format!("flooding-{rule}").parse().map_err(raise)? {
             Algorithm::MessagePassing { rule, .. } => rule,
             Algorithm::MinSum(_) | Algorithm::Rcq { .. } | Algorithm::BitFlipping => unreachable!("not of a schedule"),
@@ -731,7 +741,7 @@ impl Code {
         Ok(self.bch()?.field_bits())
     }
 
-    /// t of a BCH code: how many errors are always corrected. Raises CodeError.
+    /// t of a BCH code: the number of errors that are always corrected. Raises CodeError.
     #[getter]
     fn correctable(&self) -> PyResult<usize> {
         Ok(self.bch()?.correctable())
@@ -744,9 +754,10 @@ impl Code {
     }
 }
 
-/// The parity of the BCH code of `data_bits` data bits that corrects `correctable` errors, in the least field that it fits: a
-/// dict of `field_bits` (m), `parity_bits` (m t, the most that such a code needs) and `parity_bytes` (room for them). None if it
-/// fits none up to m = 16.
+/// The parity of the BCH code of `data_bits` data bits that corrects `correctable` errors, over the least field that has room for it.
+///
+/// Returns `field_bits` (m), `parity_bits` (m t, the most that such a code needs) and `parity_bytes` (room for them); None if no field up
+/// to m = 16 has room.
 ///
 /// >>> from softsense._core import bch_parity
 /// >>> bch_parity(32768, 105)
@@ -786,17 +797,17 @@ pub(crate) struct Decoder {
     code: catalogue::Code,
     spec: DecoderSpec,
     llr_step: f64,
-    /// Decoders that no thread uses now.
+    /// Decoders that no thread uses at present.
     spare: Mutex<Vec<Worker>>,
 }
 
-/// What one thread decodes with.
+/// The decoder of one thread, with its buffers.
 struct Worker {
     decoder: Box<dyn FrameDecoder>,
     llrs: Vec<i8>,
 }
 
-/// What is said of a frame.
+/// The result of a frame.
 #[derive(Clone, Copy, Default)]
 struct Report {
     converged: bool,
@@ -811,7 +822,7 @@ impl Decoder {
         Ok(Worker { decoder, llrs: Vec::new() })
     }
 
-    /// `count` decoders, which nobody else has.
+    /// Takes `count` decoders, which nobody else has.
     fn take(&self, count: usize) -> PyResult<Vec<Worker>> {
         let mut spare = self.spare.lock().expect("no panic");
         let kept = spare.len().saturating_sub(count);
@@ -823,7 +834,7 @@ impl Decoder {
         Ok(workers)
     }
 
-    /// What became of a word after which `changed` tells how many bits are not as received.
+    /// The result of a word; `changed` counts the bits that differ from the received ones.
     fn report(
         &self,
         Verdict { success, iterations, .. }: Verdict,
@@ -900,21 +911,23 @@ impl Decoder {
 
 #[pymethods]
 impl Decoder {
-    /// The deepest read level that tells it more than the one before: 1 if it decodes hard decisions.
+    /// The deepest read level that gives it more information than the one before: 1 if it decodes hard decisions.
     #[getter]
     fn max_level(&self) -> u8 {
         levels_of(&self.code, self.spec.algorithm)
     }
 
-    /// Whether it computes in floating point, so that what it decides of integer LLRs depends on its `llr_step`.
+    /// True if it computes in floating point, so that its decisions on integer LLRs depend on its `llr_step`.
     #[getter]
     fn uses_llr_step(&self) -> bool {
         self.spec.uses_llr_step(&self.code)
     }
 
-    /// What each pass of a decoder in integers computes with, those over hard decisions first: dicts of `decides` ("hard" or "soft"),
-    /// `pass` (from 1), `begins_with` ("received" or "decided"), `posterior_bits`, `channel_limit`, and either `factors_16ths`, `offset` and
-    /// `message_limit` or `staircases` (a dict of `thresholds` and `values` for each iteration). Raises CodeError for other decoders.
+    /// Parameters of the arithmetic in each pass of a decoder in integers, passes over hard decisions first.
+    ///
+    /// Dicts of `decides` ("hard" or "soft"), `pass` (from 1), `begins_with` ("received" or "decided"), `posterior_bits` and
+    /// `channel_limit`. The others are `factors_16ths`, `offset` and `message_limit`; or, for a decoder by tables, `staircases` (a dict of
+    /// `thresholds` and `values` for each iteration). Raises CodeError for other decoders.
     fn arithmetic<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let (_, decoder) = self.spec.integers(&self.code).map_err(raise)?;
         let dict = |facts: PassFacts| {
@@ -946,10 +959,12 @@ impl Decoder {
         decoder.facts().into_iter().map(dict).collect()
     }
 
-    /// What a decoder in integers holds while it decodes a frame: a dict for the frame as it comes and one for each iteration of each pass, of
-    /// `pass` (from 1), `iteration` (of the pass, from 0), `posteriors` (int16, one a bit), `messages` (int8 of shape (circulants,
-    /// circulant_size): to the bits, circulants in the order of `base_matrix()`, row by row) and `syndrome_weight`. `received` is one frame, as
-    /// `decode` takes it, packed or int8. Raises CodeError.
+    /// The state of a decoder in integers for the received frame, and after each iteration of each pass over it. `received` is one frame,
+    /// as `decode` takes it, packed or int8.
+    ///
+    /// Dicts of `pass` (from 1), `iteration` (of the pass, from 0), `posteriors` (int16, one a bit), `messages` and `syndrome_weight`. The
+    /// messages go to the bits: int8 of shape (circulants, circulant_size), circulants in the order of `base_matrix()`, row by row. Raises
+    /// CodeError.
     fn trace<'py>(&self, py: Python<'py>, received: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let (base, decoder) = self.spec.integers(&self.code).map_err(raise)?;
         let count = self.code.codeword_bits();
@@ -989,13 +1004,13 @@ impl Decoder {
         snapshots.into_iter().map(dict).collect()
     }
 
-    /// Decodes a frame or a batch of frames; the same for any number of threads. Raises CodeError.
+    /// Decodes a frame or a batch of frames; results do not depend on the number of threads. Raises CodeError.
     ///
-    /// `received` is either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding bits zero; or
-    /// log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64 of shape
-    /// (codeword_bits,) or (frames, codeword_bits). Those in floating point are multiplied by `scale` (default: 1 /
-    /// `llr_step`), rounded to the nearest integer (to +-1 where that would be 0) and clipped to +-127; NaN is an error. Decided words go into `out`, if
-    /// given.
+    /// `received` is either packed hard decisions, uint8 of shape (bytes,) or (frames, bytes), padding bits zero. Or it is log-likelihood
+    /// ratios, positive where 0 is the more likely bit: int8, float32 or float64 of shape (codeword_bits,) or (frames, codeword_bits).
+    ///
+    /// Ratios in floating point are multiplied by `scale` (default: 1 / `llr_step`), rounded to the nearest integer (to +-1 where that
+    /// would be 0) and clipped to +-127; NaN is an error. Decided words go into `out`, if given.
     #[pyo3(signature = (received, *, threads = 1, scale = None, out = None))]
     fn decode<'py>(
         &self,
@@ -1035,7 +1050,7 @@ impl Decoder {
     }
 }
 
-/// What a decoder says of a batch, an array each; for one frame they have no dimension for frames.
+/// Results of decoding a batch, an array each; for one frame they have no dimension for frames.
 ///
 /// >>> import numpy as np
 /// >>> from softsense import Code
@@ -1047,15 +1062,15 @@ impl Decoder {
 /// ([0, 4], np.False_)
 #[pyclass(module = "softsense", frozen, get_all)]
 pub(crate) struct DecodeResult {
-    /// The decided words, data and parity, packed (uint8). Where a BCH decoder gave up, what it received.
+    /// The decided words, data and parity, packed (uint8); the received word where a BCH decoder gave up.
     word: Py<PyArrayDyn<u8>>,
-    /// Whether each word is a codeword, though not necessarily the one sent (bool).
+    /// True for each decided word that is a codeword, though not necessarily the one sent (bool).
     converged: Py<PyArrayDyn<bool>>,
-    /// Iterations done (uint32): 0 if the word was a codeword as it came, and for BCH codes.
+    /// Number of iterations done (uint32): 0 if the received word was a codeword, and for BCH codes.
     iterations: Py<PyArrayDyn<u32>>,
-    /// Checks that each decided word violates (uint32), as `Code.syndrome_weight` has it.
+    /// Number of checks that each decided word violates (uint32), as `Code.syndrome_weight` counts them.
     syndrome_weight: Py<PyArrayDyn<u32>>,
-    /// Bits in which each decided word differs from the hard decisions received (int32); -1 if it did not converge.
+    /// Number of bits in which each decided word differs from the hard decisions received (int32); -1 if it did not converge.
     corrected: Py<PyArrayDyn<i32>>,
 }
 
@@ -1065,7 +1080,7 @@ pub(crate) struct DecodeResult {
 /// best places; `raw_bit_error_rate`, of hard decision, is from 1e-9 to 0.499. Raises CodeError.
 #[pyfunction]
 pub(crate) fn capacity(raw_bit_error_rate: f64, levels: usize) -> PyResult<f64> {
-    // The text of a channel is checked as all others are.
+    // The text of a channel is parsed, so that its numbers are checked as those of all others.
     match format!("gaussian:{raw_bit_error_rate}:{levels}").parse().map_err(raise)? {
         Channel::Gaussian { raw_error_rate, levels } => Ok(channel::capacity(raw_error_rate, levels)),
         _ => unreachable!("the text is that of a Gaussian channel"),
@@ -1082,7 +1097,7 @@ pub(crate) fn normal_approximation(codeword_bits: i128, data_bits: i128, level: 
     Ok(channel::normal_approximation(codeword_bits, data_bits, level, fer))
 }
 
-/// A decoder of the user's own, which is given whole batches: see `measure_code`.
+/// A decoder of the user's own, which gets whole batches: see `measure_code`.
 struct Backend {
     decode: Py<PyAny>,
     frames: usize,
@@ -1148,14 +1163,14 @@ impl FrameDecoder for Backend {
     }
 }
 
-/// Measures error rate and speed; see `softsense.bench`, which checks what is asked for.
+/// Measures error rate and speed of a code; see `softsense.bench`, which checks the arguments.
 ///
-/// `progress` is called about ten times a second with the fraction done and the frames so far. `stop` ends the
-/// measurement early: `interrupted` is then true in what is returned. Raises CodeError.
+/// `progress` is called about ten times a second with the fraction done and the frames so far. `stop` ends the measurement early:
+/// `interrupted` is then true in the result. Raises CodeError.
 ///
-/// `backend` decodes in place of the decoder, on one thread: a callable, and how many frames it is given at once. It gets the words
-/// (uint8) or LLRs (int8) of a batch and returns the seconds that decoding took, and C-contiguous arrays of the decided words (uint8),
-/// `converged` (bool), `iterations` and `syndrome_weight` (uint32). What it raises is raised.
+/// `backend` decodes in place of the decoder, on one thread: a callable, and the number of frames that it is given at once. The callable
+/// gets the words (uint8) or LLRs (int8) of a batch. It returns the seconds that decoding took, and C-contiguous arrays of the decided
+/// words (uint8), `converged` (bool), `iterations` and `syndrome_weight` (uint32). Exceptions of the callable pass through.
 #[pyfunction]
 #[pyo3(signature = (
     code, channel, *, decoder, iterations, threads, seconds, frames, seed, progress = None, stop = None, backend = None
@@ -1230,7 +1245,7 @@ pub(crate) fn measure_code<'py>(
     }
     let interrupted = stop.load(Ordering::Relaxed);
     let iterates = matches!(code.code, catalogue::Code::Ldpc(_));
-    // A rate of no frames is not a number, which JSON does not have.
+    // A rate of no frames is not a number (NaN), which JSON does not have.
     let known = |value: f64| value.is_finite().then_some(value);
     let (fer_lo, fer_hi) = result.fer_interval();
     let measured = PyDict::new(py);

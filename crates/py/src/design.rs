@@ -11,11 +11,11 @@ use crate::{option, raise};
 
 /// The straight line of least squares through logarithms of raw bit error rates over P/E cycles.
 ///
-/// - `points`: P/E cycles, and the raw bit error rate then: at least two, both growing.
+/// - `points`: pairs of P/E cycles and raw bit error rate: at least two, both growing.
 /// - `law`: `power_law` (`scale (PE / 1000)^pe_exponent`) or `exponential` (`scale exp(PE / e_folding_pe_cycles)`).
 ///
-/// A dict of `model` (a dict, as `rber` of a config takes it), `rms_ln` (root of the mean squared difference of natural logarithms) and
-/// `worst_factor` (by which a point is off at most, above 1). Raises ConfigError.
+/// Returns `model` (a dict, as `rber` of a config takes it) and `rms_ln` (root of the mean squared difference of natural logarithms). The
+/// largest factor, above 1, by which a point is off is `worst_factor`. Raises ConfigError.
 ///
 /// >>> from softsense._core import fit_wear
 /// >>> found = fit_wear([(10_000, 1e-4), (20_000, 4e-4)], "power_law")
@@ -46,7 +46,7 @@ pub(crate) fn fit_wear<'py>(py: Python<'py>, points: Vec<(u32, f64)>, law: &str)
 
 /// The least t with which a BCH code of `data_bits` meets `uber` at a raw bit error rate; None if none up to m = 16 does.
 ///
-/// - `per_bit`: whether `uber` is of P(more than t errors) / k rather than of that probability.
+/// - `per_bit`: whether `uber` limits P(more than t errors) / k, or that probability itself.
 ///
 /// >>> from softsense._core import minimum_correctable
 /// >>> [minimum_correctable(8 * k, p, 1e-15, True) for k, p in [(512, 3e-4), (4096, 1.5e-3)]]
@@ -56,10 +56,10 @@ pub(crate) fn minimum_correctable(data_bits: u32, rber: f64, uber: f64, per_bit:
     design::minimum_correctable(data_bits, rber, uber, per_bit)
 }
 
-/// Raw bit error rate by a model of a config, and the way back.
+/// Raw bit error rates by a law, and for each of `rbers` the most P/E cycles that keep it.
 ///
 /// - `model`: JSON, as `rber` of a config takes it, of a law without cells: `{"power_law": {...}}`.
-/// - `pe_cycles`: at which rates are asked for; `rbers`: the rates of which the most P/E cycles that keep them are.
+/// - `pe_cycles`: the P/E cycles whose rates are returned; `rbers`: the rates whose most P/E cycles are returned.
 ///
 /// A pair of lists. Raises ConfigError.
 #[pyfunction]
@@ -76,8 +76,8 @@ pub(crate) fn wear_law(
     Ok((rates, ages))
 }
 
-/// Write amplification of greedy collection under endless uniform overwriting of large blocks that are so full in the mean, above 0
-/// and below 1: 1 / (1 - delta), delta being what victims hold.
+/// Write amplification of greedy collection under endless uniform overwriting of large blocks. `utilisation` is the share of the flash that
+/// holds data, above 0 and below 1. The result is 1 / (1 - delta), where delta is the share of valid data in victims.
 ///
 /// >>> from softsense._core import uniform_write_amplification
 /// >>> round(uniform_write_amplification(0.7), 2)
@@ -95,8 +95,9 @@ fn open_model(json: &str) -> PyResult<RberModel> {
 
 /// Codes by age for a device: see `softsense.design`.
 ///
-/// - `points`: P/E cycles and raw bit error rate where stages end; or `model`, JSON of a law, with `retention_hours` and `squeezes`.
-/// - `tables`: decode tables to choose from, at a read `level`; none for BCH codes.
+/// - `points`: pairs of P/E cycles and raw bit error rate at which stages end; or `model`, a law as JSON, with `retention_hours` and
+///   `squeezes`.
+/// - `tables`: decode tables to choose from, read at `level`; without them the codes are BCH codes.
 ///
 /// A list of dicts, one for each stage. Raises ConfigError, TableError or CodeError.
 #[pyfunction]

@@ -9,7 +9,7 @@ use softsense_drive::{Control, DriveSpec, ServedDrive};
 
 use crate::{Config, raise};
 
-/// How a drive is served.
+/// The options of a served drive.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
@@ -94,7 +94,7 @@ impl DriveServer {
     /// Opens or makes the image, and begins to listen.
     ///
     /// Args:
-    ///     config: what the drive is.
+    ///     config: the config of the drive.
     ///     options: JSON: `image`, `size_bytes`, `socket` or `port`, `real_time`, `parity`, `refresh_hours`, `write_cache`
     ///         (`protected` or `volatile`), `seed`, `read_only`.
     ///
@@ -120,7 +120,7 @@ impl DriveServer {
         self.control.clone()
     }
 
-    /// Asks as over the owner's socket.
+    /// Sends a request as over the owner's socket.
     ///
     /// Args:
     ///     request: a JSON object with one field.
@@ -131,7 +131,7 @@ impl DriveServer {
         py.detach(|| self.drive.ask(request))
     }
 
-    /// Whether nobody has asked it to stop.
+    /// True until somebody asks the drive to stop.
     fn running(&self) -> bool {
         !self.drive.is_stopping()
     }

@@ -78,17 +78,17 @@ fn with_references(spec: CellSpec, references: Option<&str>) -> PyResult<CellSpe
     }
 }
 
-/// P/E cycles, hours since the write, means by state, and standard deviations.
+/// A measurement: P/E cycles, hours since the write, means by state, and standard deviations.
 type AgeMeasured = (u32, f64, Vec<f64>, Option<Vec<f64>>);
 
 #[pymethods]
 impl Cells {
-    /// The cells that `name` means, a shipped model (see `names`) or a TOML file, after so many program/erase cycles and hours
-    /// since they were written. Raises ConfigError.
+    /// The cells that `name` means, a shipped model (see `names`) or a TOML file, after so many program/erase cycles and hours since they
+    /// were written. Raises ConfigError.
     ///
-    /// `references` are those of the model without it, `default` (the chip's) or `tracked` (for the age). `retention_temperature_c`
-    /// is where data rests, in degrees Celsius, of cells that were measured; theirs without it. `effective_reads` are those that
-    /// have disturbed the cells since they were written.
+    /// The `references` are `default` (the chip's) or `tracked` (for the age); without the argument they are those of the model. The
+    /// temperature at which data rests is `retention_temperature_c`, in degrees Celsius, for cells that were measured; without it that of
+    /// the model. The reads that have disturbed the cells since they were written are `effective_reads`.
     #[staticmethod]
     #[pyo3(signature = (
         name = "mlc",
@@ -113,16 +113,16 @@ impl Cells {
         Self::new(with_references(spec, references)?, Wear { pe_cycles, retention_hours, effective_reads })
     }
 
-    /// The same cells at the same age with other references, `default` or `tracked`. Raises ConfigError.
+    /// Returns cells at the same age with other references, `default` or `tracked`. Raises ConfigError.
     fn with_references(&self, references: &str) -> PyResult<Self> {
         let spec = with_references(self.spec.clone(), Some(references))?;
         Self::new(spec, self.wear)
     }
 
-    /// The model that follows measurements best, as JSON: a list of (P/E cycles, hours since the write, means by state, standard
+    /// The model that follows measurements best, as JSON. Measurements are (P/E cycles, hours since the write, means by state, standard
     /// deviations by state or None), in units of `unit_v` volts. Raises ConfigError.
     ///
-    /// `mapping` is that of the cells, such as `tlc_2_3_2`; `temperature_c` is that of the measurements, in degrees Celsius.
+    /// `mapping` is that of the cells, such as `tlc_2_3_2`. `temperature_c` is the temperature of the measurements, in degrees Celsius.
     #[staticmethod]
     #[pyo3(signature = (measurements, mapping, unit_v = 1.0, temperature_c = 40.0))]
     fn fit_json(measurements: Vec<AgeMeasured>, mapping: &str, unit_v: f64, temperature_c: f64) -> PyResult<String> {
@@ -133,7 +133,7 @@ impl Cells {
         let named = |name: &str| serde_json::from_value::<Mapping>(name.into()).map_err(|error| error.to_string());
         let mapping = named(mapping)
             .or_else(|said| {
-                // However it is spelled.
+                // The name may have any spelling.
                 let meant = unknown_name(&said).and_then(|(name, known)| spelled_like(name, known).map(str::to_owned));
                 meant.map_or(Err(said), |meant| named(&meant))
             })
@@ -150,14 +150,13 @@ impl Cells {
         Ok(serde_json::to_string(&spec).expect("a spec is plain data"))
     }
 
-    /// The boundaries between states at which the bit of `page` changes: boundary i lies between states i and i + 1. Raises
-    /// ConfigError.
+    /// The boundaries between states at which the bit of `page` changes: boundary i lies between states i and i + 1. Raises ConfigError.
     fn boundaries(&self, page: usize) -> PyResult<Vec<usize>> {
         Ok(self.cells.boundaries(self.check("page", page, self.cells.pages())?).to_vec())
     }
 
-    /// Means and standard deviations of normal states whose valleys are these (a pair for each state): points of boundary (from 0),
-    /// reference (in any unit), and the share of all cells that it puts on the wrong side. Raises ConfigError.
+    /// Means and standard deviations of the normal states that have these valleys, a pair for each state. Each point has a boundary (from
+    /// 0), a reference (in any unit), and the share of all cells that the reference puts on the wrong side. Raises ConfigError.
     #[staticmethod]
     fn states_of_valleys(points: Vec<(usize, f64, f64)>, states: usize) -> PyResult<Vec<(f64, f64)>> {
         expect_whole("states", states as u32, 2, 16).map_err(raise)?;
@@ -165,7 +164,7 @@ impl Cells {
         states_of_valleys(&points.into_iter().map(point).collect::<Vec<_>>(), states).map_err(raise)
     }
 
-    /// The cells of a model as JSON, as `spec_json` and `fit_json` give it. Raises ConfigError.
+    /// The cells of a model as JSON, as `spec_json` and `fit_json` return it. Raises ConfigError.
     #[staticmethod]
     #[pyo3(signature = (text, pe_cycles = 0, retention_hours = 0.0))]
     fn from_json(text: &str, pe_cycles: u32, retention_hours: f64) -> PyResult<Self> {
@@ -175,7 +174,7 @@ impl Cells {
         Self::new(spec, Wear::unread(pe_cycles, retention_hours))
     }
 
-    /// The model as TOML, as `open` reads it; numbers with `digits` after the point.
+    /// The model as TOML, as `open` reads it; numbers have `digits` digits after the point.
     #[pyo3(signature = (digits = 4))]
     fn toml(&self, digits: u32) -> String {
         self.spec.to_toml(digits)
@@ -187,7 +186,7 @@ impl Cells {
         CellSpec::shipped().collect()
     }
 
-    /// The same cells at another age. Raises ConfigError.
+    /// Returns these cells at another age. Raises ConfigError.
     #[pyo3(signature = (pe_cycles, retention_hours, effective_reads = 0.0))]
     fn at(&self, pe_cycles: u32, retention_hours: f64, effective_reads: f64) -> PyResult<Self> {
         Self::new(self.spec.clone(), Wear { pe_cycles, retention_hours, effective_reads })
@@ -202,8 +201,8 @@ impl Cells {
         )
     }
 
-    /// Effective reads of a wordline between two others when so many reads are spread evenly over the wordlines of its block; 0 of
-    /// cells that reads do not disturb. Raises ConfigError.
+    /// Effective reads of a wordline between two others when `reads` reads are spread evenly over the wordlines of its block; 0 for cells
+    /// that reads do not disturb. Raises ConfigError.
     fn effective_reads_if_even(&self, reads: f64, wordlines_per_block: u32) -> PyResult<f64> {
         expect_whole("wordlines_per_block", wordlines_per_block, 3, 1_000_000).map_err(raise)?;
         let even = |stress| effective_reads_if_even(reads, 2, wordlines_per_block, stress);
@@ -234,13 +233,13 @@ impl Cells {
         self.wear.effective_reads
     }
 
-    /// How many effective reads a read of a wordline beside them is; `None` of cells that reads do not disturb.
+    /// Number of effective reads for which one read of a neighbouring wordline counts; `None` where reads do not disturb.
     #[getter]
     fn adjacent_stress(&self) -> Option<f64> {
         self.spec.read_disturb.as_ref().map(|disturb| disturb.adjacent_stress)
     }
 
-    /// How many states there are.
+    /// The number of states.
     #[getter]
     fn states(&self) -> usize {
         self.cells.states()
@@ -258,8 +257,8 @@ impl Cells {
         self.cells.hard_references().to_vec().into_pyarray(py)
     }
 
-    /// Raw bit error rates of each page (float64, shape (n, pages)), were the references at each boundary off by each row of
-    /// `offsets_v` (float64, V, shape (n, boundaries)). Raises ConfigError.
+    /// Raw bit error rates of each page (float64, shape (n, pages)) if the references at each boundary were off by each row of `offsets_v`
+    /// (float64, V, shape (n, boundaries)). Raises ConfigError.
     fn rber_off<'py>(
         &self,
         py: Python<'py>,
@@ -282,16 +281,15 @@ impl Cells {
         Ok(rates.into_pyarray(py))
     }
 
-    /// The share of cells that a hard decision reads as 1, whatever they hold, by page (float64): half of them where all are read
-    /// right.
+    /// The share of cells that a hard decision reads as 1, whatever they hold, by page (float64): half of them if all are read right.
     #[getter]
     fn shares_of_ones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let shares = (0..self.cells.pages()).map(|page| self.cells.share_of_ones(page));
         shares.collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// Of cells known to be in the two states about each boundary (sentinels), the shares of those in the lower state that read above
-    /// its reference, and of those in the upper state that read below (float64, shape (states - 1, 2)).
+    /// The errors of sentinels: cells known to be in the two states about each boundary (float64, shape (states - 1, 2)). The first column
+    /// is the share of cells of the lower state that read above its reference, the second that of cells of the upper state that read below.
     #[getter]
     fn known_errors<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let shares = (0..self.cells.states() - 1).map(|boundary| {
@@ -301,32 +299,34 @@ impl Cells {
         PyArray2::from_vec2(py, &shares.collect::<Vec<_>>()).expect("rows are of one length")
     }
 
-    /// How many steps off the default references are that a measured difference of known cells asks for: at one boundary, of the
-    /// cells of the lower state the share that reads above, less that of the upper state that reads below. Raises ConfigError where
-    /// the cells have no `references.inference`.
+    /// The number of steps off the default references at which references belong, by a measured `difference` of known cells. The difference
+    /// is taken at one boundary: the share of cells of the lower state that read above, less that of the upper state that read below.
+    /// Raises ConfigError if the cells have no `references.inference`.
     fn inferred_steps(&self, difference: f64) -> PyResult<i8> {
         Ok(self.inference()?.steps_for(difference))
     }
 
-    /// How many steps off references are moved to, after a failure where they were `steps` off and known cells had such a difference.
-    /// Raises ConfigError where the cells have no `references.inference`.
+    /// The number of steps off the default references to which references are moved after a failure. They were `steps` off, and known cells
+    /// had this `difference` there. Raises ConfigError if the cells have no `references.inference`.
     fn calibrated_steps(&self, steps: i8, difference: f64) -> PyResult<i8> {
         Ok(self.inference()?.calibrated(steps, difference))
     }
 
-    /// Offsets of the default references at each boundary (float64, V), where that of the measured one is so many steps off. Raises
-    /// ConfigError where the cells have no `references.inference`.
+    /// Offsets of the default references at each boundary (float64, V), if the reference of the measured boundary is `steps` steps off.
+    /// Raises ConfigError if the cells have no `references.inference`.
     fn inferred_offsets_v<'py>(&self, py: Python<'py>, steps: i8) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self.inference()?.offsets_v(steps).into_pyarray(py))
     }
 
-    /// What a search for the valleys between states finds from the default references on: `counts` (float64, the mean number of cells
-    /// in each gap between two sensings, shape (states - 1, gaps)), `offsets_v` (float64, V, of the middle of each gap), `found_v`
-    /// (float64, V, the offset that is found most often at each boundary) and `rber` (float64, by page, the mean over what is found).
-    /// Deterministic: counts are not drawn.
+    /// The results of a search for the valleys between states, from the default references on. Counts are not drawn, so that it is
+    /// deterministic.
     ///
-    /// Each boundary is sensed `sensings` times (an odd number from 3 to 63) at distances of `step_v` (V, 1e-4 to 1), and `cells` cells
-    /// are counted (1 to 10,000,000). Without them, the search is that of the cells. Raises ConfigError, also where they know none.
+    /// Returns `counts` (float64, the mean number of cells in each gap between two sensings, shape (states - 1, gaps)) and `offsets_v`
+    /// (float64, V, of the middle of each gap). The offset that is found most often at each boundary is `found_v` (float64, V), and `rber`
+    /// (float64, by page) is the mean over the results.
+    ///
+    /// Each boundary is sensed `sensings` times (an odd number from 3 to 63) at distances of `step_v` (V, 1e-4 to 1), and `cells` cells are
+    /// counted (1 to 10,000,000). Without these, the search is that of the cells. Raises ConfigError, also if the cells have none.
     #[pyo3(signature = (step_v = None, sensings = None, cells = None))]
     fn search_valleys<'py>(
         &self,
@@ -375,8 +375,7 @@ impl Cells {
         Ok(self.cells.bit(page, self.check("state", state, self.cells.states())?))
     }
 
-    /// The hard reference voltages that reading `page` compares with: one at each boundary at which its bit changes (float64,
-    /// V). Raises ConfigError.
+    /// The hard reference voltages for reading `page`: one at each boundary at which its bit changes (float64, V). Raises ConfigError.
     fn hard_references<'py>(&self, py: Python<'py>, page: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let page = self.check("page", page, self.cells.pages())?;
         let references = self.cells.boundaries(page).iter().map(|&boundary| self.cells.hard_references()[boundary]);
@@ -403,7 +402,7 @@ impl Cells {
         self.each(py, state, &volts, |state, volts| self.cells.density(state, volts))
     }
 
-    /// The raw bit error rate of `page`; the mean over all pages without one. Raises ConfigError.
+    /// The raw bit error rate of `page`; without a page, the mean over all pages. Raises ConfigError.
     #[pyo3(signature = (page = None))]
     fn rber(&self, page: Option<usize>) -> PyResult<f64> {
         match page {
@@ -428,13 +427,15 @@ impl Cells {
         Ok(volts.into_pyarray(py))
     }
 
-    /// How `page` is read at `level`, 1 to 7.
+    /// Reads `page` at `level`, 1 to 7.
     ///
-    /// `placement` is `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`; references and LLRs are made for `assumed`, the same cells
-    /// at the age that the controller believes in (default: these). Returns `references` (float64, V), and for each region
-    /// between them `probabilities` (float64, shape (regions, 2), given bit 0 and bit 1), `llrs` (float64, natural logarithm)
-    /// and `integer_llrs` (int8, as a decoder is given them); and `information` (mutual information of bit and region, bits),
-    /// `sensings` and `bits_per_cell` (how many bits of each cell are transferred). Raises ConfigError.
+    /// `placement` is `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`. References and LLRs are made for `assumed`, the same
+    /// cells at the age that the controller believes in (default: these).
+    ///
+    /// Returns `references` (float64, V), and for each region between them `probabilities` (float64, shape (regions, 2), given bit 0 and
+    /// bit 1), `llrs` (float64, natural logarithm) and `integer_llrs` (int8, as a decoder gets them). It also returns `information` (mutual
+    /// information of bit and region, bits), `sensings` and `bits_per_cell` (the bits of each cell that are transferred). Raises
+    /// ConfigError.
     #[pyo3(signature = (page, level, *, placement = "mutual_information", assumed = None))]
     fn sense<'py>(
         &self,
@@ -471,21 +472,21 @@ impl Cells {
     }
 }
 
-/// Where references stand, by its name on the command line, as JSON for a frame task. Raises ConfigError.
+/// The place of references, from its name on the command line, as JSON for a frame task. Raises ConfigError.
 #[pyfunction]
 pub fn placement_json(text: &str) -> PyResult<String> {
     let placement: Placement = text.parse().map_err(raise)?;
     Ok(serde_json::to_string(&placement).expect("a placement is plain data"))
 }
 
-/// Minutes in an oven at `bake_c` that age stored data as `retention_hours` at `operating_c` do.
+/// Minutes in an oven at `bake_c` that age stored data as much as `retention_hours` at `operating_c` do.
 #[pyfunction]
 #[pyo3(name = "retention_bake_minutes")]
 pub(crate) fn retention_bake(retention_hours: f64, operating_c: f64, bake_c: f64, activation_energy_ev: f64) -> f64 {
     retention_bake_minutes(retention_hours, operating_c, bake_c, activation_energy_ev)
 }
 
-/// Minutes in an oven at `bake_c` that let a block recover as it does during `cycling_hours` of use at `cycling_c`.
+/// Minutes in an oven at `bake_c` that let a block recover as much as it does during `cycling_hours` of use at `cycling_c`.
 #[pyfunction]
 #[pyo3(name = "recovery_bake_minutes")]
 pub(crate) fn recovery_bake(

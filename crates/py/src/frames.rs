@@ -14,7 +14,7 @@ use crate::absorbing_sets::AbsorbingSets;
 use crate::codes::Code;
 use crate::raise;
 
-/// Asks the threads that count frames, or simulate, in this process to stop.
+/// A flag that asks the threads of this process which count frames, or simulate, to stop.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct StopFlag {
     stop: Arc<AtomicBool>,
@@ -27,12 +27,12 @@ impl StopFlag {
         Self { stop: Arc::default() }
     }
 
-    /// Work that was given this flag ends soon, counting or searching with None.
+    /// Sets the flag: counting or searching that was given it ends soon, with None.
     fn set(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was set.
+    /// True once the flag was set.
     #[getter]
     fn is_set(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
@@ -47,7 +47,7 @@ impl StopFlag {
 
 /// Frames of one code, decoder and way of reading, counted in units of work that can be done anywhere and in any order.
 ///
-/// It never changes, threads may share it, and it pickles with its code.
+/// Tasks never change, threads may share them, and they pickle together with their code.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct FrameTask {
     code: Py<Code>,
@@ -57,8 +57,8 @@ pub(crate) struct FrameTask {
 
 #[pymethods]
 impl FrameTask {
-    /// `spec_json` is an object of `decoder`, `iterations`, `seed` and `channel` (docs/model/frame-error-rates.md), and of
-    /// `condition` if frames are drawn by the absorbing sets `sets`. Raises CodeError or ConfigError.
+    /// Takes an object of `decoder`, `iterations`, `seed` and `channel` as `spec_json` (docs/model/frame-error-rates.md). If it has a
+    /// `condition`, frames are drawn by the absorbing sets `sets`. Raises CodeError or ConfigError.
     #[new]
     #[pyo3(signature = (code, spec_json, sets = None))]
     fn new(py: Python<'_>, code: Py<Code>, spec_json: &str, sets: Option<Py<AbsorbingSets>>) -> PyResult<Self> {
@@ -85,7 +85,7 @@ impl FrameTask {
         u64::from_str_radix(&self.task.identity()[..16], 16).expect("hexadecimal digits")
     }
 
-    /// SHA-256 of all that the counts depend on, in hexadecimal.
+    /// SHA-256 of everything on which the counts depend, in hexadecimal.
     #[getter]
     fn identity(&self) -> String {
         self.task.identity()
@@ -97,19 +97,19 @@ impl FrameTask {
         serde_json::to_string(self.task.spec()).expect("a spec is plain data")
     }
 
-    /// Frames of a unit of work.
+    /// Number of frames of a unit of work.
     #[getter]
     fn unit_frames(&self) -> u64 {
         self.task.unit_frames()
     }
 
-    /// n: bits of a codeword.
+    /// n: the bits of a codeword.
     #[getter]
     fn codeword_bits(&self) -> usize {
         self.task.code().codeword_bits()
     }
 
-    /// k: data bits of a codeword.
+    /// k: the data bits of a codeword.
     #[getter]
     fn data_bits(&self) -> usize {
         self.task.code().data_bits()
@@ -121,34 +121,33 @@ impl FrameTask {
         self.task.raw_error_rate()
     }
 
-    /// The probability that a decision is wrong as conditions count it: the sign of a soft level's LLR, or the hard decision;
+    /// The probability that a decision is wrong, as conditions count it: by the sign of the LLR at a soft level, or by the hard decision.
     /// None for hard decisions without one.
     #[getter]
     fn decision_error_rate(&self) -> Option<f64> {
         self.task.decision_error_rate()
     }
 
-    /// The probability that a decision of a soft level is surely wrong; None of hard decisions.
+    /// The probability that a decision of a soft level is surely wrong; None for hard decisions.
     #[getter]
     fn sure_error_rate(&self) -> Option<f64> {
         self.task.sure_error_rate()
     }
 
-    /// How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber` (float64): of hard
-    /// decisions wrong and right, of a soft level its regions, from the one whose LLR speaks most against the bit up.
-    /// References and LLRs are made for the task's own rate. Raises ConfigError: a soft level of cells with an age, or a rate
-    /// out of range.
+    /// The probability of each outcome of the channel for one bit, were its raw bit error rate `rber` (float64). Outcomes of hard decisions
+    /// are wrong and right. Outcomes of a soft level are its regions, from the one whose LLR speaks most against the bit up. References and
+    /// LLRs are made for the task's own rate. Raises ConfigError: a soft level of cells with an age, or a rate out of range.
     fn region_probabilities<'py>(&self, py: Python<'py>, rber: f64) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let probabilities = crate::detached(py, || self.task.region_probabilities(rber)).map_err(raise)?;
         Ok(probabilities.into_pyarray(py))
     }
 
-    /// Counts the frames of units `first_unit` to `first_unit + units - 1`, with exactly `errors` wrong hard decisions each,
-    /// or (None) as the channel makes them. The same for every thread, process and machine.
+    /// Counts the frames of units `first_unit` to `first_unit + units - 1`, with exactly `errors` wrong hard decisions each, or (None) as
+    /// the channel makes them. Counts are the same for every thread, process and machine.
     ///
-    /// Returns `frames`, `failures` (given up, or decided wrongly), `undetected` (of these the ones called right) and
-    /// `iterations` (how many were taken for codewords after 0, 1, 2, ... iterations); None if `stop` was set meanwhile.
-    /// Raises CodeError or ConfigError.
+    /// Returns `frames`, `failures` (given up, or decided wrongly), `undetected` (failures that were reported as decoded) and `iterations`
+    /// (numbers of frames that were taken for codewords after 0, 1, 2, ... iterations); None if `stop` was set meanwhile. Raises CodeError
+    /// or ConfigError.
     #[pyo3(signature = (errors, first_unit, units, stop = None))]
     fn count<'py>(
         &self,
@@ -171,12 +170,12 @@ impl FrameTask {
         Ok(Some(counted))
     }
 
-    /// Splitting: carries `particles` patterns on which the decoder fails down the `ladder` of raw bit error rates, of hard
-    /// decisions or of a level of one Gaussian boundary; this one's ends at the task's own rate, for which references and LLRs
-    /// are made all the way. Run `unit` is the same for every thread, process and machine, and runs of other numbers are independent.
+    /// Splitting: carries `particles` patterns on which the decoder fails down the `ladder` of raw bit error rates. The rates are those of
+    /// hard decisions, or of a level of one Gaussian boundary. A ladder of the latter ends at the task's own rate, for which references and
+    /// LLRs are made on all rungs. Run `unit` is the same for every thread, process and machine, and runs of other numbers are independent.
     ///
-    /// Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (in all), `rungs`
-    /// and `patterns` (at the last rung, if asked for); None if `stop` was set meanwhile. Raises ConfigError or CodeError.
+    /// Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (on all rungs), `rungs` and
+    /// `patterns` (at the last rung, if asked for); None if `stop` was set meanwhile. Raises ConfigError or CodeError.
     #[pyo3(signature = (ladder, particles, steps, unit, redraw = None, most_frames = 1 << 24, patterns = false, stop = None))]
     #[allow(clippy::too_many_arguments)]
     fn split<'py>(
@@ -208,15 +207,17 @@ impl FrameTask {
         Ok(Some(found))
     }
 
-    /// Walks among the patterns on which the decoder fails at the raw bit error rate `rber` of hard decisions, or at the task's
-    /// own of a soft level: a chain of `steps` proposals from each of `starts` (bits that are wrong there; `fill`: the others
-    /// are as the channel makes them).
+    /// Walks among the patterns on which the decoder fails at a raw bit error rate: `rber` for hard decisions, the task's own for a soft
+    /// level. A chain of `steps` proposals begins at each of `starts` (the bits that are wrong there). With `fill` the other bits are as
+    /// the channel makes them.
     ///
-    /// Returns arrays with a row for each chain and a column for every `every` proposals: `errors`, `syndrome_weight`,
-    /// `nearest` (the one of `sets` of whose bits the largest share is wrong), `nearest_wrong` (how many are) and `present`
-    /// (how many sets have at most `missing` bits that are right); and for each chain `draws` (of the other bits and of
-    /// data until the decoder failed; 0 if it never did, and its row is all zeros), `redraw`, `acceptance`, `moved` and
-    /// `last` (the pattern where it ended). None if `stop` was set meanwhile. Raises ConfigError or CodeError.
+    /// Returns arrays with a row for each chain and a column for every `every` proposals. They are `errors`, `syndrome_weight`, `nearest`
+    /// (the one of `sets` with the largest share of wrong bits), `nearest_wrong` (its number of wrong bits) and `present` (the number of
+    /// sets with at most `missing` right bits).
+    ///
+    /// For each chain there are `draws`, `redraw`, `acceptance`, `moved` and `last` (the pattern at its end). `draws` counts draws of the
+    /// other bits and of data until the decoder failed. It is 0 if the decoder never failed, and the chain's row is then all zeros. None if
+    /// `stop` was set meanwhile. Raises ConfigError or CodeError.
     #[pyo3(signature = (
         rber, starts, steps, unit, sets = Vec::new(), every = 1, redraw = None, missing = 0, fill = true,
         most_draws = 1000, stop = None
@@ -311,8 +312,8 @@ pub(crate) fn binomial_interval(failures: u64, trials: u64, confidence: f64) -> 
     Ok(softsense_base::binomial_interval(failures, trials, confidence))
 }
 
-/// Within how many standard errors of a mean its normal distribution lies with the given confidence, if these were estimated with so many
-/// degrees of freedom: the two-sided quantile of Student's t.
+/// The two-sided quantile of Student's t distribution, for so many degrees of freedom and this confidence. The interval of a mean reaches
+/// so many standard errors to either side.
 #[pyfunction]
 pub(crate) fn student_t_quantile(degrees: u64, confidence: f64) -> PyResult<f64> {
     if degrees == 0 || !(confidence > 0.0 && confidence < 1.0) {

@@ -16,10 +16,10 @@ use softsense_ssd::config::{BchDecoderSpec, LdpcDecoderSpec};
 use crate::codes::Code;
 use crate::raise;
 
-/// Bits of a message of a decoder by tables where none are asked for.
+/// The default bits of a message of a decoder by tables.
 const RCQ_MESSAGE_BITS: u32 = 4;
 
-/// What a circuit takes of a codeword.
+/// The costs of a circuit for a codeword.
 struct Taken {
     parts: Parts,
     cycles: u64,
@@ -41,12 +41,15 @@ impl Taken {
     }
 }
 
-/// What a decoder and an encoder of a code take as circuits, by the model of docs/model/hardware.md: a dict of `code`, `kind`,
-/// `node_nm`, `clock_mhz`, and `decoder` and `encoder`, each a dict of `gates` (equivalents of a NAND of two inputs), `memory_bits`,
-/// `mm2`, and of a codeword `cycles`, `us`, `gbps` (of data, one codeword after the other), `nj` and `pj_per_bit` (of data). Of an LDPC
-/// code the decoder takes `iterations`; with `posterior_bits` it is one by tables (`rcq:BITS:POSTERIOR`), whose messages have 4 bits unless
-/// others are given; of a BCH code it finds errors. What is not given is as in a config. A function of its
-/// arguments. Raises ConfigError.
+/// Area, time and energy of a decoder and an encoder of a code as circuits, by the model of docs/model/hardware.md.
+///
+/// Returns `code`, `kind`, `node_nm`, `clock_mhz`, and dicts `decoder` and `encoder`. Each has `gates` (equivalents of a NAND of two
+/// inputs), `memory_bits` and `mm2`; and for one codeword `cycles`, `us`, `gbps` (of data, one codeword after the other), `nj` and
+/// `pj_per_bit` (of data).
+///
+/// The decoder of an LDPC code takes `iterations`. With `posterior_bits` it is a decoder by tables (`rcq:BITS:POSTERIOR`), whose messages
+/// have 4 bits unless others are given. The decoder of a BCH code finds errors. An argument that is None is as in a config. A function of
+/// its arguments. Raises ConfigError.
 #[pyfunction]
 #[pyo3(signature = (code, *, node_nm = 28.0, clock_mhz = None, iterations = 5, checks_per_cycle = None, message_bits = None,
                     posterior_bits = None, syndrome_bits_per_cycle = None, key_equation_multipliers = None, search_bits_per_cycle = None,

@@ -38,7 +38,7 @@ use softsense_ssd::simulation::{LogRow, Window};
 use softsense_ssd::tenants::Fairness;
 use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
-/// Labels and values, for people.
+/// Rows of a label and a value, for people.
 type Rows = Vec<(String, String)>;
 
 create_exception!(
@@ -78,18 +78,18 @@ fn raise(error: Error) -> PyErr {
     }
 }
 
-/// Reads an option that has a name for each of its values.
+/// Parses an option that has a name for each of its values.
 fn option<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, value: &str) -> PyResult<T> {
     value.parse().map_err(|error| raise(Error::config(format!("--{name}"), format!("{error}"))))
 }
 
-/// Set when Python ends. A thread whose work was given up must not come back then: Python would end it in the middle of this
+/// True once Python ends. A thread whose work was given up must not return to Python then: Python would end it in the middle of this
 /// module, and with it, loudly, the process.
 static ENDING: AtomicBool = AtomicBool::new(false);
-/// Threads between their work and Python.
+/// Number of threads between their work and Python.
 static COMING_BACK: AtomicUsize = AtomicUsize::new(0);
 
-/// Does work without the GIL, in a thread that Python may have forgotten by the end of it.
+/// Does work without the GIL, in a thread that Python may have given up before the end of the work.
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let done = py.detach(|| {
         let done = work();
@@ -105,7 +105,7 @@ fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     done
 }
 
-/// Called when Python ends: lets in who is on the way back, and nobody else.
+/// Called when Python ends: lets threads return that are on their way, and no others.
 #[pyfunction]
 fn ending(py: Python<'_>) {
     ENDING.store(true, Ordering::SeqCst);
@@ -116,7 +116,7 @@ fn ending(py: Python<'_>) {
     });
 }
 
-/// Does long work without the GIL; now and then calls `progress` with the fraction done and hears Ctrl-C.
+/// Does long work without the GIL. From time to time it calls `progress` with the fraction done and checks for Ctrl-C.
 fn with_progress<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -156,7 +156,7 @@ struct Config {
 
 #[pymethods]
 impl Config {
-    /// One line: what users get, and the identity.
+    /// One line: the capacity for users, and the identity.
     fn __repr__(&self) -> String {
         let gigabytes = self.user_bytes() as f64 / 1e9;
         format!("<softsense.Config: {gigabytes:.1} GB for users, sha256 {}>", &self.sha256()[..12])
@@ -171,20 +171,20 @@ impl Config {
         Self::new(py, CheckedConfig::open(&name_or_path, &overrides.0))
     }
 
-    /// Reads TOML. `origin` names its file, beside which paths in it are taken; `overrides` are such
-    /// as `ftl.over_provisioning=0.28`. Raises ConfigError or TableError.
+    /// Reads TOML. `origin` is the file's name, and paths in the text resolve beside that file; `overrides` are such as
+    /// `ftl.over_provisioning=0.28`. Raises ConfigError or TableError.
     #[staticmethod]
     #[pyo3(signature = (text, origin, overrides = Overrides::default()))]
     fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Overrides) -> PyResult<Self> {
         Self::new(py, CheckedConfig::from_toml(text, origin, &overrides.0))
     }
 
-    /// The same configuration with fields replaced. Raises ConfigError or TableError.
+    /// Returns the configuration with fields replaced. Raises ConfigError or TableError.
     fn with_overrides(&self, py: Python<'_>, overrides: Overrides) -> PyResult<Self> {
         Self::new(py, self.checked.with_overrides(&overrides.0))
     }
 
-    /// The texts of the files and modules of your own that it names, by their places.
+    /// The texts of the files and modules of your own that the configuration names, by their places.
     #[getter]
     fn own_sources(&self) -> std::collections::HashMap<String, String> {
         self.own_sources.iter().cloned().collect()
@@ -206,31 +206,31 @@ impl Config {
         self.checked.sha256()
     }
 
-    /// Label and value rows for people.
+    /// Rows of label and value for people.
     fn describe(&self) -> Rows {
         self.checked.describe()
     }
 
-    /// Bytes the user can address.
+    /// Number of bytes that the user can address.
     #[getter]
     fn user_bytes(&self) -> u64 {
         self.checked.user_bytes()
     }
 
-    /// Whether raw bit error rates are known: `sample_codewords` then has them.
+    /// True if raw bit error rates are known, so that `sample_codewords` has them.
     #[getter]
     fn knows_rber(&self) -> bool {
         self.checked.reliability().needs_age()
     }
 
-    /// Whether there is a `[workload]` section, or tenants: what runs without a trace.
+    /// True if there is a `[workload]` section, or tenants, for a run without a trace.
     #[getter]
     fn has_workload(&self) -> bool {
         self.checked.config().workload.is_some() || self.checked.has_tenants()
     }
 
-    /// Label and value rows of the `[workload]` section, or of the tenants. Raises ConfigError when there is none, or it does
-    /// not fit the device.
+    /// Rows of label and value of the `[workload]` section, or of the tenants. Raises ConfigError if there is none, or it does not fit the
+    /// device.
     fn describe_workload(&self) -> PyResult<Rows> {
         self.checked.describe_workload().map_err(raise)
     }
@@ -245,11 +245,12 @@ impl Config {
         with_progress(py, progress, |progress| trace::write_requests(&mut workload, &to, format, progress))
     }
 
-    /// Codewords of the device as it starts, spread evenly over the mapped ones: `chip` (uint32, in the order of the
-    /// stripe), `block` (uint32), `page_type` (uint8), `rber` (float64), and the probabilities that decoding fails codewords like
-    /// it with hard decision and at the deepest level, `p_fail_hard` and `p_fail`; and, as the policy reads, the probability
-    /// that every step fails, `p_uncorrectable`, and the mean number of steps, `mean_steps` (float64; NaN where only real decodes
-    /// tell). Raises ConfigError.
+    /// Codewords of the device as it starts, spread evenly over the mapped ones.
+    ///
+    /// Returns columns `chip` (uint32, in the order of the stripe), `block` (uint32), `page_type` (uint8) and `rber` (float64). The
+    /// probabilities that codewords like it fail with hard decision, and at the deepest level, are `p_fail_hard` and `p_fail`. The
+    /// probability that every step of the policy fails is `p_uncorrectable`, and the mean number of its steps is `mean_steps`. These are
+    /// float64, NaN where only real decodes tell. Raises ConfigError.
     fn sample_codewords<'py>(&self, py: Python<'py>, count: u32) -> PyResult<Bound<'py, PyDict>> {
         let samples = py.detach(|| run::sample_codewords(&self.checked, count)).map_err(raise)?;
         let columns = PyDict::new(py);
@@ -273,10 +274,11 @@ impl Config {
         Ok(columns)
     }
 
-    /// The codes of `reliability.bch` on this device, in the order of their ages, a dict each: `to_pe_cycles`,
-    /// `codeword_bytes`, `correctable`, `field_bits`, `codeword_bits`, `parity_bytes` (of a codeword), `codewords_per_unit`,
-    /// `squeezed_bytes` (of each unit's data space), `units_per_block`, `crossing_per_block` (units in two pages),
-    /// `codewords_at_once` (in a decoder), `transfer_us`, `decode_us` and `decode_without_errors_us` (of a codeword). Empty with any other reliability.
+    /// The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
+    ///
+    /// A dict each: `to_pe_cycles`, `codeword_bytes`, `correctable`, `field_bits`, `codeword_bits`, `parity_bytes` (of a codeword),
+    /// `codewords_per_unit`, `squeezed_bytes` (of each unit's data space), `units_per_block`, `crossing_per_block` (units in two pages) and
+    /// `codewords_at_once` (in a decoder). The times of one codeword are `transfer_us`, `decode_us` and `decode_without_errors_us`.
     fn bch_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let codes = self.checked.bch_codes();
         let dict = |code: &softsense_ssd::format::UnitCode| {
@@ -308,8 +310,8 @@ impl Config {
         codes.iter().map(dict).collect()
     }
 
-    /// The circuits of decoders: a dict of `count` (of all SSDs), `node_nm`, `gates`, `memory_bits` and `mm2` of one, and `total_mm2`.
-    /// None where `decoder.time` is no circuit.
+    /// The circuits of decoders: a dict of `count` (of all SSDs), `node_nm`, `gates`, `memory_bits` and `mm2` of one, and `total_mm2`. None
+    /// if `decoder.time` is no circuit.
     fn decoder_hardware<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(hardware) = self.checked.decoder_hardware() else { return Ok(None) };
         let dict = PyDict::new(py);
@@ -322,28 +324,27 @@ impl Config {
         Ok(Some(dict))
     }
 
-    /// Fields to replace, with which decoders have the most parallelism that `total_mm2` of area buys. Raises ConfigError.
+    /// Overrides that give the decoders the most parallelism that `total_mm2` of area allows. Raises ConfigError.
     fn parallelism_of_area(&self, total_mm2: f64) -> PyResult<Vec<String>> {
         self.checked.parallelism_of_area(total_mm2).map_err(raise)
     }
 
-    /// The ages that `precondition` has and nothing depends on, by their paths: other ages give the same numbers. Where reads never
-    /// look at flash, ages that every config has by default are not meant.
+    /// The paths of ages in `precondition` on which nothing depends: other ages give the same numbers. If reads never look at flash,
+    /// default ages are left out.
     #[getter]
     fn idle_ages(&self) -> Vec<&'static str> {
         self.checked.idle_ages()
     }
 
-    /// The cells that the reliability has, at an age; None where it has none with threshold voltages. Raises ConfigError.
+    /// The cells of the reliability at an age; None if it has none with threshold voltages. Raises ConfigError.
     #[pyo3(signature = (pe_cycles = 0, retention_hours = 0.0))]
     fn cells(&self, pe_cycles: u32, retention_hours: f64) -> PyResult<Option<flash::Cells>> {
         let spec = self.checked.reliability().cells().cloned();
         spec.map(|spec| flash::Cells::new(spec, Wear::unread(pe_cycles, retention_hours))).transpose()
     }
 
-    /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)), by the decode table: one row
-    /// for each of its levels, or the first `levels` of them (float64, shape (levels, n)). Raises ConfigError where there
-    /// is no table, or it has fewer.
+    /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)), by the decode table. Returns one row for each
+    /// of its levels, or the first `levels` of them (float64, shape (levels, n)). Raises ConfigError if there is no table, or it has fewer.
     #[pyo3(signature = (rber, levels = None))]
     fn p_fail<'py>(
         &self,
@@ -354,7 +355,7 @@ impl Config {
         self.decode_table()?.p_fail(py, rber, levels)
     }
 
-    /// The decode table. Raises ConfigError where there is none, or several by age.
+    /// The decode table. Raises ConfigError if there is none, or several by age.
     fn decode_table(&self) -> PyResult<tables::DecodeTable> {
         let message = "found no decode table, expected `reliability.table`";
         let table = self.checked.reliability().table();
@@ -362,7 +363,7 @@ impl Config {
     }
 }
 
-/// Fields to replace, each with its value.
+/// Overrides: fields to replace, each with its value.
 #[derive(Default)]
 struct Overrides(Vec<String>);
 
@@ -389,14 +390,14 @@ impl<'py> FromPyObject<'_, 'py> for Overrides {
     }
 }
 
-/// Fields to replace, in a list. Raises ConfigError where they are anything but text.
+/// Fields to replace, in a list. Raises ConfigError if they are anything but text.
 #[pyfunction]
 fn overrides(given: Overrides) -> Vec<String> {
     given.0
 }
 
 impl Config {
-    /// With what it names of the user's own.
+    /// Makes the configuration, with the user's own code that it names.
     fn new(py: Python<'_>, checked: softsense_base::Result<CheckedConfig>) -> PyResult<Self> {
         let (checked, own_sources) = own::with_own(py, checked.map_err(raise)?)?;
         Ok(Self { checked, own_sources })
@@ -419,8 +420,8 @@ struct Trace {
 
 #[pymethods]
 impl Trace {
-    /// Recognises the format of a file, or takes the one given, and scans it. `content` is read in its place, if given. Raises
-    /// TraceError, FileError or ConfigError.
+    /// Recognises the format of a file, or takes the one given, and scans the file. If `content` is given, it is read in place of the file.
+    /// Raises TraceError, FileError or ConfigError.
     #[new]
     #[pyo3(signature = (
         path, *, format = None, columns = None, delimiter = None, skip_header = 0, op = None, time_unit = None,
@@ -467,7 +468,7 @@ impl Trace {
         Ok(Self { trace: with_progress(py, progress, |progress| trace::Trace::open(spec, progress))? })
     }
 
-    /// What the columns are, as a file that `format` takes; None of a format with a parser of its own.
+    /// The meaning of the columns, as a file that `format` takes; None for a format with a parser of its own.
     fn columns_toml(&self) -> Option<String> {
         self.trace.columns().map(trace::Columns::to_toml)
     }
@@ -477,13 +478,13 @@ impl Trace {
         serde_json::to_string(self.trace.stats()).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The same as label and value rows for people.
+    /// Format, units, counts, span, footprint and extent as rows of label and value for people.
     fn describe(&self) -> Rows {
         self.trace.stats().describe()
     }
 
-    /// Fits arrivals of `workload.arrivals.markov_modulated` to the trace's: (JSON, label and value rows for people, TOML). Raises
-    /// TraceError.
+    /// Fits arrivals of `workload.arrivals.markov_modulated` to those of the trace: (JSON, rows of label and value for people, TOML).
+    /// Raises TraceError.
     fn fit_arrivals(&self, py: Python<'_>) -> PyResult<(String, Rows, String)> {
         let fit = detached(py, || self.trace.fit_arrivals()).map_err(raise)?;
         let json = serde_json::to_string(&fit).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -498,7 +499,7 @@ impl Trace {
     }
 }
 
-/// One simulation: one configuration, one stream of requests.
+/// One simulation: one configuration, one workload.
 #[pyclass(module = "softsense._core")]
 struct Run {
     run: run::Run,
@@ -507,8 +508,8 @@ struct Run {
 
 #[pymethods]
 impl Run {
-    /// Builds and preconditions the device. Without a trace, the configuration's `[workload]` is run. With a `window`, such as
-    /// `10ms..12ms`, looks on in it. Raises SoftsenseError.
+    /// Builds and preconditions the device. Without a trace, the configuration's `[workload]` is run. A `window`, such as `10ms..12ms`, is
+    /// recorded. Raises SoftsenseError.
     #[new]
     #[pyo3(signature = (config, trace = None, *, beyond = "reject", log_requests = false, window = None))]
     fn new(
@@ -529,20 +530,20 @@ impl Run {
         Ok(Self { run, config: config.checked.clone() })
     }
 
-    /// Simulates until about that many more requests have completed, or `stop` was set; False when all have.
+    /// Simulates until about `requests` more have completed, or `stop` was set; False when all have completed.
     #[pyo3(signature = (requests, stop = None))]
     fn advance(&mut self, py: Python<'_>, requests: u64, stop: Option<&frames::StopFlag>) -> PyResult<bool> {
         let stop = stop.map_or_else(Arc::default, frames::StopFlag::shared);
         detached(py, || self.run.advance_unless(&stop, requests)).map_err(raise)
     }
 
-    /// Completed requests.
+    /// Number of completed requests.
     #[getter]
     fn requests(&self) -> u64 {
         self.run.requests()
     }
 
-    /// How much of the requests has been read, in [0, 1].
+    /// Share of the requests that has been read, in [0, 1].
     #[getter]
     fn fraction(&self) -> f64 {
         self.run.fraction()
@@ -554,19 +555,19 @@ impl Run {
         self.run.simulated().as_secs()
     }
 
-    /// What has been measured so far, as JSON.
+    /// The measurements so far, as JSON.
     #[pyo3(signature = (interrupted = false))]
     fn summary_json(&self, interrupted: bool) -> PyResult<String> {
         serde_json::to_string(&self.run.summary(interrupted)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// How the run went over time, as JSON: a list of intervals.
+    /// The run over time, as JSON: a list of intervals.
     fn series_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.run.series()).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Response times, us (float64), and the fraction of `read`, `write` or `all` requests at or below
-    /// each (float64); with `tenant`, by its number in the config, those of its reads or writes.
+    /// Response times, us (float64), and the fraction of requests at or below each (float64): `read`, `write` or `all` requests. With
+    /// `tenant`, its number in the config, they are those of its reads or writes.
     #[allow(clippy::type_complexity, reason = "it is a pair of arrays")]
     #[pyo3(signature = (kind, tenant = None))]
     fn distribution<'py>(
@@ -597,15 +598,16 @@ impl Run {
         Ok((values.into_pyarray(py), fractions.into_pyarray(py)))
     }
 
-    /// The columns of the requests that have completed since the last call: `request` (uint64),
-    /// `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim, 3 flush, 4 write with FUA), `offset_bytes` (uint64), `bytes`
-    /// (uint64), `response_ns` (uint64), `max_level` (uint8), `retries` (uint16), `energy_uj` (float64); with tenants also
-    /// `tenant` (uint16).
+    /// The columns of the requests that completed since the last call.
+    ///
+    /// Columns are `request` (uint64), `arrival_ns` (uint64), `kind` (uint8: 0 read, 1 write, 2 trim, 3 flush, 4 write with FUA),
+    /// `offset_bytes` (uint64), `bytes` (uint64) and `response_ns` (uint64). Then come `max_level` (uint8), `retries` (uint16) and
+    /// `energy_uj` (float64); with tenants also `tenant` (uint16).
     fn take_log<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         log_columns(py, &self.run.take_log(), !self.run.tenants().is_empty())
     }
 
-    /// What was seen in the window, which ends with it; None without one.
+    /// The recording of the window, which ends with this call; None without a window.
     fn take_recording(&mut self) -> Option<recording::Recording> {
         let recording = self.run.take_recording()?;
         Some(recording::Recording { recording, config: self.config.clone() })
@@ -635,8 +637,8 @@ fn log_columns<'py>(py: Python<'py>, rows: &[LogRow], has_tenants: bool) -> PyRe
     Ok(columns)
 }
 
-/// What this build is: version, model_version, profile, target, and the instruction_set that codecs use here; the commit,
-/// if `SOFTSENSE_COMMIT` said it when it was built.
+/// Version, model_version, profile and target of this build, and the instruction_set that codecs use here. Also its commit, if
+/// `SOFTSENSE_COMMIT` was set when it was built.
 ///
 /// >>> from softsense import build_info
 /// >>> build_info()["instruction_set"] in ("portable", "avx2", "avx512")
@@ -666,8 +668,8 @@ fn config_schema() -> String {
     config::schema()
 }
 
-/// The shipped configurations, a dict each: `name`, `description`, `user_bytes` (what the user can address) and `reliability`
-/// (which kind it has, as in configs).
+/// The shipped configurations, a dict each: `name`, `description`, `user_bytes` (capacity that the user can address) and `reliability` (its
+/// kind, as in configs).
 ///
 /// >>> from softsense import configs
 /// >>> [config["name"] for config in configs()][:2]
@@ -686,7 +688,7 @@ fn configs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     shipped.into_iter().map(dict).collect()
 }
 
-/// The read policies, a dict each: `name`, `description` (one sentence) and `knows_level` (whether it knows the least level that
+/// The read policies, a dict each: `name`, `description` (one sentence) and `knows_level` (whether the policy knows the least level that
 /// decodes, which no controller does).
 ///
 /// >>> from softsense import policies
@@ -706,22 +708,22 @@ fn policies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     Policy::ALL.into_iter().map(dict).collect()
 }
 
-/// A config path in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`. What leads nowhere is given
-/// back.
+/// A config path in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`. A path that leads to no field is
+/// returned unchanged.
 #[pyfunction]
 fn own_path(path: &str) -> String {
     softsense_ssd::checked::own_path(path)
 }
 
-/// The line of every key, and of every element of a list, in a text of TOML, with the path to it, indices as text. Nothing of what is
-/// no TOML.
+/// Path and line of every key, and of every element of a list, in a text of TOML; indices in paths are text. Empty for a text that is no
+/// TOML.
 #[pyfunction]
 fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
     softsense_ssd::checked::toml_lines(text)
 }
 
-/// The ConfigError that tells these faults, each a line with its place: the first `MOST_TOLD`, and how many more there are. `untold` is how
-/// many are known besides.
+/// An error that lists these faults, each with its place: the first `MOST_TOLD`, and how many more there are. `untold` is the number of
+/// further faults, which are not in the list.
 ///
 /// >>> from softsense._core import config_error
 /// >>> str(config_error(["a: is wrong", "b: is wrong"], 40))
@@ -735,28 +737,28 @@ fn config_error(faults: Vec<String>, untold: usize) -> PyErr {
     raise(all.end().err().unwrap_or_else(|| Error::config("", "found no fault, expected some")))
 }
 
-/// The one of `known` that `name` means, however it is spelled: with another of `/`, `-` and `_`, or other capitals. None if there is
-/// no such name, or several.
+/// The name in `known` that equals `name` but for capitals and the choice among `/`, `-` and `_`. None if there is no such name, or
+/// several.
 #[pyfunction]
 fn spelled_like(name: &str, known: Vec<String>) -> Option<String> {
     softsense_base::spelled_like(name, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// The one of `known` that was probably meant by `name`. None where all are far from it.
+/// The name in `known` that was probably meant by `name`. None if all are far from it.
 #[pyfunction]
 fn nearest(name: &str, known: Vec<String>) -> Option<String> {
     softsense_base::nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// How fair a device is to its tenants, by their mean responses alone and beside the others, us, in the same order: JSON of
-/// `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup` and `harmonic_speedup`. Raises ConfigError.
+/// Measures of how fair a device is to its tenants, from mean responses alone and beside the others, in us. Both lists have the tenants in
+/// the same order. JSON of `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup` and `harmonic_speedup`. Raises ConfigError.
 #[pyfunction]
 fn fairness_json(alone_us: Vec<f64>, shared_us: Vec<f64>) -> PyResult<String> {
     let fairness = Fairness::new(&alone_us, &shared_us).map_err(raise)?;
     serde_json::to_string(&fairness).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A file that appears whole, when it is finished, or not at all; `path` is where it is until then. Raises FileError.
+/// A file that appears at its path whole, when it is finished, or not at all. Raises FileError.
 #[pyclass(module = "softsense._core")]
 struct UnfinishedFile {
     file: Option<softsense_base::UnfinishedFile>,
@@ -770,18 +772,18 @@ impl UnfinishedFile {
         Ok(Self { file: Some(file) })
     }
 
-    /// Where it is until it is finished, with the suffix of the whole one; None afterwards.
+    /// The temporary path until the file is finished, with the suffix of the final one; None afterwards.
     #[getter]
     fn path(&self) -> Option<PathBuf> {
         self.file.as_ref().map(|file| file.path().to_owned())
     }
 
-    /// Gives it its name.
+    /// Gives the file its final name, once its content is on disk.
     fn finish(&mut self) -> PyResult<()> {
         self.file.take().map_or(Ok(()), |file| file.finish().map_err(raise))
     }
 
-    /// Removes it, if it was not finished.
+    /// Removes the file, if it was not finished.
     fn discard(&mut self) {
         self.file = None;
     }
@@ -789,7 +791,7 @@ impl UnfinishedFile {
 
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// From now on panics print nothing (unless RUST_BACKTRACE is set): `last_panic` tells them.
+/// Makes later panics of the core print nothing (unless RUST_BACKTRACE is set): `last_panic` returns them.
 #[pyfunction]
 fn keep_panics_quiet() {
     if std::env::var_os("RUST_BACKTRACE").is_some() {
@@ -806,13 +808,13 @@ fn keep_panics_quiet() {
     }));
 }
 
-/// What the last panic said, and where it was; None if there was none, or they were not kept quiet.
+/// Message and place of the last panic; None if there was none, or panics were not kept quiet.
 #[pyfunction]
 fn last_panic() -> Option<String> {
     LAST_PANIC.lock().ok()?.clone()
 }
 
-/// The text of a file or pipe at `path`, at most 256 MiB. Raises FileError: it cannot be read, or is not UTF-8.
+/// The text of a file or pipe at `path`, at most 256 MiB. Raises FileError if it cannot be read, or is not UTF-8.
 #[pyfunction]
 fn read_text(path: PathBuf) -> PyResult<String> {
     softsense_base::read_text(&path).map_err(|error| raise(Error::io(&path, &error)))

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 
-/// What the command ends with where its input asks for what cannot be done.
+/// The exit code of the command if its input asks for something that cannot be done.
 const BAD_INPUT: i32 = 2;
 
 struct OrEnd;
@@ -11,7 +11,7 @@ struct OrEnd;
 #[global_allocator]
 static ALLOCATOR: OrEnd = OrEnd;
 
-/// Ends the process, as nothing that runs without memory could be relied on; files are whole or not there, as after a kill.
+/// Ends the process, because nothing that runs without memory is reliable. Files are whole or absent, as after a kill.
 #[cold]
 fn end(bytes: usize) -> ! {
     // Standard error has no buffer, and numbers are written without memory.

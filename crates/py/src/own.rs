@@ -19,10 +19,10 @@ use softsense_ssd::own::{Own, OwnDevice, OwnPolicy, OwnThing};
 use crate::raise;
 pub(crate) use rules::{ClosedBlocks, MissedEntry, MissedPage, PacedPlane, WritePlanes};
 
-/// Where a module or file has its text.
+/// The text of each module or file, by its place.
 pub(crate) type Sources = Vec<(String, String)>;
 
-/// A config with what it names of the user's own, and the sources of that.
+/// Loads the user's own code that a config names. Returns the config with it, and the sources of the code.
 pub(crate) fn with_own(py: Python<'_>, checked: CheckedConfig) -> PyResult<(CheckedConfig, Sources)> {
     let names: Vec<_> = checked.own_names().collect();
     if names.is_empty() {
@@ -68,7 +68,7 @@ pub(crate) fn with_own(py: Python<'_>, checked: CheckedConfig) -> PyResult<(Chec
     Ok((checked.with_own(own).map_err(raise)?, sources))
 }
 
-/// What code of the user's own has raised, as Python raised it; None where the error is another one.
+/// The exception of the user's own code, as Python raised it; None for another error.
 pub(crate) fn raised(error: &Error) -> Option<PyErr> {
     if error.kind() != ErrorKind::Own {
         return None;
@@ -84,14 +84,14 @@ fn said(py: Python<'_>, name: OwnName, error: PyErr) -> Error {
     Error::own(name.as_str(), error)
 }
 
-/// An object that is asked.
+/// An object of the user's own that is asked.
 struct Asked {
     name: OwnName,
     object: Py<PyAny>,
     spent_s: f64,
 }
 
-/// Makes objects of a class, one for each run.
+/// Returns a function that makes an object of a class, one for each run.
 fn maker(loaded: Py<PyAny>, name: OwnName) -> impl Fn(&OwnDevice) -> Result<Asked> + Send + Sync + 'static {
     move |device| {
         let device = Device::from(*device);
@@ -100,7 +100,7 @@ fn maker(loaded: Py<PyAny>, name: OwnName) -> impl Fn(&OwnDevice) -> Result<Aske
     }
 }
 
-/// A rule whose objects are made of a class.
+/// A rule whose objects are made from a class.
 fn rule<T: ?Sized + 'static>(
     identity: String,
     loaded: Bound<'_, PyAny>,
@@ -111,14 +111,14 @@ fn rule<T: ?Sized + 'static>(
     OwnThing::new(identity, move |device: &OwnDevice| make(device).map(boxed))
 }
 
-/// Does something in Python, unless that has ended meanwhile.
+/// Does work in Python, unless Python has ended meanwhile.
 fn attached<T>(name: OwnName, work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     let ended = || Err(Error::config(name.as_str(), "found Python at its end, expected it to be there"));
     Python::try_attach(work).unwrap_or_else(ended)
 }
 
 impl Asked {
-    /// Calls a method, and takes its answer.
+    /// Calls a method, and converts its answer.
     fn ask<A, T>(&mut self, method: &str, argument: A, take: impl FnOnce(&Bound<'_, PyAny>) -> Result<T>) -> Result<T>
     where
         A: PyClass + Into<PyClassInitializer<A>>,
@@ -146,7 +146,7 @@ fn bad(name: OwnName, method: &str, answer: &Bound<'_, PyAny>, expected: &str) -
 
 // ---- Read policies ----
 
-/// What a class says of its policy.
+/// The traits of a policy, as its class declares them.
 fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResult<PolicyTraits> {
     let wrong = |message: String| Err(raise(Error::config(name.as_str(), message)));
     let flag = |attribute: &str, default: bool| match thing.getattr_opt(attribute)? {
@@ -155,7 +155,7 @@ fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResul
     };
     let mut observes = Observes::default();
     let Some(named) = thing.getattr_opt("observes")? else {
-        // It costs nothing to tell compiled code all that is at hand.
+        // Compiled code gets all observations, which costs nothing.
         let all = Observes {
             page_type: true,
             remembered_level: true,
@@ -222,7 +222,7 @@ fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResul
     Ok(PolicyTraits { observes, looks_ahead: flag("looks_ahead", false)?, is_function: flag("tabulate", true)? })
 }
 
-/// The address of a compiled policy: the thing itself, or the `compiled` of a class.
+/// The address of a compiled policy: the object itself, or the `compiled` of a class.
 fn address(thing: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     let compiled = thing.getattr_opt("compiled")?;
     let of = compiled.as_ref().unwrap_or(thing);
@@ -258,14 +258,14 @@ impl ReadPolicy for PythonPolicy {
     }
 }
 
-/// A policy that something else has compiled, such as Numba.
+/// A policy that another compiler has compiled, such as Numba.
 struct CompiledPolicy {
     name: OwnName,
     address: usize,
     device: OwnDevice,
 }
 
-/// What it is given a pointer to: `compiled_read` of own.py.
+/// The struct to which a compiled policy gets a pointer: `compiled_read` of own.py.
 #[repr(C)]
 struct CompiledRead {
     attempts: u32,
@@ -336,7 +336,8 @@ impl ReadPolicy for CompiledPolicy {
     }
 }
 
-/// What a read policy of your own asks for: a level of sensing, read as the config reads, or with references at a place of its choice.
+/// A step that a read policy of your own asks for: a level of sensing, and optionally the place of the references. Without a place the
+/// references stand where the config reads.
 ///
 /// >>> from softsense import ReadStep
 /// >>> ReadStep(7) == ReadStep(7, references="cells"), ReadStep(1, "retry_entry:2").references
@@ -358,11 +359,18 @@ impl std::hash::Hash for ReadStep {
 
 #[pymethods]
 impl ReadStep {
-    /// `level` 1 is hard decision. `references` None reads as `[read]` of the config reads: a hard decision comes with its retries
-    /// (retry table, search, inference), and has failed when all of those have. Otherwise they stand where the description of the
-    /// `cells` has them, which may follow the true age, as no controller could; at the chip's `default`; where a search for `valleys` finds
-    /// them; or at an entry of the retry table, `retry_entry:0`. `retry` is `incremental` where what was sensed with the same
-    /// references is kept, `restart` where it is not, `restart_on_jumps` where it is kept one level deeper alone; None as `read.retry` says. Raises ValueError.
+    /// Makes a step. `level` is the read level; 1 is hard decision.
+    ///
+    /// `references` None reads as `[read]` of the config. A hard decision then comes with its retries (retry table, search, inference), and
+    /// has failed when all of those have. Otherwise it is the place of the references:
+    ///
+    /// - `cells`: as the description of the cells says, which may follow the true age, as no controller could;
+    /// - `default`: at the chip's defaults;
+    /// - `valleys`: where a search for valleys finds them;
+    /// - `retry_entry:0`: at that entry of the chip's retry table.
+    ///
+    /// `retry` is `incremental` if data that was sensed with the same references is kept, and `restart` if it is not. With
+    /// `restart_on_jumps` it is kept only one level deeper. None is as `read.retry` says. Raises ValueError.
     #[new]
     #[pyo3(signature = (level, references = None, retry = None))]
     fn new(level: u8, references: Option<&str>, retry: Option<&str>) -> PyResult<Self> {
@@ -397,19 +405,19 @@ impl ReadStep {
         Ok(Self { step: OwnStep { level, references, retry } })
     }
 
-    /// The level, 1 for hard decision.
+    /// The level; 1 is hard decision.
     #[getter]
     fn level(&self) -> u8 {
         self.step.level
     }
 
-    /// Where the references stand; None as the config reads.
+    /// The place of the references; None as the config reads.
     #[getter]
     fn references(&self) -> Option<String> {
         self.step.references.map(|references| references.to_string())
     }
 
-    /// What is kept of the step before; None as the config says.
+    /// The retry, which says whether data of the step before is kept; None as the config says.
     #[getter]
     fn retry(&self) -> Option<&'static str> {
         self.step.retry.map(Retry::name)
@@ -424,7 +432,7 @@ impl ReadStep {
     }
 }
 
-/// A read, as a policy of your own sees it: what it has tried, all of which has failed, and what it says that it `observes`.
+/// A read, as a policy of your own sees it: its steps so far, all of which have failed, and the observations that the policy `observes`.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct ReadSeen {
     read: OwnRead,
@@ -432,7 +440,8 @@ pub(crate) struct ReadSeen {
 }
 
 impl ReadSeen {
-    /// What is not observed is not seen: a table would not be asked for it.
+    /// Returns an observation. An observation that is not declared is refused, because the table of the policy's answers is not asked by
+    /// it.
     fn see<T>(&self, name: &str, is_observed: bool, seen: T) -> PyResult<T> {
         if is_observed {
             return Ok(seen);
@@ -444,51 +453,51 @@ impl ReadSeen {
 
 #[pymethods]
 impl ReadSeen {
-    /// How many steps have failed: 0 where the first one is asked for.
+    /// The number of steps that have failed: 0 before the first step.
     #[getter]
     fn attempts(&self) -> usize {
         self.read.tried.len()
     }
 
-    /// The steps that have failed.
+    /// The steps so far, all of which have failed.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.read.tried.iter().map(|tried| ReadStep { step: tried.step }))
     }
 
-    /// The step that has failed last; None where none has.
+    /// The step that has failed last; None before the first step.
     #[getter]
     fn last(&self) -> Option<ReadStep> {
         self.read.tried.last().map(|tried| ReadStep { step: tried.step })
     }
 
-    /// Of each of them, how many checks its hard decisions violated, the mean of the codewords that failed, or the number of edges
-    /// that this has reached; 0 at deeper levels. Raises AttributeError where `syndrome_weight` is not observed.
+    /// The number of checks that the hard decisions of each step violated, or the number of edges that this number has reached; 0 at deeper
+    /// levels. It is the mean of the codewords that failed. Raises AttributeError if `syndrome_weight` is not observed.
     #[getter]
     fn syndrome_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let weights = PyTuple::new(py, self.read.tried.iter().map(|tried| tried.syndrome_weight))?;
         self.see("syndrome_weights", self.observes.syndrome_weight != Watched::Unseen, weights)
     }
 
-    /// The page type, by its index in `flash.page_types`. Raises AttributeError where it is not observed.
+    /// The page type, by its index in `flash.page_types`. Raises AttributeError if it is not observed.
     #[getter]
     fn page_type(&self) -> PyResult<u32> {
         self.see("page_type", self.observes.page_type, self.read.page_type)
     }
 
-    /// P/E cycles of the block, or the number of edges that these have reached. Raises AttributeError where they are not observed.
+    /// P/E cycles of the block, or the number of edges that they have reached. Raises AttributeError if they are not observed.
     #[getter]
     fn pe_cycles(&self) -> PyResult<u32> {
         self.see("pe_cycles", self.observes.pe_cycles != Watched::Unseen, self.read.pe_cycles)
     }
 
-    /// The number of the block, or superblock. Raises AttributeError where it is not observed.
+    /// The number of the block, or superblock. Raises AttributeError if it is not observed.
     #[getter]
     fn block(&self) -> PyResult<u32> {
         self.see("block", self.observes.block, self.read.block)
     }
 
-    /// The level that the mapping cache remembers, 1 where there is none. Raises AttributeError where it is not observed.
+    /// The level that the mapping cache remembers; 1 if it remembers none. Raises AttributeError if it is not observed.
     #[getter]
     fn remembered_level(&self) -> PyResult<u8> {
         self.see("remembered_level", self.observes.remembered_level, self.read.remembered_level)
@@ -497,31 +506,31 @@ impl ReadSeen {
 
 // ---- The device ----
 
-/// The device, as a policy or rule of your own is told when a run begins, if its constructor takes an argument.
+/// The device, as the constructor of a policy or rule of your own gets it, if it takes an argument.
 #[pyclass(module = "softsense._core", frozen, get_all)]
 #[derive(Clone, Copy)]
 pub(crate) struct Device {
-    /// The seed of the config: whatever is random is to come of it.
+    /// The seed of the config, from which all randomness should come.
     seed: u64,
     /// The deepest level of reads.
     max_level: u8,
-    /// Entries of the chip's retry table.
+    /// Number of entries of the chip's retry table.
     retry_entries: u8,
-    /// Page types.
+    /// Number of page types.
     page_types: u32,
-    /// SSDs.
+    /// Number of SSDs.
     ssds: u32,
-    /// Planes of an SSD.
+    /// Number of planes of an SSD.
     planes: u32,
-    /// Planes, or sets of them with interleaved codewords, of all SSDs.
+    /// Number of planes of all SSDs, or of sets of planes with interleaved codewords.
     sets: u32,
-    /// Blocks of a plane.
+    /// Number of blocks of a plane.
     blocks_per_plane: u32,
-    /// Pages of a block.
+    /// Number of pages of a block.
     pages_per_block: u32,
-    /// Codewords of a block.
+    /// Number of codewords of a block.
     codewords_per_block: u32,
-    /// Codewords that the user can address.
+    /// Number of codewords that the user can address.
     user_codewords: u64,
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn window(text: &str) -> PyResult<(u64, u64)> {
     Ok((from.0, to.0))
 }
 
-/// What was seen in a window of a run.
+/// The operations and requests that were recorded in a window of a run.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct Recording {
     pub(crate) recording: simulation::Recording,
@@ -34,27 +34,28 @@ pub(crate) struct Recording {
 
 #[pymethods]
 impl Recording {
-    /// The beginning and the end of the window, ns; it ends early after a million spans.
+    /// The beginning and the end of the window, ns. The window ends early after a million spans.
     #[getter]
     fn window_ns(&self) -> (u64, u64) {
         (self.recording.window.from.0, self.recording.window.to.0)
     }
 
-    /// Whether it did.
+    /// True if the window ended early.
     #[getter]
     fn ended_early(&self) -> bool {
         self.recording.ended_early
     }
 
-    /// How far the simulation had come, ns.
+    /// The simulated time at the end of the recording, ns.
     #[getter]
     fn simulated_ns(&self) -> u64 {
         self.recording.now.0
     }
 
-    /// The columns of spans, in the order in which they begin: `resource`, `index` (uint32), `action`, `owner`, `request` (None where it
-    /// is for the background, or for several), `attempt` and `level` (uint8, 0 where nothing is read), `ahead` (bool), `from_ns` and `to_ns`
-    /// (uint64) and `cut` (bool).
+    /// The columns of spans, in the order in which they begin.
+    ///
+    /// Columns are `resource`, `index` (uint32), `action`, `owner`, `request` (None for the background, or for several requests), and
+    /// `attempt` and `level` (uint8, 0 where nothing is read). Then come `ahead` (bool), `from_ns` and `to_ns` (uint64) and `cut` (bool).
     fn spans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let spans = || self.recording.spans.iter().filter(|span| span.from < span.to);
         fn all<'a, T>(spans: impl Iterator<Item = &'a Recorded>, of: impl Fn(&Recorded) -> T) -> Vec<T> {
@@ -76,9 +77,9 @@ impl Recording {
         Ok(columns)
     }
 
-    /// The columns of requests that were under way in the window, in the order of their numbers: those of `Run.take_log`, with
-    /// `admitted_ns` (uint64, when the device let it in), `uncorrectable_codewords` (uint32) and `completed` (bool; of those that had not,
-    /// all is as it was when the simulation had come so far).
+    /// The columns of requests that were under way in the window, in the order of their numbers: those of `Run.take_log`, and three more.
+    /// The instant at which the device let the request in is `admitted_ns` (uint64). The others are `uncorrectable_codewords` (uint32) and
+    /// `completed` (bool). Requests that had not completed have the values at the end of the recording.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (rows, completed): (Vec<LogRow>, Vec<bool>) = self.recording.requests.iter().copied().unzip();
         let columns = log_columns(py, &rows, !self.config.config().host.tenants.is_empty())?;

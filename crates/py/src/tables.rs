@@ -9,7 +9,7 @@ use softsense_base::Error;
 
 use crate::raise;
 
-/// How often a code fails at each read level, on a grid of raw bit error rates.
+/// Failure probabilities of a code at each read level, on a grid of raw bit error rates.
 ///
 /// >>> import numpy as np
 /// >>> from softsense._core import DecodeTable
@@ -41,14 +41,14 @@ impl DecodeTable {
         self.table.text()
     }
 
-    /// Data bits of a codeword; None where the table does not say.
+    /// Number of data bits of a codeword; None if the table does not say.
     #[getter]
     fn data_bits(&self) -> Option<u64> {
         self.table.data_bits()
     }
 
-    /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)): one row for each level, or the
-    /// first `levels` of them (float64, shape (levels, n)). Raises ConfigError where it has fewer.
+    /// The probability that decoding fails at each raw bit error rate (float64, shape (n,)). Returns one row for each level, or the first
+    /// `levels` of them (float64, shape (levels, n)). Raises ConfigError if the table has fewer.
     #[pyo3(signature = (rber, levels = None))]
     pub(crate) fn p_fail<'py>(
         &self,
@@ -67,8 +67,8 @@ impl DecodeTable {
         Ok(p_fail.into_pyarray(py))
     }
 
-    /// Whether it tells what happens at each raw bit error rate (float64, shape (n,)), or `p_fail` is a guess from its nearest
-    /// point (bool, shape (n,)).
+    /// True for each raw bit error rate (float64, shape (n,)) that the table covers (bool, shape (n,)). Elsewhere `p_fail` is a guess, the
+    /// value at its nearest point.
     fn reaches<'py>(&self, py: Python<'py>, rber: PyReadonlyArray1<'py, f64>) -> Bound<'py, PyArray1<bool>> {
         rber.as_array().mapv(|rber| self.table.beyond(rber).is_none()).into_pyarray(py)
     }

@@ -34,8 +34,8 @@ pub(crate) struct LoneRead {
 
 #[pymethods]
 impl LoneRead {
-    /// What reads do, and times, are those of `config`; its reliability, ages, data and workload do not matter. Raises
-    /// ConfigError: there is no page type `page_type`, counted from 0, or a unit of data is no codeword of one page.
+    /// Makes reads with the policy and the times of `config`; its reliability, ages, data and workload do not matter. Raises ConfigError:
+    /// there is no page type `page_type`, counted from 0, or a unit of data is no codeword of one page.
     #[new]
     fn new(config: &Config, page_type: usize) -> PyResult<Self> {
         Ok(Self { read: timeline::LoneRead::new(&config.checked, page_type).map_err(raise)? })
@@ -43,15 +43,19 @@ impl LoneRead {
 
     /// The simulator's read of a codeword in `cells`: a function of the arguments.
     ///
-    /// What comes of sensing and decoding is asked of `codeword`: `attempt(cells, references, level, sensing_percent)` tells whether it
-    /// decodes, after how many iterations, how many hard decisions are wrong, and how many checks they violate (None at deeper levels);
-    /// `violated(cells, references, checks)` how many of the first checks its hard decisions violate, where a predictor asks. `cells` there
-    /// are as they look when they are sensed so, with their references where they then stand, which `references` names. `levels` is
-    /// the deepest level that is read; `seed` is that of what is counted of other cells of the page.
+    /// The object `codeword` tells the outcomes of sensing and decoding, by two methods:
     ///
-    /// Returns a dict: `steps` (a dict for each attempt), `decoded`, `latency_ns`, `spans` (a dict each in the order in which they begin),
-    /// `measured` (what told where references belong, by their name when the page was read before) and `predictor` (how many checks it
-    /// counts, and the most that it lets pass; None without one). Raises ConfigError, and whatever `codeword` raises.
+    /// - `attempt(cells, references, level, sensing_percent)` returns whether the codeword decodes, after how many iterations, how many
+    ///   hard decisions are wrong, and how many checks they violate (None at deeper levels).
+    /// - `violated(cells, references, checks)` returns how many of the first checks hard decisions violate, for a predictor.
+    ///
+    /// The argument `cells` of these methods is the cells as they look in that sensing, with references where they then stand; `references`
+    /// names that place. The deepest level that is read is `levels`, and `seed` is the seed of the counts of other cells of the page.
+    ///
+    /// Returns a dict of `steps` (a dict for each attempt), `decoded`, `latency_ns`, `spans` (a dict each, in the order in which they
+    /// begin), `measured` and `predictor`. The measurements are in `measured`, by where references stood in the read before. The predictor
+    /// has the number of checks that it counts, and the most violated ones that it lets pass; None without a predictor. Raises ConfigError,
+    /// and whatever `codeword` raises.
     #[pyo3(signature = (codeword, cells, code, *, levels, seed = 1))]
     fn timeline<'py>(
         &self,
@@ -98,11 +102,11 @@ impl LoneRead {
     }
 }
 
-/// What a measurement has told of where references belong.
+/// A measurement of where references belong.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     at: ReferencesAt,
-    /// Known cells of the lower state that read above, and of the upper one that read below; none where ones are counted.
+    /// The numbers of known cells of the lower state that read above, and of the upper state that read below; none if ones are counted.
     errors: Option<(u64, u64)>,
     difference: f64,
     steps: i8,
@@ -114,13 +118,13 @@ struct Told {
     raised: Option<PyErr>,
 }
 
-/// A codeword of which Python is asked, in cells that are known here.
+/// A codeword about which Python is asked, in cells that are known here.
 #[derive(Debug)]
 struct Asked {
     codeword: Py<PyAny>,
     spec: CellSpec,
     wear: Wear,
-    /// What is random in what is counted: of known cells or ones at index 0, of a search for valleys at index 1.
+    /// The random part of counts: of known cells or ones at index 0, of a search for valleys at index 1.
     counts: Stream,
     told: Mutex<Told>,
 }
@@ -130,7 +134,7 @@ impl Asked {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What Python answers; what `otherwise` says after an exception, which is raised when the read is over.
+    /// Returns the answer of Python. After an exception it returns `otherwise`, and the exception is raised when the read is over.
     fn ask<T>(&self, otherwise: T, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> T {
         Python::attach(|py| question(py, self.codeword.bind(py))).unwrap_or_else(|error| {
             self.told().raised.get_or_insert(error);

@@ -9,8 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::raise;
 
-/// What a text of TOML says: dicts, lists, text, int, float and bool, at most 64 in one another. `origin` names the file in errors. Raises
-/// ConfigError, at a line: what is no TOML, a number that 64 bits do not hold, a date or a time.
+/// The values in a text of TOML: dicts, lists, text, int, float and bool, at most 64 in one another. `origin` names the file in errors.
+/// Raises ConfigError, with the line, for a text that is no TOML, a number that 64 bits do not hold, a date or a time.
 ///
 /// >>> from softsense._core import read_toml
 /// >>> read_toml("seeds = [1, 18446744073709551615]\n[set]\nx.y = 0.5", "mine.toml")
@@ -41,7 +41,7 @@ fn dict<'py>(
     Ok(dict)
 }
 
-/// As deep as the text, which has a bound.
+/// Converts a value. The recursion is as deep as the text, which has a bound.
 fn object<'py>(
     py: Python<'py>,
     value: Spanned<DeValue<'_>>,

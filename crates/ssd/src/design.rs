@@ -1,10 +1,10 @@
-//! The design of error correction by age: from raw bit error rates over P/E cycles, the pages of a device and a target, which codes
-//! its blocks should use one after the other, where their parity lies, and when to go from one to the next.
+//! The design of error correction by age: which codes the blocks of a device should use one after the other, where the parity of these
+//! codes lies, and when blocks change codes. It follows from raw bit error rates over P/E cycles, the pages of the device and a target.
 //!
-//! Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", DATE 2017, section III.A and B: the shortest
-//! codeword whose parity fits the out-of-band area, as strong as it has to be; when none fits, codewords of a whole unit whose parity
-//! takes room of the data. Deviations: metadata counts (the paper's C_OOB leaves it open), and LDPC codes are chosen from measured
-//! ones by the data that they leave.
+//! Source: S. Wang et al., "Lifetime Adaptive ECC in NAND Flash Page Management", DATE 2017, section III.A and B. The paper takes the
+//! shortest codeword whose parity fits the out-of-band area, as strong as it has to be. When none fits, it takes codewords of a whole unit,
+//! whose parity takes room of the data. Deviations: metadata counts (the paper's C_OOB leaves it open), and LDPC codes are chosen from
+//! measured codes by the data that they leave.
 
 use std::path::Path;
 
@@ -17,33 +17,33 @@ use softsense_nand::{RberModel, Wear, check_points};
 
 use crate::format::PageFormat;
 
-/// The pages that codes are designed for, and what is asked of these.
+/// The pages that codes are designed for, and the target that codes have to meet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// Data of a unit, which the map maps, bytes.
+    /// Data of a mapping unit, bytes.
     pub unit_bytes: u32,
     /// Units that a page has room for.
     pub units_per_page: u32,
     /// Out-of-band area of a unit, bytes.
     pub oob_bytes: u32,
-    /// Failed codewords for each bit of data that is read, at most: P(more errors than are corrected) / k.
+    /// Most failed codewords for each bit of data that is read: P(more errors than are corrected) / k.
     pub uber: f64,
-    /// How flash wears.
+    /// Wear of the flash.
     pub wear: DesignWear,
 }
 
-/// How flash wears.
+/// The way in which flash wears.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DesignWear {
-    /// Where stages end: P/E cycles, and the raw bit error rate then. A stage has the least code that its end needs.
+    /// Stages of given ends: the P/E cycles at the end, and the raw bit error rate then. A stage has the least code that its end needs.
     Points(Vec<(u32, f64)>),
-    /// At every age; a stage lasts as long as the strongest code that there is room for.
+    /// A raw bit error rate at every age. A stage lasts as long as the strongest code that there is room for.
     Law {
         /// The law.
         model: RberModel,
-        /// How old data gets, hours.
+        /// Greatest age of data, hours.
         retention_hours: f64,
-        /// By how many bytes the data space of a unit may shrink, growing; none where it may not.
+        /// Bytes by which the data space of a unit may shrink, in increasing order; empty if it may not shrink.
         squeezes: Vec<u32>,
     },
 }
@@ -51,9 +51,9 @@ pub enum DesignWear {
 /// A stage of life and its BCH code.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BchStage {
-    /// P/E cycles up to which it lasts.
+    /// P/E cycles up to which the stage lasts.
     pub to_pe_cycles: u32,
-    /// Raw bit error rate then.
+    /// Raw bit error rate at the end of the stage.
     pub rber: f64,
     /// Raw bit error rate at which the code just meets the target.
     pub rber_limit: f64,
@@ -61,40 +61,40 @@ pub struct BchStage {
     pub codeword_bytes: u32,
     /// m: the code is over GF(2^m).
     pub field_bits: u32,
-    /// Errors that it corrects.
+    /// Errors that the code corrects.
     pub correctable: u32,
     /// Parity of all codewords of a unit, bytes.
     pub parity_bytes: u32,
     /// Metadata of a unit, bytes.
     pub metadata_bytes: u32,
-    /// What of both exceeds the out-of-band area, and takes room of the data, bytes.
+    /// Bytes by which parity and metadata exceed the out-of-band area; they take room of the data.
     pub squeezed_bytes: u32,
 }
 
 /// A stage of life and its measured code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableStage {
-    /// P/E cycles up to which it lasts.
+    /// P/E cycles up to which the stage lasts.
     pub to_pe_cycles: u32,
-    /// Raw bit error rate then.
+    /// Raw bit error rate at the end of the stage.
     pub rber: f64,
     /// Raw bit error rate at which the code just meets the target.
     pub rber_limit: f64,
-    /// Its decode table.
+    /// Decode table of the code.
     pub table: String,
     /// Bits of a codeword, data and parity.
     pub codeword_bits: u32,
-    /// Of them, data.
+    /// Bits of data in a codeword.
     pub data_bits: u32,
     /// Units of data in a page, which is one codeword.
     pub units: u32,
 }
 
-/// The least t with which codewords of so many bits of data meet `uber` at a raw bit error rate; none if no code up to m = 16 does.
-/// More parity is more bits that may be wrong, which is counted.
+/// Returns the least t with which codewords of `data_bits` bits of data meet `uber` at a raw bit error rate; none if no code up to m = 16
+/// does. More parity means more bits that may be wrong; this is taken into account.
 ///
 /// # Arguments
-/// - `per_bit`: whether `uber` is of P(more than t errors) / k, as eq. 1 of the paper has it, rather than of the probability.
+/// - `per_bit`: whether `uber` bounds P(more than t errors) / k, as in eq. 1 of the paper, rather than the probability itself.
 pub fn minimum_correctable(data_bits: u32, rber: f64, uber: f64, per_bit: bool) -> Option<u32> {
     let allowed = uber * if per_bit { f64::from(data_bits) } else { 1.0 };
     let met = |correctable: u32| {
@@ -120,7 +120,7 @@ pub fn minimum_correctable(data_bits: u32, rber: f64, uber: f64, per_bit: bool) 
     None
 }
 
-/// The greatest raw bit error rate at which a probability that grows with it is at most so much.
+/// Finds the greatest raw bit error rate at which a probability, which grows with the rate, is at most `allowed`.
 fn greatest_rber(allowed: f64, probability: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 0.5);
     for _ in 0..100 {
@@ -152,7 +152,7 @@ impl Design {
         }
     }
 
-    /// By how much units may be squeezed so that each lies in two physical ones at most.
+    /// Returns the most bytes by which units may be squeezed so that each lies in at most two physical units.
     fn most_squeezed(&self) -> u32 {
         self.unit_bytes - self.unit_bytes.div_ceil(self.units_per_page)
     }
@@ -161,7 +161,7 @@ impl Design {
         PageFormat::of_units(self.units_per_page, self.unit_bytes, self.oob_bytes)
     }
 
-    /// Data of a codeword: equal parts of a unit, by halves, the shortest of at least 512 bytes first.
+    /// Lists the possible data lengths of a codeword: a unit halved any number of times, down to at least 512 bytes, the shortest first.
     fn lengths(&self) -> Vec<u32> {
         let mut lengths = vec![self.unit_bytes];
         while let Some(&length) = lengths.last()
@@ -193,7 +193,7 @@ impl Design {
         })
     }
 
-    /// BCH codes by age, for `reliability.bch.codes`.
+    /// Designs BCH codes by age, for `reliability.bch.codes`.
     ///
     /// # Errors
     /// A field out of its range, or a rate that no code corrects in the room that there is.
@@ -221,7 +221,7 @@ impl Design {
         }
     }
 
-    /// The strongest code of a length that there is room for.
+    /// Finds the strongest code of a length that there is room for.
     fn strongest(&self, codeword_bytes: u32, squeeze: u32) -> Option<BchStage> {
         let room = self.format().room_for_parity(squeeze) / (self.unit_bytes / codeword_bytes);
         let fits = |&correctable: &u32| {
@@ -252,7 +252,7 @@ impl Design {
                 );
                 return Err(Error::config("rber", message));
             };
-            // Of a length and a room for data the strongest code that is needed.
+            // Stages of the same length without squeezed bytes share the strongest of their codes: a weaker one would save no room.
             if let Some(last) = stages.last()
                 && last.codeword_bytes == stage.codeword_bytes
                 && last.squeezed_bytes == 0
@@ -265,14 +265,15 @@ impl Design {
         Ok(stages)
     }
 
-    /// Measured codes by age, for `reliability.adaptive.rates`: at each age the one that leaves most data and still meets the target.
+    /// Chooses measured codes by age, for `reliability.adaptive.rates`: at each age the code that leaves most data and still meets the
+    /// target.
     ///
     /// # Arguments
     /// - `tables`: decode tables, shipped or files.
     /// - `level`: the read level, 1 for hard decision.
     ///
     /// # Errors
-    /// A field out of its range, a table that does not open or has no such level, codes too long for a page, or a rate that none
+    /// A field out of its range; a table that does not open, or has no such level; codes too long for a page; or a rate that no table
     /// corrects.
     pub fn tables(&self, tables: &[String], level: u8) -> Result<Vec<TableStage>> {
         self.check()?;
@@ -357,7 +358,7 @@ mod tests {
 
     const POINTS: [(u32, f64); 4] = [(16_000, 3e-4), (25_000, 8e-4), (27_000, 1.2e-3), (31_000, 1.5e-3)];
 
-    /// LAE-FTL's four codes come from its four raw bit error rates; and what is beyond them takes room of the data.
+    /// Do LAE-FTL's four codes follow from its four raw bit error rates, and does parity beyond them take room of the data?
     #[test]
     fn the_papers_codes_come_from_its_rates() {
         let points = [&POINTS[..], &[(40_000, 2.79e-3), (56_000, 6.5e-3)]].concat();
@@ -376,7 +377,7 @@ mod tests {
         }
     }
 
-    /// By a law each stage has the strongest code that fits, and ends where it meets the target no more.
+    /// Does each stage of a law have the strongest code that fits, and end where this code no longer meets the target?
     #[test]
     fn by_a_law_stages_are_as_long_as_their_room_lets_them() {
         let model = RberModel::PowerLaw { floor: 0.0, scale: 3.142e-7, pe_exponent: 2.47, retention_exponent: 0.0 };
@@ -401,7 +402,7 @@ mod tests {
         }
     }
 
-    /// Of measured codes the one with most data is used as long as it meets the target.
+    /// Is, of several measured codes, the one with most data used as long as it meets the target?
     #[test]
     fn measured_codes_follow_one_another_by_their_data() {
         let model = RberModel::PowerLaw { floor: 0.0, scale: 3.142e-7, pe_exponent: 2.47, retention_exponent: 0.0 };

@@ -1,4 +1,4 @@
-//! The event queue: what happens next, and in which order.
+//! The event queue: which event happens next, and in which order.
 //!
 //! Events happen in order of time; events at the same instant happen in the order in which they were
 //! scheduled. A request's arrival counts as scheduled when the request before it arrived.
@@ -8,7 +8,8 @@ use std::collections::BinaryHeap;
 
 use softsense_base::Ns;
 
-/// Something that ends at an instant. In the order of their kinds in keys, so that neither has to be translated.
+/// The end of an operation, or another thing that happens at an instant. Variants are in the order of their numbers in keys, so that
+/// converting costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A busy unit (plane or die) has ended the sensing, program, erase or reset it was at.
@@ -28,7 +29,7 @@ pub enum Event {
     },
     /// Codewords have been moved between host and controller memory.
     MemoryDone {
-        /// Which ones: an index of the simulation's moves.
+        /// Index of the move among the simulation's moves.
         moved: u32,
     },
     /// An encoder has ended a codeword.
@@ -38,7 +39,7 @@ pub enum Event {
     },
     /// Codewords have crossed a link, or the switch.
     Crossed {
-        /// Which ones: an index of the links' crossings.
+        /// Index of the crossing among the links' crossings.
         crossing: u32,
     },
     /// An SSD has to be asked whether it is idle.
@@ -46,14 +47,14 @@ pub enum Event {
         /// The SSD.
         ssd: u32,
     },
-    /// Garbage collection of a set is to look again whether it goes on.
+    /// Garbage collection of a set has to check again whether it goes on.
     Wake {
         /// The set.
         set: u32,
     },
-    /// Something that is deferred has crossed DRAM.
+    /// A deferred action has crossed DRAM.
     Stored {
-        /// What: an index of the kernel.
+        /// Index of the deferred action in the kernel.
         deferred: u32,
     },
     /// The data of a set may have become too old.
@@ -61,31 +62,31 @@ pub enum Event {
         /// The set.
         set: u32,
     },
-    /// It is the turn of the next page of a set to be scrubbed.
+    /// The next page of a set has its turn to be scrubbed.
     ScrubDue {
         /// The set.
         set: u32,
     },
 }
 
-/// An event and when it happens. From the top: 64 bits of time, 38 of rank among all that was ever
-/// scheduled, 4 of kind, 22 of index. So keys compare as events happen, and the queue moves 16 bytes.
+/// An event and the instant at which it happens. From the top: 64 bits of time, 38 of rank among all events ever scheduled, 4 of kind, 22
+/// of index. So keys compare in the order in which events happen, and the queue moves 16 bytes.
 pub type Key = u128;
 
 const INDEX_BITS: u32 = 22;
 const KIND_BITS: u32 = 4;
 const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
 
-/// The same key at another instant.
+/// Returns a key with another instant, and the same rank, kind and index.
 #[inline]
 pub fn moved_to(key: Key, at: Ns) -> Key {
     u128::from(at.0) << 64 | u128::from(key as u64)
 }
 
-/// Indices of events are below this.
+/// Upper bound, exclusive, of the indices of events.
 pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
 
-/// The instant of a key.
+/// Returns the instant of a key.
 #[inline]
 pub fn instant(key: Key) -> Ns {
     Ns((key >> 64) as u64)
@@ -138,7 +139,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// The key of something due at `at` that is scheduled now, but kept elsewhere.
+    /// Returns the key of an event at `at` that is scheduled now, but kept elsewhere.
     #[inline]
     pub fn key(&mut self, at: Ns) -> Key {
         self.scheduled += 1;
@@ -154,24 +155,24 @@ impl EventQueue {
         key
     }
 
-    /// How many were scheduled so far.
+    /// Returns the number of events scheduled so far.
     pub fn scheduled(&self) -> u64 {
         self.scheduled
     }
 
-    /// The key of the next event.
+    /// Returns the key of the next event.
     #[inline]
     pub fn next_key(&self) -> Option<Key> {
         self.heap.peek().map(|&Reverse(key)| key)
     }
 
-    /// Moves all events to other instants, which keep the order of those that are moved by equal times.
+    /// Moves all events to other instants. Events that are moved by equal times keep their order.
     pub fn move_all(&mut self, to: impl Fn(Key, Event) -> Ns) {
         let moved = |Reverse(key)| Reverse(moved_to(key, to(key, Event::unpack(key))));
         self.heap = std::mem::take(&mut self.heap).into_iter().map(moved).collect();
     }
 
-    /// Takes the next event.
+    /// Removes the next event and returns it.
     #[inline]
     pub fn pop(&mut self) -> Option<(Key, Event)> {
         self.heap.pop().map(|Reverse(key)| (key, Event::unpack(key)))

@@ -1,16 +1,16 @@
-//! The page format: which pages of a block, or of a superblock whose blocks take turns, its codewords are in, and what parity and
-//! metadata take of the room for data.
+//! The page format: in which pages of a block its codewords lie, and how much room for data parity and metadata take. A superblock whose
+//! blocks take turns counts as one block here.
 
 use softsense_ecc::hardware::BchShape;
 use softsense_link::{AgedBch, ByAge, Reliability, ReliabilitySpec};
 
 use crate::config::GeometrySpec;
 
-/// Bytes of a logical unit's number, in the out-of-band area of each unit.
+/// Bytes of the number of a logical unit, in the out-of-band area of each unit.
 const LUN_BYTES: u32 = 4;
 
-/// Metadata of a page whose units cross pages, bytes: for each physical unit the numbers of two logical units and the length
-/// of the first, and for the page the number of the physical unit that goes on. 24 bytes for two units.
+/// Metadata of a page whose units cross pages, bytes. For each physical unit it holds the numbers of two logical units and the length of
+/// the first; for the page, the number of the physical unit that goes on. Two units take 24 bytes.
 ///
 /// Source: LAE-FTL, section III.B.
 fn metadata_bytes(units: u32) -> u32 {
@@ -24,7 +24,7 @@ pub struct UnitCode {
     pub to_pe_cycles: u32,
     /// Data of a codeword, bytes.
     pub codeword_bytes: u32,
-    /// Errors that it corrects.
+    /// Errors that the code corrects.
     pub correctable: u32,
     /// m: the code is over GF(2^m).
     pub field_bits: u32,
@@ -34,38 +34,38 @@ pub struct UnitCode {
     pub parity_bytes: u32,
     /// Codewords of a mapping unit.
     pub codewords_per_unit: u32,
-    /// Of the data space of each unit of a page, what parity and metadata take that exceeds the out-of-band area, bytes.
+    /// Bytes of the data space of each unit that parity and metadata take, because the out-of-band area is too small for them.
     pub squeezed_bytes: u32,
-    /// Mapping units of a block; of a superblock, where blocks of several chips are one and none of their codewords is divided.
+    /// Mapping units of a block; of a superblock, where the blocks of several chips form one and none of their codewords is divided.
     pub units_per_block: u32,
-    /// Those of them that lie in two pages.
+    /// Mapping units of a block that lie in two pages.
     pub crossing_per_block: u32,
-    /// Codewords that one decoder has in work at once.
+    /// Codewords that one decoder works on at once.
     pub codewords_at_once: u32,
-    /// Transfer of a codeword, us.
+    /// Transfer time of a codeword, us.
     pub transfer_us: f64,
-    /// Decoding of a codeword with errors, us.
+    /// Decoding time of a codeword with errors, us.
     pub decode_us: f64,
-    /// Decoding of a codeword without, us.
+    /// Decoding time of a codeword without errors, us.
     pub decode_without_errors_us: f64,
 }
 
 impl UnitCode {
-    /// What a circuit has to know of it.
+    /// Returns the parameters of the code that a circuit depends on.
     pub(crate) fn shape(&self) -> BchShape {
         let &Self { field_bits, correctable, codeword_bits, .. } = self;
         BchShape { field_bits, correctable, codeword_bits }
     }
 }
 
-/// Which pages of a block its codewords are in; of a superblock, where its blocks take turns. Where a page holds a whole number of them, that is all; units of data whose
-/// parity takes room of the data follow one another without gaps, from page to page, and end with the block.
+/// The pages of a block in which its codewords lie; of a superblock, where its blocks take turns. Usually each page holds a whole number of
+/// codewords. Units whose parity takes room of the data follow one another without gaps instead, from page to page, and end with the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockLayout {
     pages: u32,
-    /// Codewords that begin in a page at most.
+    /// Most codewords that begin in a page.
     per_page: u32,
-    /// The last of so many pages is parity across dies; 0 where none is.
+    /// Pages of a stripe, whose last page is parity across dies; 0 where there is no such parity.
     stripe: u32,
     packing: Option<Packing>,
 }
@@ -73,36 +73,37 @@ pub struct BlockLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packing {
     unit_bytes: u32,
-    /// Room for data in a page.
+    /// Room for data in a page, bytes.
     page_bytes: u32,
     /// Units of the block.
     units: u32,
 }
 
-/// A part of a unit: what one of the physical units, into which a page is divided equally, holds of it.
+/// A piece of a unit: the part that lies in one physical unit, where physical units are equal parts of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// The physical unit of the block.
+    /// The physical unit, by its number in the block.
     pub physical_unit: u32,
-    /// Where in its room for data the piece begins, bytes.
+    /// Offset of the piece in the physical unit's room for data, bytes.
     pub offset: u32,
-    /// Its length, bytes.
+    /// Length of the piece, bytes.
     pub bytes: u32,
 }
 
 impl BlockLayout {
-    /// Each of `pages` pages holds `per_page` codewords.
+    /// Lays out `pages` pages of `per_page` codewords each.
     pub fn whole(pages: u32, per_page: u32) -> Self {
         Self::striped(pages, per_page, 0)
     }
 
-    /// The same, but that the last of each `stripe` pages is parity across dies; of none where that is 0.
+    /// Lays out pages as [`whole`](Self::whole) does, but with parity across dies in the last of each `stripe` pages; in none where
+    /// `stripe` is 0.
     pub fn striped(pages: u32, per_page: u32, stripe: u32) -> Self {
         Self { pages, per_page, stripe, packing: None }
     }
 
-    /// Units of `unit_bytes` follow one another through `pages` pages with room for `page_bytes` of data, at least a unit and
-    /// less than `per_page` of them.
+    /// Lays out units of `unit_bytes` without gaps through `pages` pages. Each page has room for `page_bytes` of data: at least a unit, and
+    /// less than `per_page` units.
     pub fn packed(pages: u32, per_page: u32, unit_bytes: u32, page_bytes: u32) -> Self {
         assert!((unit_bytes..per_page * unit_bytes).contains(&page_bytes), "a unit is in two pages at most");
         let units = (u64::from(pages) * u64::from(page_bytes) / u64::from(unit_bytes)) as u32;
@@ -115,19 +116,19 @@ impl BlockLayout {
         self.packing.is_some()
     }
 
-    /// Pages of the block.
+    /// Returns the number of pages of the block.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Codewords of the block.
+    /// Returns the number of codewords of the block.
     #[inline]
     pub fn codewords(&self) -> u32 {
         self.packing.map_or(self.before(self.pages), |packing| packing.units)
     }
 
-    /// Codewords that begin before a page.
+    /// Returns the number of codewords that begin before a page.
     #[inline]
     pub fn before(&self, page: u32) -> u32 {
         match self.packing {
@@ -137,7 +138,7 @@ impl BlockLayout {
         }
     }
 
-    /// Codewords that begin in a page.
+    /// Returns the number of codewords that begin in a page.
     #[inline]
     pub fn beginning_in(&self, page: u32) -> u32 {
         match self.packing {
@@ -147,7 +148,7 @@ impl BlockLayout {
         }
     }
 
-    /// The page in which a codeword of the block begins, by its number from 0.
+    /// Returns the page in which a codeword of the block begins; codewords are numbered from 0.
     #[inline]
     pub fn page_of(&self, codeword: u32) -> u32 {
         match self.packing {
@@ -160,24 +161,24 @@ impl BlockLayout {
         }
     }
 
-    /// Whether the codeword with number `slot` of those that begin in a page ends in the next one.
+    /// Whether a codeword that begins in a page ends in the next one; `slot` numbers the codewords that begin in the page.
     #[inline]
     pub fn crosses(&self, page: u32, slot: u32) -> bool {
         self.packing.is_some_and(|packing| packing.in_first_page(page, slot) < packing.unit_bytes)
     }
 
-    /// Codewords of the block that begin in one page and end in the next.
+    /// Counts the codewords of the block that begin in one page and end in the next.
     pub fn crossing(&self) -> u32 {
         let slots = (0..self.pages).flat_map(|page| (0..self.beginning_in(page)).map(move |slot| (page, slot)));
         slots.filter(|&(page, slot)| self.crosses(page, slot)).count() as u32
     }
 
-    /// How much of a unit is in the page where it begins, bytes; all of it where units are not packed.
+    /// Returns how many bytes of a unit are in the page where it begins; `None` where units are not packed.
     pub fn in_first_page(&self, page: u32, slot: u32) -> Option<u32> {
         self.packing.map(|packing| packing.in_first_page(page, slot))
     }
 
-    /// Where a unit lies, physical unit by physical unit; nothing where units are not packed.
+    /// Lists the pieces of a unit, one for each physical unit; empty where units are not packed.
     pub fn pieces(&self, page: u32, slot: u32) -> Vec<Piece> {
         let Some(packing) = self.packing else { return Vec::new() };
         let physical = u64::from(packing.page_bytes / self.per_page);
@@ -214,12 +215,12 @@ impl Packing {
     }
 }
 
-/// How the pages of a device are filled, before it is said with which code.
+/// The way in which the pages of a device are filled, whatever code is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageFormat {
-    /// Of a block, or of several that take turns.
+    /// Pages of a block, or of several blocks that take turns.
     pages: u32,
-    /// Of which the last is parity across dies; 0 where none is.
+    /// Pages of a stripe, whose last page is parity across dies; 0 where there is no such parity.
     stripe: u32,
     units_per_page: u32,
     unit_bytes: u32,
@@ -227,13 +228,13 @@ pub(crate) struct PageFormat {
 }
 
 impl PageFormat {
-    /// Pages of units beside so much out-of-band area each.
+    /// Describes pages of `units_per_page` units with `oob_bytes` of out-of-band area each.
     pub(crate) fn of_units(units_per_page: u32, unit_bytes: u32, oob_bytes: u32) -> Self {
         Self { pages: 1, stripe: 0, units_per_page, unit_bytes, oob_bytes }
     }
 
     /// # Arguments
-    /// - `blocks`: that take turns.
+    /// - `blocks`: the number of blocks that take turns.
     /// - `stripe`: pages of a stripe of parity across dies; 0 without.
     pub(crate) fn new(geometry: &GeometrySpec, reliability: &ReliabilitySpec, blocks: u32, stripe: u32) -> Self {
         let oob_bytes = match reliability {
@@ -249,22 +250,22 @@ impl PageFormat {
         }
     }
 
-    /// A unit and its share of the out-of-band area, bytes.
+    /// Returns the size of a unit with its share of the out-of-band area, bytes.
     pub(crate) fn unit_and_oob_bytes(&self) -> u32 {
         self.unit_bytes + self.oob_bytes
     }
 
-    /// What parity and metadata of a unit exceed its share of the out-of-band area by, bytes.
+    /// Returns by how many bytes the parity and metadata of a unit exceed its share of the out-of-band area.
     pub(crate) fn squeezed_bytes(&self, code: &AgedBch) -> u32 {
         self.squeezed_by(self.unit_bytes / code.codeword_bytes * code.parity_bytes())
     }
 
-    /// The same of so much parity of a unit.
+    /// Returns the same for a unit with `parity` bytes of parity.
     pub(crate) fn squeezed_by(&self, parity: u32) -> u32 {
         (parity + self.metadata_beside(parity)).saturating_sub(self.oob_bytes)
     }
 
-    /// Metadata of a unit with so much parity, bytes: more where units cross pages.
+    /// Returns the metadata of a unit with `parity` bytes of parity, bytes. It is more where units cross pages.
     pub(crate) fn metadata_beside(&self, parity: u32) -> u32 {
         if parity + LUN_BYTES <= self.oob_bytes {
             LUN_BYTES
@@ -273,7 +274,7 @@ impl PageFormat {
         }
     }
 
-    /// Room for the parity of a unit whose data space is so much smaller, bytes.
+    /// Returns the room for the parity of a unit whose data space is smaller by `squeezed_bytes`, bytes.
     pub(crate) fn room_for_parity(&self, squeezed_bytes: u32) -> u32 {
         let metadata = match squeezed_bytes {
             0 => LUN_BYTES,
@@ -282,7 +283,7 @@ impl PageFormat {
         (self.oob_bytes + squeezed_bytes).saturating_sub(metadata)
     }
 
-    /// Where units lie in a block whose pages lack so much of the data space of each.
+    /// Returns the layout of a block whose units are each squeezed by `squeezed_bytes`.
     pub(crate) fn layout(&self, squeezed_bytes: u32) -> BlockLayout {
         let (pages, units) = (self.pages, self.units_per_page);
         match squeezed_bytes {
@@ -291,7 +292,7 @@ impl PageFormat {
         }
     }
 
-    /// Where units lie, by the P/E cycles of a block.
+    /// Returns the layout of a block, by its P/E cycles.
     pub(crate) fn layouts(&self, spec: &ReliabilitySpec, reliability: &Reliability) -> ByAge<BlockLayout> {
         match spec {
             ReliabilitySpec::Adaptive(adaptive) => {
@@ -312,7 +313,7 @@ impl PageFormat {
 mod tests {
     use super::*;
 
-    /// LAE-FTL's four squeezed units: what crosses, and what a block holds.
+    /// Do LAE-FTL's four squeezed units cross pages as often as their sizes say, and does a block hold as many?
     #[test]
     fn squeezed_units_cross_as_often_as_their_sizes_say() {
         for (squeezed, crossing, of) in [(128, 15, 31), (256, 7, 15), (384, 15, 29), (512, 3, 7)] {
@@ -322,8 +323,8 @@ mod tests {
         }
     }
 
-    /// Does every byte of a block belong to one unit at most, and every unit to one or two pages, whatever the sizes? Are there
-    /// two units in a physical unit at most, and does one begin there at most, so that there is room for parity?
+    /// Does every byte of a block belong to at most one unit, and every unit to one or two pages, whatever the sizes? Are there at most two
+    /// units in a physical unit, of which at most one begins there, so that there is room for parity?
     #[test]
     fn units_lie_side_by_side() {
         for (pages, per_page, unit, page_bytes) in

@@ -1,18 +1,18 @@
-//! The shape of a device, which may be several SSDs, and the numbering of everything in it.
+//! The shape of a device, which may be several SSDs, and the numbering of its parts.
 //!
 //! Channels are numbered SSD by SSD, planes channel by channel: plane = ((channel x chips + chip) x dies + die) x planes + plane.
 //! A codeword's place is ((plane x blocks + block) x pages + page) x codewords + slot.
 //!
-//! With n-way interleaving the planes stand in *sets* of n, on n chips that follow one another in the stripe. Blocks of the
-//! same index in the planes of a set are one *superblock*, pages of the same index in those a *group*. A codeword's unit
-//! number in its group is member x codewords + slot, where the member is the index of its plane in the set. Without interleaving a
-//! set is a plane, a superblock a block and a group a page, with the same numbers.
+//! With n-way interleaving the planes form *sets* of n, on n chips that follow one another in the stripe. Blocks of the same index in the
+//! planes of a set form one *superblock*; pages of the same index in these blocks form a *group*. A codeword's unit number in its group is
+//! member x codewords + slot, where the member is the index of its plane in the set. Without interleaving a set is a plane, a superblock is
+//! a block and a group is a page, with the same numbers.
 //!
-//! A superblock may also have blocks of n chips and no interleaved codewords. Then a group is a page, and pages of a superblock have
+//! A superblock may also have blocks of n chips and no interleaved codewords. Then a group is a page, and the pages of a superblock have
 //! one order, in which its blocks take turns.
 //!
-//! So it is with parity across dies, but that the blocks are those of n + 1 dies, and that each round of turns, a stripe, begins one
-//! die further on than the one before. Its last page is parity.
+//! Parity across dies works in the same way, with two differences. The blocks are those of n + 1 dies, and each round of turns, a stripe,
+//! begins one die further on than the one before. The last page of a stripe is parity.
 
 use std::ops::Range;
 
@@ -25,10 +25,10 @@ use crate::config::{
     RoundsSpec, StripeLevel,
 };
 
-/// Units that a read, or a collection, takes together where they cross pages, if a page has no more.
+/// Units that a read, or a collection, takes together where units cross pages, unless a single page has more.
 const UNITS_PER_RUN: u32 = 16;
 
-/// Chips among which a codeword is divided at most.
+/// Most chips among which a codeword is divided.
 const MOST_WAYS: u32 = 32;
 
 /// Counts and strides of a device.
@@ -46,28 +46,28 @@ pub struct Geometry {
     pages_per_block: u32,
     codewords_per_page: u32,
     page_types: u32,
-    /// Pages of a wordline that is no SLC; none where no block is.
+    /// Pages of a wordline outside SLC blocks; 0 where the device has no SLC blocks.
     bits_per_cell: u32,
     ways: u32,
-    /// Pages of a stripe, with that of parity; 0 where there is none.
+    /// Pages of a stripe, including its parity page; 0 without parity across dies.
     pages_per_stripe: u32,
     blocks_per_superblock: u32,
     divisors: Divisors,
-    /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; those of a set stand together.
+    /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; the planes of a set are adjacent.
     stripe: Vec<u32>,
     /// The planes of each set, one set after the other.
     members: Vec<u32>,
-    /// The set of each plane, and which member of it the plane is.
+    /// The set of each plane, and the plane's index in the set.
     set_of_plane: Vec<(u32, u32)>,
-    /// Where each plane stands in the stripe.
+    /// The position of each plane in the stripe.
     stripe_positions: Vec<u32>,
-    /// When the stripe meets each chip.
+    /// The rank of each chip in the order in which the stripe meets chips.
     chip_ranks: Vec<u32>,
-    /// The busy unit and the channel of each plane: looked up, as a division for each operation is a tenth of its time.
+    /// The busy unit and the channel of each plane. A table holds them, as a division for each operation would take a tenth of its time.
     unit_and_channel: Vec<(u32, u32)>,
 }
 
-/// What places are divided by, for each operation several times: by multiplication, which takes a quarter of the time.
+/// Divisors of places, which each operation needs several times. Dividing by multiplication takes a quarter of the time.
 #[derive(Debug, Clone, Copy)]
 struct Divisors {
     codewords_per_block: StrengthReducedU64,
@@ -76,7 +76,7 @@ struct Divisors {
 }
 
 impl Geometry {
-    /// The shape of a device whose specs have passed their own checks.
+    /// Builds the geometry of a device whose specs have passed their own checks.
     ///
     /// # Errors
     /// When chips cannot be divided as `ftl.interleaving` says, or channels as `flash.rounds` does.
@@ -156,7 +156,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Finds the sets: planes of the same place in chips, or with parity dies, that follow one another in the stripe.
+    /// Finds the sets: planes of the same index in chips (with parity, in dies) that follow one another in the stripe.
     fn number_sets(&mut self, levels: &[StripeLevel; 4]) {
         let plain = self.striped(levels);
         (_, self.chip_ranks) = in_order_met(&plain, self.planes_per_chip);
@@ -188,17 +188,17 @@ impl Geometry {
         }
     }
 
-    /// SSDs of the device.
+    /// Returns the number of SSDs of the device.
     pub fn ssds(&self) -> u32 {
         self.ssds
     }
 
-    /// Channels of all SSDs.
+    /// Returns the number of channels of all SSDs.
     pub fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// Channels whose decoders, or encoders, have a queue in common.
+    /// Returns the number of channels whose decoders, or encoders, share a queue.
     pub(crate) fn channels_of(&self, placement: DecoderPlacement) -> u32 {
         match placement {
             DecoderPlacement::PerChannel(_) => 1,
@@ -207,124 +207,125 @@ impl Geometry {
         }
     }
 
-    /// Planes of all SSDs.
+    /// Returns the number of planes of all SSDs.
     pub fn planes(&self) -> u32 {
         self.planes
     }
 
-    /// Things that do one array operation at a time.
+    /// Returns the number of busy units: parts that do one array operation at a time.
     pub fn busy_units(&self) -> u32 {
         self.planes / self.planes_per_busy_unit
     }
 
-    /// Those that begin together; one where none waits for another.
+    /// Returns the number of busy units that begin together in a round; 1 where none waits for another.
     pub(crate) fn busy_units_per_round(&self) -> u32 {
         self.planes_per_round / self.planes_per_busy_unit
     }
 
-    /// Blocks of a plane.
+    /// Returns the number of blocks of a plane.
     pub fn blocks_per_plane(&self) -> u32 {
         self.blocks_per_plane
     }
 
-    /// Pages of a block.
+    /// Returns the number of pages of a block.
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
 
-    /// Codewords of a page.
+    /// Returns the number of codewords of a page.
     pub fn codewords_per_page(&self) -> u32 {
         self.codewords_per_page
     }
 
-    /// Pages that a read, or a collection, takes together where units cross them.
+    /// Returns the number of pages that a read, or a collection, takes together where units cross pages.
     pub(crate) fn pages_per_run(&self) -> u32 {
         (UNITS_PER_RUN / self.codewords_per_page).max(1)
     }
 
-    /// Codewords of a block.
+    /// Returns the number of codewords of a block.
     pub fn codewords_per_block(&self) -> u32 {
         self.pages_per_block * self.codewords_per_page
     }
 
-    /// Codewords of the device.
+    /// Returns the number of codewords of the device.
     pub fn codewords(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.blocks_per_plane) * u64::from(self.codewords_per_block())
     }
 
-    /// The channel of a plane.
+    /// Returns the channel of a plane.
     #[inline]
     pub fn channel_of(&self, plane: u32) -> u32 {
         self.unit_and_channel[plane as usize].1
     }
 
-    /// The channel of a busy unit.
+    /// Returns the channel of a busy unit.
     pub(crate) fn channel_of_unit(&self, unit: u32) -> u32 {
         self.channel_of(unit * self.planes_per_busy_unit)
     }
 
-    /// The die of a busy unit that is no larger than one.
+    /// Returns the die of a busy unit that is no larger than a die.
     pub(crate) fn die_of_unit(&self, unit: u32) -> u32 {
         unit * self.planes_per_busy_unit / self.planes_per_die
     }
 
-    /// The chip of a plane, numbered over the device.
+    /// Returns the chip of a plane, numbered over the device.
     pub fn chip_of(&self, plane: u32) -> u32 {
         plane / self.planes_per_chip
     }
 
-    /// What does one array operation at a time for a plane.
+    /// Returns the busy unit of a plane: the part that does one array operation at a time.
     #[inline]
     pub fn busy_unit_of(&self, plane: u32) -> u32 {
         self.unit_and_channel[plane as usize].0
     }
 
-    /// The kind of a page, by its index in the block; of an SLC block one beyond all others.
+    /// Returns the type of a page, by the page's index in its block. Pages of SLC blocks have a type of their own, one beyond all others.
     ///
     /// # Arguments
-    /// - `slc`: whether its block is one.
+    /// - `slc`: whether the block is an SLC block.
     #[inline]
     pub fn page_type_of(&self, page_in_block: u32, slc: bool) -> u32 {
         if slc { self.page_types } else { page_in_block % self.page_types }
     }
 
-    /// The wordline of a page, by its index in the block: each type has one page of it, and of an SLC block it is one page.
+    /// Returns the wordline of a page, by the page's index in its block. A wordline has one page of each type; in an SLC block it has one
+    /// page.
     ///
     /// # Arguments
-    /// - `slc`: whether its block is one.
+    /// - `slc`: whether the block is an SLC block.
     #[inline]
     pub fn wordline_of(&self, page_in_block: u32, slc: bool) -> u32 {
-        // Where several pages of a wordline are of one type, all pages are taken for wordlines.
+        // Where several pages of a wordline have the same type, each run of one page of every type counts as a wordline.
         if slc { page_in_block * self.bits_per_cell / self.page_types } else { page_in_block / self.page_types }
     }
 
-    /// Pages of a block in which a cell holds one bit.
+    /// Returns the number of pages of an SLC block, whose cells hold one bit.
     #[inline]
     pub fn pages_per_slc_block(&self) -> u32 {
         self.pages_per_block.div_ceil(self.bits_per_cell)
     }
 
-    /// Pages of a superblock in which a cell holds one bit.
+    /// Returns the number of pages of an SLC superblock, whose cells hold one bit.
     pub fn pages_per_slc_superblock(&self) -> u32 {
         self.pages_per_slc_block() * self.blocks_per_superblock
     }
 
-    /// The pages of a wordline, by their indices in its block.
+    /// Returns the pages of a wordline, by their indices in its block.
     pub fn pages_of(&self, wordline: u32) -> Range<u32> {
         wordline * self.page_types..((wordline + 1) * self.page_types).min(self.pages_per_block)
     }
 
-    /// Wordlines of a block; the last one may lack pages.
+    /// Returns the number of wordlines of a block; the last one may lack pages.
     pub fn wordlines_per_block(&self) -> u32 {
         self.pages_per_block.div_ceil(self.page_types)
     }
 
-    /// Which member of its set has a page of a group, and the index of that page in its block. Without interleaving pages of a group
-    /// follow one another in their superblock, whose blocks take turns.
+    /// Returns the member of a set that holds a page of a group, and the index of that page in its block. Without interleaving the pages of
+    /// a group follow one another in their superblock, whose blocks take turns.
     ///
     /// # Arguments
-    /// - `page`: of the group.
-    /// - `member`: of the group.
+    /// - `page`: the index of the group in its superblock.
+    /// - `member`: the index of the page in the group.
     #[inline]
     pub fn turn(&self, page: u32, member: u32) -> (u32, u32) {
         if self.blocks_per_superblock == 1 {
@@ -338,7 +339,8 @@ impl Geometry {
         }
     }
 
-    /// The page of a group, and the member of it, that is a page of a member of its set.
+    /// Returns the index of the group that holds a page of a member, and the index of the page in the group: the inverse of
+    /// [`turn`](Self::turn).
     #[inline]
     pub fn back(&self, member: u32, page_in_block: u32) -> (u32, u32) {
         if self.ways > 1 {
@@ -349,128 +351,128 @@ impl Geometry {
         (page_in_block * width + turn, 0)
     }
 
-    /// Whether there is parity across dies.
+    /// Whether the device has parity across dies.
     #[inline]
     pub fn has_parity(&self) -> bool {
         self.pages_per_stripe > 0
     }
 
-    /// Pages of a stripe, with that of parity; 0 where there is none.
+    /// Returns the number of pages of a stripe, including its parity page; 0 without parity across dies.
     #[inline]
     pub fn pages_per_stripe(&self) -> u32 {
         self.pages_per_stripe
     }
 
-    /// Pages of a superblock, but for those of parity.
+    /// Returns the number of pages of a superblock that do not hold parity across dies.
     pub(crate) fn data_pages_per_superblock(&self) -> u32 {
         let parity = if self.has_parity() { self.pages_per_block } else { 0 };
         self.pages_per_superblock() - parity
     }
 
-    /// The die of a plane, numbered over the device.
+    /// Returns the die of a plane, numbered over the device.
     pub fn die_of(&self, plane: u32) -> u32 {
         plane / self.planes_per_die
     }
 
-    /// Dies of all SSDs.
+    /// Returns the number of dies of all SSDs.
     pub fn dies(&self) -> u32 {
         self.planes / self.planes_per_die
     }
 
-    /// When the stripe meets a chip, counted from 0: chips of a set follow one another.
+    /// Returns the rank of a chip, from 0, in the order in which the stripe meets chips. Chips of a set have consecutive ranks.
     pub fn chip_rank(&self, chip: u32) -> u32 {
         self.chip_ranks[chip as usize]
     }
 
-    /// Chips among which a codeword is divided; 1 without interleaving.
+    /// Returns the number of chips among which a codeword is divided; 1 without interleaving.
     #[inline]
     pub fn ways(&self) -> u32 {
         self.ways
     }
 
-    /// Sets of planes.
+    /// Returns the number of sets of planes.
     pub fn sets(&self) -> u32 {
         self.planes / self.blocks_per_superblock
     }
 
-    /// The set of a plane, and which member of it the plane is.
+    /// Returns the set of a plane, and the plane's index in the set.
     #[inline]
     pub fn set_of(&self, plane: u32) -> (u32, u32) {
         if self.blocks_per_superblock == 1 { (plane, 0) } else { self.set_of_plane[plane as usize] }
     }
 
-    /// The plane that is member `member` of a set.
+    /// Returns the plane at index `member` of a set.
     #[inline]
     pub fn plane_of(&self, set: u32, member: u32) -> u32 {
         let width = self.blocks_per_superblock;
         if width == 1 { set } else { self.members[(set * width + member) as usize] }
     }
 
-    /// Codewords of a group.
+    /// Returns the number of codewords of a group.
     #[inline]
     pub fn codewords_per_group(&self) -> u32 {
         self.codewords_per_page * self.ways
     }
 
-    /// Blocks of a superblock: as many as there are ways, or, where no codeword is divided, 1 or more.
+    /// Returns the number of blocks of a superblock: with interleaving the number of ways, otherwise 1 or more.
     #[inline]
     pub fn blocks_per_superblock(&self) -> u32 {
         self.blocks_per_superblock
     }
 
-    /// Blocks through which codewords follow one another, page by page: those of a superblock where none is divided, or one.
+    /// Returns the number of blocks through which codewords follow one another, page by page. It is 1 with interleaving.
     #[inline]
     pub(crate) fn blocks_in_turn(&self) -> u32 {
         if self.ways == 1 { self.blocks_per_superblock } else { 1 }
     }
 
-    /// Pages of a superblock.
+    /// Returns the number of pages of a superblock.
     pub fn pages_per_superblock(&self) -> u32 {
         self.pages_per_block * self.blocks_per_superblock
     }
 
-    /// Codewords of a superblock.
+    /// Returns the number of codewords of a superblock.
     pub fn codewords_per_superblock(&self) -> u32 {
         self.codewords_per_block() * self.blocks_per_superblock
     }
 
-    /// The superblocks of a set.
+    /// Returns the superblocks of a set.
     pub(crate) fn superblocks_of_set(&self, set: u32) -> Range<u32> {
         set * self.blocks_per_plane..(set + 1) * self.blocks_per_plane
     }
 
-    /// The set of a superblock.
+    /// Returns the set of a superblock.
     #[inline]
     pub fn set_of_superblock(&self, superblock: u32) -> u32 {
         superblock / self.divisors.blocks_per_plane
     }
 
-    /// The SSD of a set.
+    /// Returns the SSD of a set.
     #[inline]
     pub fn ssd_of_set(&self, set: u32) -> u32 {
         if self.ssds == 1 { 0 } else { set / (self.sets() / self.ssds) }
     }
 
-    /// The sets of an SSD.
+    /// Returns the sets of an SSD.
     #[inline]
     pub fn sets_of_ssd(&self, ssd: u32) -> Range<u32> {
         let sets = self.sets() / self.ssds;
         ssd * sets..(ssd + 1) * sets
     }
 
-    /// The superblock of a place.
+    /// Returns the superblock of a place.
     #[inline]
     pub fn superblock_of(&self, place: u64) -> u32 {
         self.superblock_of_block(self.block_of(place))
     }
 
-    /// The plane of a block, and the index of the block there.
+    /// Returns the plane of a block, and the index of the block in the plane.
     #[inline]
     pub fn split_block(&self, block: u32) -> (u32, u32) {
         StrengthReducedU32::div_rem(block, self.divisors.blocks_per_plane)
     }
 
-    /// The superblock of a block.
+    /// Returns the superblock of a block.
     #[inline]
     pub fn superblock_of_block(&self, block: u32) -> u32 {
         if self.blocks_per_superblock == 1 {
@@ -480,7 +482,7 @@ impl Geometry {
         self.set_of(plane).0 * self.blocks_per_plane + of_plane
     }
 
-    /// The block that a superblock has in a member of its set, numbered over the device.
+    /// Returns the block of a superblock in a member of its set, numbered over the device.
     #[inline]
     pub fn block_in(&self, superblock: u32, member: u32) -> u32 {
         if self.blocks_per_superblock == 1 {
@@ -490,13 +492,13 @@ impl Geometry {
         self.plane_of(set, member) * self.blocks_per_plane + of_set
     }
 
-    /// The page of a block that a superblock has in a member of its set, numbered over the device.
+    /// Returns the page, numbered over the device, at index `page` of the block that a superblock has in a member of its set.
     #[inline]
     pub fn page_in(&self, superblock: u32, page: u32, member: u32) -> u64 {
         u64::from(self.block_in(superblock, member)) * u64::from(self.pages_per_block) + u64::from(page)
     }
 
-    /// The place of a unit of the group at `page` of a superblock.
+    /// Returns the place of a unit of the group at `page` of a superblock.
     #[inline]
     pub fn place(&self, superblock: u32, page: u32, unit: u32) -> u64 {
         if self.blocks_per_superblock == 1 {
@@ -507,7 +509,7 @@ impl Geometry {
             + u64::from(unit % self.codewords_per_page)
     }
 
-    /// The plane of a unit of the group at `page` of a superblock of a set.
+    /// Returns the plane of a unit of the group at `page` of a superblock of a set.
     #[inline]
     pub fn plane_of_unit(&self, set: u32, page: u32, unit: u32) -> u32 {
         if self.blocks_per_superblock == 1 {
@@ -516,19 +518,19 @@ impl Geometry {
         self.plane_of(set, self.turn(page, unit / self.codewords_per_page).0)
     }
 
-    /// The first place of a page of a block, numbered over the device.
+    /// Returns the first place of a page of a block, which is numbered over the device.
     #[inline]
     pub fn first_place(&self, block: u32, page: u32) -> u64 {
         (u64::from(block) * u64::from(self.pages_per_block) + u64::from(page)) * u64::from(self.codewords_per_page)
     }
 
-    /// The first place of the page of a place.
+    /// Returns the first place of the page that contains a place.
     #[inline]
     pub fn first_of_page(&self, place: u64) -> u64 {
         place - place % u64::from(self.codewords_per_page)
     }
 
-    /// The block of a place, numbered over the device, its page there, and its number in that.
+    /// Splits a place into its block (numbered over the device), its page in the block, and its slot in the page.
     #[inline]
     pub fn split(&self, place: u64) -> (u32, u32, u32) {
         let (block, in_block) = StrengthReducedU64::div_rem(place, self.divisors.codewords_per_block);
@@ -536,50 +538,50 @@ impl Geometry {
         (block as u32, page, slot)
     }
 
-    /// The block of a place, numbered over the device.
+    /// Returns the block of a place, numbered over the device.
     #[inline]
     pub fn block_of(&self, place: u64) -> u32 {
         (place / self.divisors.codewords_per_block) as u32
     }
 
-    /// The member that has the place of a codeword, by its unit number in the group.
+    /// Returns the member of the set that holds a codeword, by the codeword's unit number in the group.
     #[inline]
     pub fn member_of(&self, unit: u32) -> u32 {
         if self.ways == 1 { 0 } else { unit / self.codewords_per_page }
     }
 
-    /// The units of a group that are codewords of one member.
+    /// Returns the unit numbers, in a group, of the codewords in one member.
     #[inline]
     pub fn units_of(&self, member: u32) -> Range<u32> {
         member * self.codewords_per_page..(member + 1) * self.codewords_per_page
     }
 
-    /// The planes of an SSD, in the order in which consecutive page writes go to them; those of a set stand together.
+    /// Returns the planes of an SSD, in the order in which consecutive page writes go to them. The planes of a set are adjacent.
     #[inline]
     pub fn stripe(&self, ssd: u32) -> &[u32] {
         let planes = self.planes_of_ssd() as usize;
         &self.stripe[ssd as usize * planes..][..planes]
     }
 
-    /// The SSD of a plane, and where the plane stands in its stripe.
+    /// Returns the SSD of a plane, and the plane's position in the stripe of that SSD.
     #[inline]
     pub fn stripe_position(&self, plane: u32) -> (u32, u32) {
         let position = self.stripe_positions[plane as usize];
         if self.ssds == 1 { (0, position) } else { (position / self.planes_of_ssd(), position % self.planes_of_ssd()) }
     }
 
-    /// Planes of an SSD.
+    /// Returns the number of planes of an SSD.
     #[inline]
     pub fn planes_of_ssd(&self) -> u32 {
         self.planes / self.ssds
     }
 
-    /// How many pools an SSD has that are told apart by levels of parallelism.
+    /// Returns the number of pools into which levels of parallelism divide an SSD.
     pub(crate) fn pools(&self, levels: &[StripeLevel]) -> u32 {
         levels.iter().map(|&level| self.size_and_stride(level).0).product()
     }
 
-    /// How many there are of a level in one of the level above, and planes from one to the next.
+    /// Returns how many items of a level there are in an item of the level above, and how many planes lie from one item to the next.
     fn size_and_stride(&self, level: StripeLevel) -> (u32, u32) {
         match level {
             StripeLevel::Channel => (self.channels / self.ssds, self.planes_per_channel),
@@ -605,7 +607,7 @@ impl Geometry {
     }
 }
 
-/// Chips, or dies, of so many planes in the order in which a stripe meets them; and when it meets each.
+/// Lists chips (or dies) of `planes` planes in the order in which a stripe meets them, and the rank of each in that order.
 fn in_order_met(stripe: &[u32], planes: u32) -> (Vec<u32>, Vec<u32>) {
     let firsts = stripe.iter().filter(|plane| plane.is_multiple_of(planes));
     let met: Vec<u32> = firsts.map(|plane| plane / planes).collect();
@@ -644,7 +646,7 @@ mod tests {
         assert_eq!(sorted, (0..48).collect::<Vec<_>>());
     }
 
-    /// Is a set a plane of each of n chips, in whatever order the stripe goes, and every plane in one set?
+    /// Does a set have one plane on each of n chips, whatever the order of the stripe, and is every plane in exactly one set?
     #[test]
     fn sets_have_planes_of_different_chips() {
         for stripe in [[Channel, Chip, Die, Plane], [Plane, Die, Chip, Channel], [Die, Channel, Plane, Chip]] {

@@ -1,37 +1,35 @@
-//! The event-driven SSD: a stream of requests goes in, response times and what they were spent on come out.
+//! The event-driven SSD: a stream of requests goes in; response times, and the causes of these times, come out.
 //!
 //! ```text
 //!   trace ----\                 +-- ftl: where codewords lie, which block is collected
 //!              > request --> simulation                                           --> summary
 //!   workload -/                 +-- link: steps of a read, what comes of them
 //! ```
-//!
-//! - [`config`]: every field of a run, its unit, default and range, a file for each station. [`checked`]: what they must be to one
-//!   another, with the geometry and the reliability that follow from them.
-//! - [`trace`], [`workload`]: where [`request`]s come from, recorded or synthetic; both are streams.
-//! - [`geometry`]: how many of everything, and the numbers of everything. [`format`](mod@format): which pages of its block a
-//!   codeword is in. [`start_ages`]: how old each block is before the run.
+//! - [`config`]: every field of a run, its unit, default and range, with one file for each station.
+//! - [`checked`]: the conditions that fields have to meet together, with the geometry and the reliability that follow from them.
+//! - [`trace`], [`workload`]: sources of [`request`]s, recorded or synthetic; both are streams.
+//! - [`geometry`]: the number of all parts of the device, and their numbering. [`format`](mod@format): the pages of a block in which its
+//!   codewords lie. [`start_ages`]: the age of each block before the run.
 //! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
-//! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls those
-//!   below it, and tells those above what it has done.
-//! - [`tenants`]: several users of one device, and how fair it is to them.
-//! - [`run`] and [`summary`]: a simulation with a clock on the wall, and its result. [`timeline`]: a simulation of one read, looked
-//!   at event by event. [`trace_events`]: what was seen in a window of a run, for viewers of traces.
+//! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls the stations below
+//!   it, and tells the stations above it what it has done.
+//! - [`tenants`]: several users of one device, and how fair the device is to them.
+//! - [`run`] and [`summary`]: a simulation with wall-clock times, and its result. [`timeline`]: a simulation of one read, event by event.
+//!   [`trace_events`]: the operations in a window of a run, for trace viewers.
 //!
-//! Modules import from below only; `tests/all/layers.rs` has their order, and holds them to it.
+//! Modules import from below only; `tests/all/layers.rs` states their order and checks it.
 //!
 //! **Order.** Time is integer nanoseconds. Events of one instant happen in the order in which they were scheduled (see
 //! [`events`]). A run is a function of config, requests and seed, bit for bit, on every CPU.
+//! **Common random numbers.** A codeword's draw is a hash of seed, place and erase count. So two runs that differ in the read policy meet
+//! the same codewords, as far as they write the same places.
 //!
-//! **Common random numbers.** A codeword's draw is a hash of seed, place and erase count, so two runs that differ in the read
-//! policy meet the same codewords as far as they write the same places.
-//!
-//! **Nothing is lost.** Every request completes once; every unit of data is where the map says, or was refused and is counted.
-//! `tests/all/laws.rs` draws devices over all features and holds them to it.
+//! **Nothing is lost.** Every request completes once. Every unit of data is where the map says, or was refused and is counted.
+//! `tests/all/laws.rs` draws devices over all features and checks these laws.
 //!
 //! # Example
 //!
-//! Ten thousand requests on the default device, whose hard decisions fail for 28.8 % of codewords:
+//! Ten thousand requests on the default device, for which hard decision fails at 28.8 % of codewords:
 //!
 //! ```
 //! use softsense_ssd::checked::CheckedConfig;

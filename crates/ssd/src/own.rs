@@ -1,9 +1,9 @@
-//! What users have written themselves, handed over beside a config that names it: a read policy, a rule for victims, a placement, a
-//! pacing of garbage collection, admissions to caches.
+//! Policies and rules that users have written, and hand over beside a config that names them: a read policy, a rule for victims, a
+//! placement, a pacing of garbage collection, admissions to caches.
 //!
-//! A config stays plain data. It has a name, such as `read.policy = "my_policies.py:Ladder"`; whoever runs it looks that up and
-//! gives what is found to [`CheckedConfig::with_own`](crate::checked::CheckedConfig::with_own). Here is what such things are, and
-//! what they are told.
+//! A config stays plain data. It holds a name, such as `read.policy = "my_policies.py:Ladder"`. The caller that runs the config looks the
+//! name up and gives the object to [`CheckedConfig::with_own`](crate::checked::CheckedConfig::with_own). This module defines these objects
+//! and their inputs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,117 +11,121 @@ use std::sync::Arc;
 use softsense_base::{Error, OwnName, Result};
 use softsense_link::{OwnCost, PolicyTraits, ReadPolicy};
 
-/// A device, as what works for it is told when a run begins.
+/// A device, as described to users' policies and rules when a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnDevice {
-    /// The config's seed, for what wants to be random: the same seed is to give the same answers.
+    /// The config's seed, for policies that draw random numbers: the same seed has to give the same answers.
     pub seed: u64,
     /// The deepest level of reads.
     pub max_level: u8,
     /// Entries of the chip's retry table.
     pub retry_entries: u8,
-    /// Page types.
+    /// Number of page types.
     pub page_types: u32,
-    /// SSDs of the array.
+    /// Number of SSDs of the array.
     pub ssds: u32,
-    /// Planes of an SSD.
+    /// Number of planes of an SSD.
     pub planes: u32,
-    /// Sets, in each of which garbage collection chooses victims: planes, or as many of them as codewords are interleaved over.
+    /// Number of sets, in each of which garbage collection chooses victims. A set is a plane, or with interleaving as many planes as there
+    /// are ways.
     pub sets: u32,
-    /// Blocks of a plane: superblocks of a set.
+    /// Number of blocks of a plane, which is the number of superblocks of a set.
     pub blocks_per_plane: u32,
-    /// Pages of a superblock.
+    /// Number of pages of a superblock.
     pub pages_per_block: u32,
-    /// Codewords of a superblock.
+    /// Number of codewords of a superblock.
     pub codewords_per_block: u32,
-    /// Codewords that the user can address.
+    /// Number of codewords that the user can address.
     pub user_codewords: u64,
 }
 
-/// Chooses what garbage collection takes.
+/// A rule that chooses the victims of garbage collection.
 pub trait ChooseVictim: Send + Sync {
-    /// The index of the victim among the candidates, of which there is one at least.
+    /// Chooses the victim: returns its index among the candidates, of which there is at least one.
     ///
     /// # Errors
-    /// What its code says; the run ends with it.
+    /// Errors of the user's code; they end the run.
     fn choose(&mut self, candidates: &Candidates) -> Result<usize>;
 
-    /// How long it has taken so far, s, where it measures that.
+    /// Returns the time spent in the user's code so far, s, where this is measured.
     fn spent_s(&self) -> f64 {
         0.0
     }
 }
 
-/// The closed superblocks of a set that are worth collecting, in the order in which they were closed. What is known of each stands
-/// at its index.
+/// The closed superblocks of a set that are worth collecting, in the order in which they were closed. All lists have the same order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// The set.
     pub set: u32,
-    /// Which superblocks.
+    /// Numbers of the superblocks.
     pub blocks: Vec<u32>,
-    /// Their valid codewords.
+    /// Number of valid codewords of each superblock.
     pub valid: Vec<u32>,
-    /// How many superblocks of the set have been closed since, themselves with them: 1 for the last.
+    /// Number of superblocks of the set closed since each one was, itself included: 1 for the last.
     pub age: Vec<u64>,
-    /// Their erases since the start of the run.
+    /// Erases of each superblock since the start of the run.
     pub erases: Vec<u32>,
 }
 
-/// Chooses where writes of the host go.
+/// A rule that chooses where writes of the host go.
 pub trait PlaceWrites: Send + Sync {
-    /// The indices, in `planes`, of the planes that this write and those after it go to: one at least. It is asked again when they
-    /// are used up. A plane without room is passed over for the next one in turn.
+    /// Chooses planes for this write and those after it: returns at least one index into `planes`. The rule is asked again when all of
+    /// these have been used. A plane without room is passed over for the next one in turn.
     ///
     /// # Errors
-    /// What its code says; the run ends with it.
+    /// Errors of the user's code; they end the run.
     fn place(&mut self, planes: &Planes) -> Result<Vec<u32>>;
 
-    /// How long it has taken so far, s, where it measures that.
+    /// Returns the time spent in the user's code so far, s, where this is measured.
     fn spent_s(&self) -> f64 {
         0.0
     }
 }
 
-/// The planes that a write may go to, in the order of the stripe: those of its SSD, or of its part of `ftl.allocation_pool`.
+/// The planes that a write may go to, in the order of the stripe: the planes of its SSD, or of its part of `ftl.allocation_pool`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Planes {
     /// The SSD.
     pub ssd: u32,
     /// The first logical codeword that is to be written.
     pub codeword: u64,
-    /// How many wait to be written with it.
+    /// Number of codewords that wait to be written with it.
     pub codewords: u32,
     /// The plane whose turn it is.
     pub in_turn: u32,
-    /// Free pages of each: those of free blocks, of the open one and of those that are being collected.
+    /// Number of free pages of each plane: pages of free blocks, of the open block, and of blocks that are being collected.
     pub free_pages: Vec<u32>,
 }
 
-/// Says when garbage collection of a set works.
+/// A rule that says when garbage collection of a set works.
 pub trait PaceCollection: Send + Sync {
-    /// What collection of a set does now. It is asked when the host, or the map, programs in the set; while collection is at work, or
-    /// fewer superblocks are free than the low watermark, also when an operation of the host on its planes ends; before each page that
-    /// is moved, before an erase, and after it. At the reserve nothing is asked.
+    /// Decides what collection of a set does now. The rule is asked at these moments:
+    /// - when the host, or the map, programs in the set;
+    /// - when an operation of the host on the set's planes ends, if collection is at work or fewer superblocks are free than the low
+    ///   watermark;
+    /// - before each page that is moved, before an erase, and after it.
+    ///
+    /// At the reserve the rule is not asked.
     ///
     /// # Errors
-    /// What its code says; the run ends with it.
+    /// Errors of the user's code; they end the run.
     fn pace(&mut self, set: &PacedSet) -> Result<Pace>;
 
-    /// How long it has taken so far, s, where it measures that.
+    /// Returns the time spent in the user's code so far, s, where this is measured.
     fn spent_s(&self) -> f64 {
         0.0
     }
 }
 
-/// What collection of a set does now.
+/// The decision on what collection of a set does now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// It takes a victim, or the next step with the one that it has: a page, or the erase.
+    /// Collection takes a victim, or the next step with the victim that it has: a page, or the erase.
     Go,
-    /// Nothing, until it is asked again.
+    /// Collection waits until the rule is asked again.
     Pause,
-    /// The same, and it is asked again after so many us, above 0 and taken for 1 below that, whatever happens.
+    /// Collection waits, and the rule is asked again after this many us in any case. The number is above 0; one below 1 counts as 1.
     PauseUs(f64),
 }
 
@@ -130,90 +134,90 @@ pub enum Pace {
 pub struct PacedSet {
     /// The set.
     pub set: u32,
-    /// Free superblocks.
+    /// Number of free superblocks.
     pub free_blocks: u32,
-    /// Free pages: those of free superblocks and of those that the host has open.
+    /// Number of free pages: pages of free superblocks, and of superblocks that the host has open.
     pub free_pages: u32,
-    /// Free superblocks below which collection is wanted.
+    /// Number of free superblocks below which collection is wanted.
     pub low_watermark: u32,
-    /// Those at which it no longer is.
+    /// Number of free superblocks at which collection is no longer wanted.
     pub high_watermark: u32,
-    /// Free superblocks at which nobody is asked any more.
+    /// Number of free superblocks at which collection goes on without asking the rule.
     pub reserve: u32,
     /// Whether operations of the host wait for a plane of the set.
     pub host_waits: bool,
-    /// How long no operation of the host has been at work on a plane of the set, us; 0 while one is, or waits.
+    /// Time for which no operation of the host has been at work on a plane of the set, us; 0 while one is at work or waits.
     pub idle_us: f64,
     /// Whether a victim is being collected, or has just been erased.
     pub collecting: bool,
-    /// Valid codewords of the victim that is being collected: none of another.
+    /// Valid codewords of the victim that is being collected; `None` without a victim.
     pub valid: Option<u32>,
-    /// Pages that the host, or the map, has programmed in the set since the run began.
+    /// Number of pages that the host, or the map, has programmed in the set since the run began.
     pub pages_written: u64,
-    /// Pages that collection has read there.
+    /// Number of pages that collection has read in the set since the run began.
     pub pages_moved: u64,
 }
 
-/// Says what the read buffer takes in.
+/// A rule that says which pages the read buffer takes in.
 pub trait AdmitPages: Send + Sync {
-    /// Whether a page that it has not is read whole, and kept. It is asked when the read begins.
+    /// Whether a page that the read buffer lacks is read whole and kept. The rule is asked when the read begins.
     ///
     /// # Errors
-    /// What its code says; the run ends with it.
+    /// Errors of the user's code; they end the run.
     fn admit(&mut self, page: &MissedPage) -> Result<bool>;
 
-    /// How long it has taken so far, s, where it measures that.
+    /// Returns the time spent in the user's code so far, s, where this is measured.
     fn spent_s(&self) -> f64 {
         0.0
     }
 }
 
-/// A page, or pages that units cross, that the read buffer has not.
+/// A page that the read buffer lacks, or several pages that units cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissedPage {
-    /// The first logical codeword that is asked for of it.
+    /// The first logical codeword of the page that is asked for.
     pub codeword: u64,
-    /// How many are.
+    /// Number of codewords of the page that are asked for.
     pub codewords: u32,
-    /// Bytes of the request.
+    /// Size of the request, bytes.
     pub request_bytes: u64,
-    /// Whether it is read for a write that covers a codeword in part.
+    /// Whether the page is read for a write that covers a codeword in part.
     pub for_write: bool,
-    /// How often it has been missed, this time with it, while it was among the pages that are remembered.
+    /// Number of misses of the page, this one included, while the page was among those that are remembered.
     pub misses: u32,
-    /// Pages that there is room for without dropping one.
+    /// Number of pages that the buffer has room for without dropping one.
     pub free_pages: u32,
 }
 
-/// Says what the mapping cache takes in.
+/// A rule that says which entries the mapping cache takes in.
 pub trait AdmitEntries: Send + Sync {
-    /// Whether an entry that a read has missed is kept. It is asked when its translation page is in the controller's memory.
+    /// Whether an entry that a read has missed is kept. The rule is asked when the entry's translation page is in the controller's memory.
     ///
     /// # Errors
-    /// What its code says; the run ends with it.
+    /// Errors of the user's code; they end the run.
     fn admit(&mut self, entry: &MissedEntry) -> Result<bool>;
 
-    /// How long it has taken so far, s, where it measures that.
+    /// Returns the time spent in the user's code so far, s, where this is measured.
     fn spent_s(&self) -> f64 {
         0.0
     }
 }
 
-/// An entry of the map that the mapping cache has not.
+/// An entry of the map that the mapping cache lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissedEntry {
-    /// Its logical codeword.
+    /// The logical codeword of the entry.
     pub codeword: u64,
-    /// Codewords of the read with entries in the same translation page.
+    /// Number of codewords of the read with entries in the same translation page.
     pub codewords: u32,
-    /// How often it has been missed, this time with it, while it was among the entries that are remembered.
+    /// Number of misses of the entry, this one included, while the entry was among those that are remembered.
     pub misses: u32,
 }
 
-/// Makes something of a user's own for a run.
+/// A function that makes a user's policy or rule for a run.
 type Make<T> = dyn Fn(&OwnDevice) -> Result<Box<T>> + Send + Sync;
 
-/// Something of a user's own: how it is made for a run, and what tells it from others.
+/// A user's policy or rule: how it is made for a run, and how it is told from others.
 pub struct OwnThing<T: ?Sized> {
     identity: String,
     make: Arc<Make<T>>,
@@ -221,7 +225,7 @@ pub struct OwnThing<T: ?Sized> {
 
 impl<T: ?Sized> OwnThing<T> {
     /// # Arguments
-    /// - `identity`: what its answers depend on, such as its source. It is part of the identity of a run.
+    /// - `identity`: text that the answers depend on, such as the source of the policy or rule. It is part of the identity of a run.
     pub fn new(
         identity: impl Into<String>,
         make: impl Fn(&OwnDevice) -> Result<Box<T>> + Send + Sync + 'static,
@@ -229,7 +233,7 @@ impl<T: ?Sized> OwnThing<T> {
         Self { identity: identity.into(), make: Arc::new(make) }
     }
 
-    /// What its answers depend on.
+    /// Returns the text that the answers depend on.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -247,34 +251,34 @@ impl<T: ?Sized> fmt::Debug for OwnThing<T> {
     }
 }
 
-/// A read policy of a user's own.
+/// A read policy that a user has written.
 #[derive(Debug, Clone)]
 pub struct OwnPolicy {
-    /// What is said of it.
+    /// Properties of the policy that are stated before it is asked.
     pub traits: PolicyTraits,
-    /// How it is made.
+    /// The policy, to be made for a run.
     pub policy: OwnThing<dyn ReadPolicy>,
 }
 
-/// What of a user's own goes with a config.
+/// All policies and rules of a user that go with a config.
 #[derive(Debug, Clone, Default)]
 pub struct Own {
-    /// What `read.policy` names.
+    /// The policy that `read.policy` names.
     pub policy: Option<OwnPolicy>,
-    /// What `ftl.victims` names.
+    /// The rule that `ftl.victims` names.
     pub victims: Option<OwnThing<dyn ChooseVictim>>,
-    /// What `ftl.plane_choice` names.
+    /// The rule that `ftl.plane_choice` names.
     pub placement: Option<OwnThing<dyn PlaceWrites>>,
-    /// What `ftl.gc_pacing` names.
+    /// The rule that `ftl.gc_pacing` names.
     pub pacing: Option<OwnThing<dyn PaceCollection>>,
-    /// What `host.read_buffer.admission` names.
+    /// The rule that `host.read_buffer.admission` names.
     pub pages: Option<OwnThing<dyn AdmitPages>>,
-    /// What `ftl.mapping.demand.admission` names.
+    /// The rule that `ftl.mapping.demand.admission` names.
     pub entries: Option<OwnThing<dyn AdmitEntries>>,
 }
 
 impl Own {
-    /// What each depends on.
+    /// Lists the identities of all policies and rules that there are.
     pub(crate) fn identities(&self) -> impl Iterator<Item = &str> {
         let policy = self.policy.as_ref().map(|own| own.policy.identity());
         let victims = self.victims.as_ref().map(OwnThing::identity);
@@ -286,10 +290,10 @@ impl Own {
     }
 }
 
-/// What makes something that a config names; `None` where it names nothing.
+/// Makes the policy or rule that a config names; `None` where the config names nothing.
 ///
 /// # Errors
-/// When it was not handed over, or its code says that it cannot be made.
+/// When no policy or rule was handed over, or its code says that it cannot be made.
 pub(crate) fn made<T: ?Sized>(
     path: &str,
     name: Option<OwnName>,
@@ -306,7 +310,7 @@ pub(crate) fn made<T: ?Sized>(
     (thing.make)(device).map(|thing| Some((name, thing)))
 }
 
-/// Something of a user's own at work. What goes wrong is kept until the event at hand is over.
+/// A user's policy or rule during a run. An error is kept until the present event is over.
 pub(crate) struct AtWork<T: ?Sized> {
     pub(crate) name: OwnName,
     thing: Box<T>,
@@ -319,7 +323,7 @@ impl<T: ?Sized> AtWork<T> {
         Self { name, thing, calls: 0, failure: None }
     }
 
-    /// What it answers, checked by `take`; `None` from the first failure on.
+    /// Asks for an answer, which `take` checks; `None` from the first failure on.
     pub(crate) fn ask<A, R>(
         &mut self,
         ask: impl FnOnce(&mut T) -> Result<A>,
@@ -335,7 +339,7 @@ impl<T: ?Sized> AtWork<T> {
         answer.map_err(|error| self.failure = Some(error)).ok()
     }
 
-    /// What has gone wrong.
+    /// Reports the first failure, if there was one.
     pub(crate) fn check(&self) -> Result<()> {
         self.failure.clone().map_or(Ok(()), Err)
     }

@@ -1,11 +1,11 @@
-//! Numbered slots in an order out of which any can be taken: a queue, or, where what is used is put last again, an order of use.
+//! An order of numbered slots from which any slot can be taken. It is a queue, or an order of use if a slot that is used goes to the end.
 
 const NONE: u32 = u32::MAX;
 
-/// Slots in an order, each in it once at most. Every operation takes the same time, however many there are.
+/// An order of slots, each at most once in it. Every operation takes the same time, however many slots there are.
 #[derive(Debug)]
 pub(crate) struct Recency {
-    /// Of each slot the one before it and the one after it.
+    /// For each slot the one before it and the one after it.
     links: Vec<(u32, u32)>,
     oldest: u32,
     newest: u32,
@@ -19,25 +19,25 @@ impl Default for Recency {
 }
 
 impl Recency {
-    /// Slots in the order.
+    /// Returns the number of slots in the order.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is none.
+    /// Whether the order has no slots.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first one.
+    /// Returns the first slot.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// Puts a slot that is not in it at the end.
+    /// Puts a slot that is not in the order at its end.
     pub(crate) fn push(&mut self, slot: u32) {
         if self.links.len() <= slot as usize {
             self.links.resize(slot as usize + 1, (NONE, NONE));
@@ -51,7 +51,7 @@ impl Recency {
         self.len += 1;
     }
 
-    /// Takes a slot that is in it out.
+    /// Takes a slot out of the order.
     pub(crate) fn remove(&mut self, slot: u32) {
         let (before, after) = self.links[slot as usize];
         match before {
@@ -65,14 +65,14 @@ impl Recency {
         self.len -= 1;
     }
 
-    /// Takes the first one out.
+    /// Takes the first slot out of the order.
     pub(crate) fn pop(&mut self) -> Option<u32> {
         let slot = self.oldest()?;
         self.remove(slot);
         Some(slot)
     }
 
-    /// Puts a slot that is in it at the end.
+    /// Moves a slot of the order to its end.
     pub(crate) fn renew(&mut self, slot: u32) {
         self.remove(slot);
         self.push(slot);
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Is the order that of a plain list, whatever is done?
+    /// Is the order that of a plain list, whatever operations are done?
     #[test]
     fn order_is_that_of_a_list() {
         let stream = Stream::new(1, Purpose::Data);

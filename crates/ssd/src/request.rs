@@ -1,9 +1,9 @@
-//! What a host asks of an SSD, and where requests come from.
+//! Requests of a host to an SSD, and sources of requests.
 
 use serde::{Deserialize, Serialize};
 use softsense_base::{Ns, Result};
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
@@ -13,21 +13,21 @@ pub enum RequestKind {
     Write,
     /// Declares the data of a range dead (TRIM, discard).
     Trim,
-    /// Completes when what was written before and is in a volatile write buffer is in flash.
+    /// Completes when all data that was written before, and is in a volatile write buffer, is in flash.
     Flush,
-    /// A write that completes when it is in flash, whatever write buffer there is (force unit access).
+    /// Stores data and completes when the data is in flash, whatever write buffer there is (force unit access).
     FuaWrite,
 }
 
 impl RequestKind {
-    /// Whether it stores data.
+    /// Whether the request stores data.
     #[inline]
     pub fn is_write(self) -> bool {
         matches!(self, Self::Write | Self::FuaWrite)
     }
 }
 
-/// The largest read or write: 1 GiB. What a request still has to do is held in memory, and no system issues larger ones.
+/// The largest read or write: 1 GiB. The remaining work of a request is held in memory, and no system issues larger requests.
 pub const MAX_REQUEST_BYTES: u64 = 1 << 30;
 /// The largest trim: 1 TiB. Hosts discard whole partitions.
 pub const MAX_TRIM_BYTES: u64 = 1 << 40;
@@ -35,38 +35,38 @@ pub const MAX_TRIM_BYTES: u64 = 1 << 40;
 /// One host request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// When it arrives, from the first arrival of its trace or workload.
+    /// Time of arrival, from the first arrival of the trace or workload.
     pub arrival: Ns,
-    /// What it does.
+    /// Kind of the request.
     pub kind: RequestKind,
     /// First byte, in the address space of the simulated device.
     pub offset_bytes: u64,
-    /// How many bytes; zero for a flush alone.
+    /// Number of bytes; zero for a flush alone.
     pub bytes: u64,
 }
 
-/// Where a stream of requests ends that draws them.
+/// The end of a stream that draws its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Nowhere.
+    /// No end.
     Never,
-    /// As many requests from here as it has by itself.
+    /// An end after as many requests, counted from now, as the stream has by itself.
     AfterItsOwn,
 }
 
-/// A stream of requests in order of arrival. It is read one by one and never held whole.
+/// A stream of requests in order of arrival. Requests are read one by one; the stream is never held whole.
 pub trait RequestSource: Send + Sync {
-    /// The next request; `None` at the end, and from then on.
+    /// Returns the next request; `None` at the end, and from then on.
     fn next_request(&mut self) -> Result<Option<Request>>;
 
-    /// How much of the stream has been read, in [0, 1]; 0 while it never ends.
+    /// Returns the share of the stream that has been read, in [0, 1]; 0 for a stream that never ends.
     fn fraction_read(&self) -> f64;
 
-    /// A stream that draws its requests ends there. One that has been recorded ends where it does.
+    /// Sets the end of a stream that draws its requests. A recorded stream ends where the recording does.
     fn end(&mut self, _end: End) {}
 }
 
-/// No requests.
+/// A stream without requests.
 pub(crate) struct NoRequests;
 
 impl RequestSource for NoRequests {

@@ -1,4 +1,4 @@
-//! One run from config and requests to its summary: a [`Simulation`] with a clock on the wall.
+//! One run from config and requests to its summary: a [`Simulation`] whose wall time is measured.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -22,15 +22,15 @@ use crate::summary::{
 use crate::tenants::{self, TenantSources, TenantSummary};
 use crate::trace::{Beyond, Trace};
 
-/// Where the requests of a run come from.
+/// The source of the requests of a run.
 pub enum Requests<'a> {
-    /// A trace, and what happens to addresses beyond the device.
+    /// A trace, and the treatment of addresses beyond the device.
     Trace(&'a Trace, Beyond),
-    /// The config's `[workload]`, or its tenants.
+    /// The config's `[workload]`, or the workloads and traces of its tenants.
     Workload,
 }
 
-/// Codewords of a device as it starts, spread evenly over the mapped ones.
+/// Samples codewords of a device as it starts, spread evenly over the mapped ones.
 ///
 /// # Errors
 /// When memory is short, or the config's `reliability` knows no raw bit error rates.
@@ -52,10 +52,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Sets up: checks that the requests fit the device, builds it, preconditions it.
+    /// Sets up a run: checks that the requests fit the device, builds the device and preconditions it.
     ///
     /// # Errors
-    /// When the trace does not fit the device, there is neither trace nor `[workload]`, or a trace beside tenants.
+    /// When the trace does not fit the device, when there is neither trace nor `[workload]`, or when there is a trace beside tenants.
     pub fn new(config: &CheckedConfig, requests: Requests, log_requests: bool) -> Result<Self> {
         let (sources, description, opened_s) = match requests {
             Requests::Trace(..) if config.has_tenants() => {
@@ -86,16 +86,16 @@ impl Run {
         Ok(Self { simulation, config: config.clone(), source: description, setup_s, wall_s: opened_s })
     }
 
-    /// Simulates until about `completions` more requests have completed; whether there is more to do.
+    /// Simulates until about `completions` more requests have completed. Returns whether there is more to do.
     ///
     /// # Errors
-    /// When a trace cannot be read on, or too many codewords have raw bit error rates beyond their decode table. What was
-    /// measured so far stays.
+    /// When a trace cannot be read on, or too many codewords have raw bit error rates beyond their decode table. The measurements so far
+    /// remain.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_unless(&AtomicBool::new(false), completions)
     }
 
-    /// The same, until `stop` is set.
+    /// Simulates as [`advance`](Self::advance) does, until `stop` is set.
     pub fn advance_unless(&mut self, stop: &AtomicBool, completions: u64) -> Result<bool> {
         let begun = Instant::now();
         let more = self.simulation.advance_unless(stop, completions);
@@ -141,42 +141,43 @@ impl Run {
         Err(Error::config(format!("reliability.{kind}.most_beyond"), message))
     }
 
-    /// Completed requests.
+    /// Returns the number of completed requests.
     pub fn requests(&self) -> u64 {
         self.simulation.statistics().completed()
     }
 
-    /// Events that were scheduled, arrivals of requests among them.
+    /// Returns the number of scheduled events, arrivals of requests among them.
     pub fn events(&self) -> u64 {
         self.simulation.events()
     }
 
-    /// How much of the run is over, in [0, 1]: of its requests, or of its time where that ends it.
+    /// Returns the share of the run that is over, in [0, 1]: of its requests, or of its time where a time ends it.
     pub fn fraction(&self) -> f64 {
         self.simulation.fraction()
     }
 
-    /// Simulated time.
+    /// Returns the simulated time.
     pub fn simulated(&self) -> Ns {
         self.simulation.now()
     }
 
-    /// The rows of the request log since the last call.
+    /// Returns the rows of the request log since the last call.
     pub fn take_log(&mut self) -> Vec<LogRow> {
         self.simulation.take_log()
     }
 
-    /// From now on, looks on in a window of simulated time; what is simulated stays the same. A million spans end it early.
+    /// Records the operations in a window of simulated time from now on; the simulation stays the same. A million spans end the recording
+    /// early.
     pub fn record(&mut self, window: Window) {
         self.simulation.record(window, true);
     }
 
-    /// What was seen since [`record`](Self::record), which ends with it; nothing without one.
+    /// Ends the recording that [`record`](Self::record) began and returns it; `None` without one.
     pub fn take_recording(&mut self) -> Option<Recording> {
         self.simulation.take_recording()
     }
 
-    /// The distribution of response times of one kind of request, or of all.
+    /// Returns the distribution of response times of one kind of request, or of all requests.
     pub fn responses(&self, kind: Option<RequestKind>) -> Histogram {
         let statistics = self.simulation.statistics();
         match kind {
@@ -188,24 +189,24 @@ impl Run {
         }
     }
 
-    /// The distributions of reads and of writes of a tenant, by its number in the config; none where there is no such tenant.
+    /// Returns the distributions of response times of a tenant's reads and writes, by the tenant's number in the config; `None` without it.
     pub fn responses_of_tenant(&self, tenant: usize) -> Option<[Histogram; 2]> {
         let tenant = self.simulation.statistics().tenants.get(tenant)?;
         Some([tenant.reads.clone(), tenant.writes.clone()])
     }
 
-    /// The names of tenants, as rows of the log number them; none where there are none.
+    /// Returns the names of tenants, in the order of the tenant numbers in the request log; empty without tenants.
     pub fn tenants(&self) -> Vec<&str> {
         self.config.config().host.tenants.iter().map(|tenant| tenant.name.as_str()).collect()
     }
 
-    /// How the run went over time, so far: 60 to 120 intervals of equal length (fewer of a run below 60 ms), those of a warm-up before the
-    /// others. The last one of each part has half to one and a half of the length of the others.
+    /// Returns the course of the run so far: 60 to 120 intervals of equal length (fewer for a run below 60 ms), with intervals of a warm-up
+    /// first. The last interval of each part has half to one and a half of the length of the others.
     pub fn series(&self) -> Vec<SeriesRow> {
         series::series(&self.simulation)
     }
 
-    /// What was measured so far.
+    /// Returns the results so far.
     pub fn summary(&self, interrupted: bool) -> Summary {
         let s = self.simulation.statistics();
         let spec = self.config.config();
@@ -514,7 +515,7 @@ impl Run {
     }
 }
 
-/// The largest resident set of this process so far, where the kernel says it.
+/// Returns the largest resident set of this process so far, bytes; `None` where the kernel does not report it.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,18 +1,18 @@
-//! How a run went over time, as it is written to `series.csv`.
+//! The course of a run over time, as it is written to `series.csv`.
 
 use serde::Serialize;
 use softsense_base::{Ns, Recorded};
 
 use crate::simulation::{Interval, Simulation};
 
-/// A run in an interval of simulated time. Numbers that the interval has nothing for are `null`.
+/// One interval of simulated time of a run. Numbers without data in the interval are `null`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesRow {
-    /// Where it begins, s.
+    /// Begin of the interval, s.
     pub from_s: f64,
-    /// Where it ends, s.
+    /// End of the interval, s.
     pub to_s: f64,
-    /// Whether it is measured; else it is a part of the warm-up.
+    /// Whether the interval is measured; otherwise it is part of the warm-up.
     pub measured: bool,
     /// Completed requests, trims and flushes among them, per s.
     pub iops: f64,
@@ -24,25 +24,25 @@ pub struct SeriesRow {
     pub read_mb_per_s: f64,
     /// Bytes of completed writes, MB/s.
     pub write_mb_per_s: f64,
-    /// Mean response of reads that completed, us.
+    /// Mean response time of completed reads, us.
     pub read_mean_us: Option<f64>,
-    /// The 99th percentile of these, us.
+    /// 99th percentile of the response times of completed reads, us.
     pub read_p99_us: Option<f64>,
-    /// Mean response of writes that completed, us.
+    /// Mean response time of completed writes, us.
     pub write_mean_us: Option<f64>,
-    /// The 99th percentile of these, us.
+    /// 99th percentile of the response times of completed writes, us.
     pub write_p99_us: Option<f64>,
     /// Codewords programmed for each one that the host wrote to flash.
     pub write_amplification: Option<f64>,
-    /// Free blocks at the end.
+    /// Free blocks at the end of the interval.
     pub free_blocks: u64,
-    /// Blocks of the SLC cache in use at the end; `null` without one.
+    /// Blocks of the SLC cache in use at the end of the interval; `null` without a cache.
     pub slc_blocks: Option<u64>,
     /// Attempts for each codeword that the host read from flash.
     pub attempts: Option<f64>,
     /// Codewords of the host that no level decoded.
     pub uncorrectable: u64,
-    /// Mean raw bit error rate of codewords as they were read first; `null` where none is known.
+    /// Mean raw bit error rate of codewords at their first attempt; `null` where no rate is known.
     pub rber: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl SeriesRow {
     }
 }
 
-/// A run over time, so far.
+/// Returns the intervals of a run so far.
 pub(crate) fn series(simulation: &Simulation) -> Vec<SeriesRow> {
     let (warmup, measured) = simulation.series();
     let rows = |intervals: &[Interval], is_measured| {

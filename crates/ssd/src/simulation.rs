@@ -13,9 +13,9 @@
 //!   kernel        time, events, statistics, completions
 //! ```
 //!
-//! Each station changes its own fields, and calls those below it. What it has done for those above it tells the kernel, as a
-//! `Completion`; [`Simulation`] passes these on when the station is done. A test of the sources keeps it so. Above them all may be
-//! somebody who looks on, the `recorder`: it asks them what is taken, after each event of a window.
+//! Each station changes its own fields, and calls those below it. It reports work that it has done for those above it to the kernel, as a
+//! `Completion`. [`Simulation`] passes completions on when the station is done. A test of the sources keeps it so. Above all stations there
+//! may be the `recorder`: after each event of a window, it asks them which resources are taken.
 
 mod admission;
 mod arbiter;
@@ -84,28 +84,29 @@ pub struct Simulation {
     device: Device,
     /// Units of a group that are about to be read.
     wanted: Vec<u32>,
-    /// The order of what a request reads, for the next one, where that is not the order of addresses.
+    /// Codewords of a request in the order in which they are read, where that is not the order of addresses. The list is kept for the next
+    /// request.
     ordered: Vec<Lcn>,
-    /// Whether those of a page have one sensing.
+    /// Whether codewords of a page that a request reads have one sensing.
     shared_sensing: bool,
     /// Codewords of a page where parity takes room of the data, so that whole pages count as written.
     parity_in_data: Option<u64>,
-    /// Whether something of the user's own is at work, and may fail.
+    /// Whether a rule or a policy of the user's own is at work, and may fail.
     has_own: bool,
     own_policy: Option<OwnName>,
-    /// Dies that have not failed yet, and when they do, the last first.
+    /// Dies that have not failed yet, with the instants at which they do, the last first.
     die_failures: Vec<(Ns, u32)>,
-    /// None where power does not fail.
+    /// Losses of power; none where power does not fail.
     power: Option<Box<Power>>,
     recorder: Option<Box<Recorder>>,
     recording: Option<Recording>,
-    /// None before the last request has completed.
+    /// The work while there were requests to serve; none before the last request has completed.
     served: Option<Box<Served>>,
-    /// None where nobody asks how the run goes over time.
+    /// The measurement of the run over time; none where nobody asks for it.
     measuring: Option<Box<Measuring>>,
-    /// When to look at it next.
+    /// The instant at which to look at the measurement next.
     look_at: Ns,
-    /// Codewords that were in the write buffer when measuring began, and blocks that were free.
+    /// Codewords that were in the write buffer, and blocks that were free, when measuring began.
     carried_codewords: u64,
     free_blocks_before: u64,
 }
@@ -132,11 +133,12 @@ pub struct Served {
     pub into_flash: u64,
     /// Work of arrays by its cause, in the order of [`Cause::ALL`].
     pub by_cause: [WorkCounts; Cause::COUNT],
-    /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host.
+    /// Time for which planes (or dies) together were taken, by each kind of work, and by each cause but the host.
     pub times_taken: TimesTaken,
-    /// Free blocks when it began, and now.
+    /// Free blocks when counting began, and now.
     pub free_blocks: [u64; 2],
-    /// Whether programs have taken 5 % of them or more, and more than a ninth of what erases gave back: the drive was not in its steady state.
+    /// Whether the drive was not in its steady state: programs have taken 5 % of the free blocks or more, and more than a ninth of what
+    /// erases gave back.
     pub used_up_room: bool,
 }
 
@@ -149,10 +151,10 @@ impl Simulation {
         Self::of(config, Sources::One(source), log_requests)
     }
 
-    /// The same, serving one source of requests or that of each tenant of the config.
+    /// Builds a device that serves one source of requests, or that of each tenant of the config.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// The errors of [`Self::new`].
     ///
     /// # Panics
     /// When there are not as many sources as tenants.
@@ -203,7 +205,7 @@ impl Simulation {
         self.advance_unless(&AtomicBool::new(false), completions)
     }
 
-    /// The same, until `stop` is set.
+    /// Runs like [`Self::advance`], until `stop` is set.
     pub fn advance_unless(&mut self, stop: &AtomicBool, completions: u64) -> Result<bool> {
         let until = self.statistics().completed_in_all + completions;
         while self.statistics().completed_in_all < until && !stop.load(Ordering::Relaxed) {
@@ -253,7 +255,7 @@ impl Simulation {
             return Ok(true);
         }
         let Some((key, event)) = self.device.kernel.events.pop() else {
-            // What has to be read from a die that has failed is told at once, without an event.
+            // A read from a die that has failed ends at once, without an event.
             if self.write_path.start_flushing(&mut self.device)
                 || self.device.kernel.has_completions()
                 || self.write_path.finish_collections(&mut self.device)
@@ -272,7 +274,7 @@ impl Simulation {
         if (in_idle_time || self.write_path.works_beside_requests) && self.host.is_idle() {
             self.write_path.requests_are_over();
             self.device.ftl.requests_are_over();
-            // Nobody waits for what would be done in idle time after the last request: the run ends without it.
+            // Nobody waits for work that would be done in idle time after the last request: the run ends without it.
             if in_idle_time {
                 return Ok(true);
             }
@@ -324,7 +326,7 @@ impl Simulation {
         Ok(true)
     }
 
-    /// Dies fail whose time has come.
+    /// Lets dies fail whose time has come.
     fn fail_dies(&mut self) {
         while let Some((_, die)) = self.die_failures.pop_if(|&mut (at, _)| at <= self.device.kernel.now) {
             self.device.ftl.fail(die);
@@ -337,7 +339,7 @@ impl Simulation {
         self.device.kernel.events.next_key().map(instant)
     }
 
-    /// If power fails before what happens next, or with it, and requests are left: it does.
+    /// Lets power fail, if it does so before or with what happens next, and requests are left. Returns whether it has failed.
     fn power_fails_before(&mut self, next: Ns) -> bool {
         let (Some(power), false) = (&mut self.power, self.host.is_idle()) else { return false };
         let Some(at) = power.next().filter(|&at| at <= next) else { return false };
@@ -360,7 +362,7 @@ impl Simulation {
         if self.has_own { self.device.check_own().and_then(|()| self.write_path.check_own()) } else { Ok(()) }
     }
 
-    /// Passes on what stations have told, to those it is for.
+    /// Passes completions on to the stations that they are for.
     #[inline]
     fn pass_on(&mut self) {
         if self.device.kernel.has_completions() {
@@ -371,7 +373,7 @@ impl Simulation {
         }
     }
 
-    /// A request has completed while no other one was under way: if none is to come, that was the last one.
+    /// Notes that a request has completed while no other one was under way: if none is to come, that was the last one.
     #[inline(never)]
     fn all_served(&mut self) {
         if self.host.is_idle() {
@@ -452,7 +454,7 @@ impl Simulation {
         }
     }
 
-    /// An array has ended what it was at. It is free again when all have heard of it.
+    /// Passes on what an array has ended. The array is free again when all have heard of it.
     #[inline]
     fn array_done(&mut self, unit: u32, key: Key) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
@@ -466,7 +468,7 @@ impl Simulation {
         self.device.back_end.release(&mut self.device.kernel, unit);
     }
 
-    /// What was to be read has been.
+    /// Goes on with the work for which a read has ended.
     #[inline]
     fn read_ended(&mut self, owner: ReadOwner, group: Group, is_poor: bool) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
@@ -482,7 +484,7 @@ impl Simulation {
 
     // ---- What becomes of a request ----
 
-    /// Begins with a request that has come in.
+    /// Begins to serve a request that has come in.
     fn serve(&mut self, index: u32) {
         let request = self.host.request(index);
         self.device.back_end.expect(index, self.host.tenant(index), request.arrival);
@@ -520,7 +522,7 @@ impl Simulation {
         self.pass_on();
     }
 
-    /// Codewords of a request are read or written as soon as their map entries are at hand.
+    /// Reads or writes codewords of a request as soon as their map entries are at hand.
     fn translate(&mut self, request: u32, mut codewords: Range<Lcn>, access: Access) {
         if self.device.translation.is_none() {
             return self.access(request, codewords, access);
@@ -543,7 +545,7 @@ impl Simulation {
         }
     }
 
-    /// A translation page is in the controller's memory: its entries are taken from it, and who waited goes on.
+    /// Takes entries from a translation page that is in the controller's memory, and goes on with codewords that waited for it.
     fn loaded(&mut self, page: u32) {
         let translation = self.device.translation.as_mut().expect("there are translation pages");
         for Waiting { request, codewords, access } in translation.loaded(page) {
@@ -562,8 +564,9 @@ impl Simulation {
         }
     }
 
-    /// Reads codewords for a request: those of one page, or group, with one sensing. SSD by SSD, as what follows on one shares its pages;
-    /// and page by page where units share codewords, of which none is decoded twice because other units came in between.
+    /// Reads codewords for a request: those of one page, or group, with one sensing. It goes SSD by SSD, as successive codewords on one SSD
+    /// share its pages. Where units share codewords it goes page by page, so that no codeword is decoded twice because other units came in
+    /// between.
     fn read(&mut self, request: u32, codewords: Range<Lcn>) {
         let ftl = &self.device.ftl;
         let in_order = self.device.geometry.ssds() == 1 && !ftl.shares_codewords();
@@ -644,7 +647,7 @@ impl Simulation {
 
     // ---- What is seen from outside ----
 
-    /// What asking things of the user's own has cost so far.
+    /// The costs of asking rules and policies of the user's own so far.
     pub fn own_costs(&self) -> Vec<(OwnName, OwnCost)> {
         let mut costs = self.device.own_costs(self.own_policy);
         costs.extend(self.write_path.own_cost());
@@ -656,7 +659,7 @@ impl Simulation {
         self.device.back_end.own.as_ref().is_some_and(|own| own.asks_for_cells())
     }
 
-    /// What was measured so far.
+    /// The counts of the run so far.
     pub fn statistics(&self) -> &Statistics {
         &self.device.kernel.statistics
     }
@@ -666,13 +669,13 @@ impl Simulation {
         self.device.kernel.statistics.take_log()
     }
 
-    /// How much of the run is over, in [0, 1]: of its requests, or of its time where that ends it.
+    /// The share of the run that is over, in [0, 1]: of its requests, or of its time where that ends it.
     pub fn fraction(&self) -> f64 {
         let of_time = self.measuring.as_ref().map_or(0.0, |measuring| measuring.fraction(self.now()));
         self.host.fraction_read().max(of_time)
     }
 
-    /// Codewords that the write buffer holds, or that wait to be programmed as their first program has failed.
+    /// Codewords in the write buffer, and those that wait to be programmed as their first program has failed.
     pub fn buffered_codewords(&self) -> u64 {
         self.write_path.in_memory()
     }
@@ -682,13 +685,13 @@ impl Simulation {
         self.write_path.is_paced()
     }
 
-    /// Of patrol scrub, the turns of pages that have come, those of them that have yet to be taken, and pages of the device; nothing without
-    /// one.
+    /// Turns of pages of patrol scrub that have come, turns of these that have yet to be taken, and pages of the device; none without a
+    /// scrub.
     pub fn scrub_turns(&self) -> Option<(u64, u64, u64)> {
         self.write_path.scrub_turns()
     }
 
-    /// Requests that came in, whether or not they have completed.
+    /// Number of requests that came in, whether or not they have completed.
     pub fn issued(&self) -> u64 {
         self.host.issued()
     }
@@ -698,12 +701,12 @@ impl Simulation {
         self.device.kernel.now
     }
 
-    /// How many events were scheduled.
+    /// Number of events that were scheduled.
     pub fn events(&self) -> u64 {
         self.device.kernel.events.scheduled()
     }
 
-    /// For how long everything has been counted.
+    /// Time for which everything has been counted.
     fn counted(&self) -> Ns {
         self.now() - self.statistics().counted_from
     }
@@ -740,22 +743,22 @@ impl Simulation {
         self.served.as_ref().map_or_else(|| self.served_now(), |served| (**served).clone())
     }
 
-    /// For how long planes (or dies) together were taken by each kind of work, and by each cause but the host, up to now.
+    /// Time for which planes (or dies) together were taken up to now, by each kind of work, and by each cause but the host.
     pub fn times_taken(&self) -> TimesTaken {
         self.device.back_end.times_taken(self.now())
     }
 
-    /// What the schedule has chosen so far; none where the config has none.
+    /// Counts of the operations that the schedule has chosen so far; none where the config has no schedule.
     pub fn schedule_counts(&self) -> Option<ScheduleCounts> {
         self.device.back_end.schedule_counts().map(|(operations, _)| operations)
     }
 
-    /// Likewise of the transfers that waited for a bus; none where the schedule leaves them alone.
+    /// Counts of the transfers that the schedule has chosen so far; none where it leaves them alone.
     pub fn bus_schedule_counts(&self) -> Option<ScheduleCounts> {
         self.device.back_end.schedule_counts()?.1
     }
 
-    /// What losses of power have done so far; none where the config has none.
+    /// Counts of losses of power so far; none where the config has none.
     pub fn power_counts(&self) -> Option<PowerCounts> {
         self.power.as_ref().map(|power| power.counts())
     }
@@ -780,17 +783,17 @@ impl Simulation {
         self.host.link_shares(self.counted())
     }
 
-    /// Which share of the pace of writes was taken up to now; none where they are not paced.
+    /// Share of the pace of writes that was taken up to now; none where writes are not paced.
     pub fn pace_share(&self) -> Option<f64> {
         self.host.pace_share(self.counted())
     }
 
-    /// The busy share of the port of DRAM up to now, and what has crossed it; none where there is none.
+    /// Busy share of the port of DRAM up to now, and the bytes that have crossed it; none where there is no DRAM.
     pub fn dram(&self) -> Option<(f64, DramBytes)> {
         self.device.kernel.dram.as_ref().map(|dram| (dram.busy_share(self.counted()), dram.bytes()))
     }
 
-    /// A run that has ended has nothing left inside: every request completed, every operation over.
+    /// Asserts that a run that has ended has nothing left inside: every request completed, every operation over.
     fn assert_everything_ended(&self) {
         assert!(self.host.is_idle(), "requests were left in the source, or under way");
         assert_eq!(self.statistics().completed_in_all, self.issued(), "every request completes once");
@@ -801,7 +804,7 @@ impl Simulation {
     }
 }
 
-/// The dies of a device that fail, and when, the last first.
+/// The dies of a device that fail, with the instants at which they do, the last first.
 fn die_failures(config: &CheckedConfig) -> Vec<(Ns, u32)> {
     let failures = config.config().flash.die_failures.iter();
     let mut failures: Vec<(Ns, u32)> = failures.map(|failure| (failure.at(), failure.die)).collect();

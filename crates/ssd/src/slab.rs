@@ -1,6 +1,6 @@
 use std::ops::{Index, IndexMut};
 
-/// Things that come and go, each at an index of its own while it is there.
+/// Values that come and go, each at an index of its own while it is present.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     entries: Vec<T>,
@@ -24,7 +24,8 @@ impl<T> Slab<T> {
         self.entries.len() as u32 - 1
     }
 
-    /// Gives out an index with what was left at it, or with what `new` makes: for what is filled in place, field by field.
+    /// Hands out an index with the value that was left there, or with a value of `new`. It is meant for values that are filled field by
+    /// field.
     #[inline]
     pub(crate) fn reuse(&mut self, new: impl FnOnce() -> T) -> u32 {
         self.vacant.pop().unwrap_or_else(|| {
@@ -33,13 +34,13 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Gives the index back. The value stays until the index is given out again.
+    /// Frees an index. The value stays until the index is handed out again.
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) {
         self.vacant.push(index);
     }
 
-    /// Those that are there, which takes as long as all that ever were at once.
+    /// Iterates over the values that are present. The time grows with the most values that were ever present at once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let mut there = vec![true; self.entries.len()];
         self.vacant.iter().for_each(|&index| there[index as usize] = false);

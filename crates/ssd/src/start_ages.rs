@@ -1,4 +1,4 @@
-//! How old blocks and data are before the run: the one place that knows it.
+//! The ages of blocks and data before the run. No other module knows them.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use softsense_link::ByAge;
 use crate::config::{PreconditionSpec, SsdAge};
 use crate::geometry::Geometry;
 
-/// The ages of a device at the start. Copies share what they hold.
+/// The ages of a device at the start. Copies share their memory.
 #[derive(Debug, Clone)]
 pub struct StartAges {
     pe_cycles: PeCycles,
     ssds: Arc<[OfSsd]>,
-    /// Of each superblock, the age of its data over that of its SSD; none where they are the same.
+    /// For each superblock, the age of its data over that of its SSD; none where all ages are the same.
     retention_factors: Option<Arc<[f64]>>,
     retention_spread: f64,
 }
 
 #[derive(Debug, Clone)]
 enum PeCycles {
-    /// Of all superblocks: a device that knows no differences takes no memory for them.
+    /// P/E cycles of all superblocks: without differences the device takes no memory for them.
     Same(u32),
     OfSuperblocks(Arc<[u32]>),
 }
 
 #[derive(Debug)]
 struct OfSsd {
-    /// The fewest and the most of its superblocks.
+    /// The fewest and the most P/E cycles of its superblocks.
     pe_cycles: RangeInclusive<u32>,
     retention_hours: f64,
     block_reads: f64,
@@ -36,7 +36,7 @@ struct OfSsd {
 
 impl StartAges {
     /// # Errors
-    /// When `precondition.ssds` is of another number of SSDs.
+    /// When `precondition.ssds` has another number of SSDs than the device.
     pub(crate) fn new(spec: &PreconditionSpec, geometry: &Geometry, seed: u64) -> Result<Self> {
         let ages = spec.ages(geometry.ssds())?;
         let per_ssd = geometry.sets() / geometry.ssds() * geometry.blocks_per_plane();
@@ -47,7 +47,7 @@ impl StartAges {
         };
         let retention_spread = spec.retention_spread;
         let retention_factors = (retention_spread > 0.0).then(|| {
-            // Of the draws for a superblock the first is that of its P/E cycles.
+            // Index 0 of a superblock's draws is for its P/E cycles.
             let stream = Stream::new(seed, Purpose::StartPeCycles);
             let per_set = geometry.blocks_per_plane();
             let mut factors = vec![0.0; (geometry.sets() * per_set) as usize];
@@ -84,7 +84,7 @@ impl StartAges {
         })
     }
 
-    /// P/E cycles that a superblock has behind it.
+    /// Returns the P/E cycles of a superblock at the start.
     #[inline]
     pub fn pe_cycles(&self, superblock: u32) -> u32 {
         match &self.pe_cycles {
@@ -93,34 +93,34 @@ impl StartAges {
         }
     }
 
-    /// The fewest and the most P/E cycles of a superblock of an SSD.
+    /// Returns the fewest and the most P/E cycles of a superblock of an SSD.
     pub fn of_ssd(&self, ssd: u32) -> RangeInclusive<u32> {
         self.ssds[ssd as usize].pe_cycles.clone()
     }
 
-    /// The fewest P/E cycles of a superblock of the device.
+    /// Returns the fewest P/E cycles of a superblock of the device.
     pub fn least(&self) -> u32 {
         self.ssds.iter().fold(u32::MAX, |least, ssd| least.min(*ssd.pe_cycles.start()))
     }
 
-    /// Which of what depends on the P/E cycles of a block holds in all blocks of an SSD, if these have one in common.
+    /// Returns the value of a property by P/E cycles for an SSD, if all blocks of the SSD have the same value.
     pub(crate) fn on_ssd<'a, T>(&self, by_pe_cycles: &'a ByAge<T>, ssd: u32) -> &'a T {
         by_pe_cycles.at(|| *self.ssds[ssd as usize].pe_cycles.start())
     }
 
-    /// Age of the data of a superblock of an SSD, hours.
+    /// Returns the age of the data of a superblock of an SSD, hours.
     #[inline]
     pub fn retention_hours(&self, ssd: u32, superblock: u32) -> f64 {
         let of_ssd = self.ssds[ssd as usize].retention_hours;
         self.retention_factors.as_ref().map_or(of_ssd, |factors| of_ssd * factors[superblock as usize])
     }
 
-    /// Age of the oldest data that an SSD may have, hours.
+    /// Returns the greatest age of data that an SSD may have at the start, hours.
     pub fn most_retention_hours(&self, ssd: u32) -> f64 {
         self.ssds[ssd as usize].retention_hours * (1.0 + self.retention_spread)
     }
 
-    /// Reads that each block of an SSD has had since its data was written.
+    /// Returns the number of reads that each block of an SSD has had since its data was written.
     #[inline]
     pub fn block_reads(&self, ssd: u32) -> f64 {
         self.ssds[ssd as usize].block_reads

@@ -17,7 +17,7 @@ use crate::tenants::TenantSummary;
 pub struct Summary {
     /// The version of softsense.
     pub softsense_version: String,
-    /// Changes whenever the same config gives other numbers.
+    /// The version of the model. It changes whenever the same config gives other numbers.
     pub model_version: u32,
     /// SHA-256 of the resolved config and the model version.
     pub config_sha256: String,
@@ -25,17 +25,17 @@ pub struct Summary {
     pub seed: u64,
     /// Read policy.
     pub policy: String,
-    /// What a further attempt costs: incremental or restart.
+    /// References that a retry senses, as in `read.retry`.
     pub retry: String,
-    /// Where reads place their references; not there where cells have no threshold voltages.
+    /// References of reads; absent where cells have no threshold voltages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub references: Option<ReferencesSummary>,
-    /// Where failure probabilities came from.
+    /// The reliability model: the source of failure probabilities.
     pub reliability: String,
-    /// The ages that `precondition` has and nothing depends on, by their paths; not there where there are none.
+    /// Paths of the ages in `precondition` that nothing depends on; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub idle_ages: Vec<&'static str>,
-    /// Where the requests came from: `{"trace": ...}`, `{"workload": ...}`, or `{"tenants": ...}` with as much of each.
+    /// The source of the requests: `{"trace": ...}`, `{"workload": ...}`, or `{"tenants": ...}` with the source of each tenant.
     pub source: serde_json::Value,
     /// Whether the run was stopped before its end; the numbers then cover what had completed.
     pub interrupted: bool,
@@ -47,93 +47,93 @@ pub struct Summary {
     pub writes: u64,
     /// Completed trims.
     pub trims: u64,
-    /// Completed flushes; not there where there were none.
+    /// Completed flushes; absent if there were none.
     #[serde(skip_serializing_if = "is_none")]
     pub flushes: u64,
-    /// What the simulation cost its computer: the only numbers that differ when the same run is done again.
+    /// Costs of the simulation on its computer. No other numbers differ when the same run is repeated.
     pub machine: MachineSummary,
     /// Simulated time of the last completion, s.
     pub simulated_s: f64,
-    /// The warm-up of the run; not there without `[measurement]`.
+    /// The warm-up of the run; absent without `[measurement]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measurement: Option<MeasurementSummary>,
-    /// How much was served in that time.
+    /// Requests and bytes per second of simulated time.
     pub throughput: Throughput,
-    /// What each tenant got, in the order of the config; not there where there are none.
+    /// Results of each tenant, in the order of the config; absent without tenants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSummary>,
     /// Response times.
     pub response: Responses,
-    /// Responses that grow with the run, as they do where requests of an open loop come faster than they are served; not there where they
-    /// do not.
+    /// Growth of response times with the run, which happens where requests of an open loop come faster than they are served; absent where
+    /// times do not grow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthSummary>,
     /// Codewords that the host read.
     pub codeword_reads: CodewordReads,
     /// Codewords written.
     pub writes_detail: WritesDetail,
-    /// Operations of flash, buses and decoders, whoever asked for them.
+    /// Operations of flash, buses and decoders, whatever their cause.
     pub operations: Operations,
-    /// What they cost.
+    /// Energy of the operations.
     pub energy: EnergySummary,
-    /// Work of planes that was not the host's, by its cause, causes in an order of their own; not there where there was none.
+    /// Work of planes that was not the host's, by its cause; causes are in a fixed order. Absent where there was no such work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<BackgroundWork>,
     /// Garbage collection.
     pub gc: GcSummary,
-    /// P/E cycles of blocks at the end; not there where none was erased and wear is not levelled.
+    /// P/E cycles of blocks at the end; absent where no block was erased and wear is not levelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearSummary>,
     /// Read reclaim; `null` without it.
     pub read_reclaim: Option<ReadReclaimSummary>,
-    /// Losses of power; not there where power does not fail.
+    /// Losses of power; absent where power does not fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossSummary>,
-    /// Bad blocks; not there where the config has none.
+    /// Bad blocks; absent where the config has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bad_blocks: Option<BadBlocksSummary>,
-    /// Copyback; not there without it.
+    /// Copyback; absent without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copyback: Option<CopybackSummary>,
-    /// Refresh by age, and of what a scrub finds; not there without either.
+    /// Refresh, by age or because a scrub asks for it; absent without refresh and scrub.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshSummary>,
-    /// Patrol scrub; not there without one.
+    /// Patrol scrub; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubSummary>,
-    /// The SLC cache; not there without one.
+    /// The SLC cache; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
-    /// Parity across dies; not there without it.
+    /// Parity across dies; absent without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity: Option<ParitySummary>,
-    /// The read buffer; not there without one.
+    /// The read buffer; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSummary>,
-    /// Reading ahead; not there without it.
+    /// Reading ahead; absent without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<ReadAheadSummary>,
     /// The mapping cache; `null` where the whole map is in memory.
     pub mapping: Option<MappingSummary>,
     /// Encoders; `null` where encoding takes no time.
     pub encoder: Option<EncoderSummary>,
-    /// The pace of writes; not there where they come as they will.
+    /// The pace of writes; absent where writes are not paced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_pacing: Option<WritePacingSummary>,
-    /// The link to the host; not there without one.
+    /// The link to the host; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_link: Option<HostLinkSummary>,
-    /// What scheduling has chosen; not there without `[scheduling]`.
+    /// Counts of the schedule's choices; absent without `[scheduling]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSummary>,
-    /// The controller's DRAM; not there without one.
+    /// The controller's DRAM; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram: Option<DramSummary>,
     /// Links and the switch; `null` without them.
     pub interconnect: Option<InterconnectSummary>,
     /// Code rates; `null` unless `reliability` is `adaptive`.
     pub code_rates: Option<CodeRatesSummary>,
-    /// Mean busy shares.
+    /// Mean busy shares of resources.
     pub utilisation: Utilisation,
 }
 
@@ -145,13 +145,13 @@ fn is_none(count: &u64) -> bool {
 /// The warm-up of a run.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct MeasurementSummary {
-    /// Whether the warm-up was over before the run was; if not, all numbers are of the warm-up.
+    /// Whether the warm-up ended before the run did; if not, all numbers are of the warm-up.
     pub warmed_up: bool,
-    /// Requests that had completed by then; `null` if it was not.
+    /// Requests that had completed when the warm-up ended; `null` if it did not end.
     pub warmup_requests: Option<u64>,
-    /// Simulated time of the warm-up, s; `null` if it was not over.
+    /// Simulated time of the warm-up, s; `null` if the warm-up did not end.
     pub warmup_s: Option<f64>,
-    /// Whether the drive was in its steady state then; `null` if that was not asked, or never reached before the run was over.
+    /// Whether the drive was in its steady state when the warm-up ended; `null` if the config does not ask for it, or it was never reached.
     pub steady: Option<bool>,
 }
 
@@ -169,147 +169,148 @@ impl MeasurementSummary {
 /// Encoders.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct EncoderSummary {
-    /// Mean busy share.
+    /// Mean busy share of the encoders.
     pub utilisation: f64,
 }
 
 /// The link between host and device.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct HostLinkSummary {
-    /// Data that crosses it in each direction, GB/s.
+    /// Rate of data in each direction of the link, GB/s.
     pub gb_per_s: f64,
-    /// Mean busy share of the device's end of it, with taking commands in.
+    /// Mean busy share of the device's end of the link, which takes commands in.
     pub commands: f64,
-    /// Mean busy share of the way to the device, with data that is written.
+    /// Mean busy share of the direction to the device, which carries data that is written.
     pub to_device: f64,
-    /// Of the way to the host, with data that was read.
+    /// Mean busy share of the direction to the host, which carries data that was read.
     pub to_host: f64,
 }
 
-/// `host.write_pacing`.
+/// Results of `host.write_pacing`.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct WritePacingSummary {
-    /// The share of the pace that was taken.
+    /// Share of the allowed pace that writes used.
     pub utilisation: f64,
 }
 
-/// How responses grow with the run. They do where their mean grows from the first third of the requests to the second, and from there to the
-/// third, by at least 1 % of the time that passes, and 100 requests or more are under way at once in the last third.
+/// Growth of response times with the run. It is reported where two conditions hold. The mean response grows from the first third of the
+/// requests to the second, and from the second to the third, by at least 1 % of the time that passes. And at least 100 requests are under
+/// way at once in the last third.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct GrowthSummary {
-    /// Mean responses of the thirds of the requests, in the order in which they completed, us.
+    /// Mean response times of the three thirds of the requests, in the order in which they completed, us.
     pub thirds_mean_us: [f64; 3],
-    /// By how much of the time that passes they grow, the less of both steps: 1 - 1 / rho for rho times the load that can be served.
+    /// Growth of the mean response over the time that passes, the smaller of the two steps: 1 - 1 / rho for rho times the load that can be
+    /// served.
     pub rate: f64,
-    /// Requests under way at once in the last third, those that wait at the host among them, in the mean.
+    /// Mean number of requests under way at once in the last third, including those that wait at the host.
     pub waiting: f64,
 }
 
-/// Which of the operations that waited for a busy unit went next.
+/// Counts of how the schedule chose among operations that waited for a busy unit.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct SchedulingSummary {
     /// Operations that had waited for their unit when they began; retries are not counted.
     pub chosen: u64,
-    /// Those of them that had been passed over as often as is allowed.
+    /// Chosen operations that had been passed over as often as is allowed.
     pub had_waited_enough: u64,
-    /// How often one of them had been passed over, at most.
+    /// Most times that a chosen operation had been passed over.
     pub most_passed_over: u32,
-    /// Those of them whose deadline was near; not there without deadlines.
+    /// Chosen operations whose deadline was near; absent without deadlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_deadline: Option<u64>,
-    /// Reads of the host that completed after their deadline; not there without deadlines.
+    /// Reads of the host that completed after their deadline; absent without deadlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
-    /// The same of transfers that waited for a bus; not there unless `scheduling.bus` has them chosen.
+    /// The schedule of transfers that waited for a bus; absent unless `scheduling.bus` has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<BusSchedulingSummary>,
 }
 
-/// Which of the transfers that waited for a bus went next.
+/// Counts of how the schedule chose among transfers that waited for a bus.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct BusSchedulingSummary {
     /// Transfers that had waited for their bus when they began.
     pub chosen: u64,
-    /// Those of them that had been passed over as often as is allowed.
+    /// Chosen transfers that had been passed over as often as is allowed.
     pub had_waited_enough: u64,
-    /// How often one of them had been passed over, at most.
+    /// Most times that a chosen transfer had been passed over.
     pub most_passed_over: u32,
 }
 
 /// The controller's DRAM.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct DramSummary {
-    /// Data that crosses its port, GB/s.
+    /// Rate of data through the port, GB/s.
     pub gb_per_s: f64,
     /// The mean busy share of the port.
     pub utilisation: f64,
-    /// Data that crossed it from or to the host, bytes.
+    /// Data that crossed the port from or to the host, bytes.
     pub host_bytes: u64,
-    /// Data that crossed it from or to flash, whoever moved it, bytes.
+    /// Data that crossed the port from or to flash, whatever the cause, bytes.
     pub flash_bytes: u64,
-    /// Map entries that crossed it, bytes.
+    /// Map entries that crossed the port, bytes.
     pub map_bytes: u64,
 }
 
-/// Links between SSDs and a pool of decoders or encoders, and the switch: mean busy shares, of links those of all SSDs.
+/// The switch, and the links between SSDs and a pool of decoders or encoders. Busy shares of links are means over all SSDs.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct InterconnectSummary {
-    /// Mean time that a codeword read takes over link and switch, waiting included, us: it is part of `wait_decoder`; `null` where
-    /// nothing was read.
+    /// Mean time of a codeword read on link and switch, waiting included, us. It is part of `wait_decoder`; `null` where nothing was read.
     pub mean_us: Option<f64>,
-    /// Of links, from SSDs.
+    /// Mean busy share of links in the direction from SSDs.
     pub link_from_ssds: f64,
-    /// Of links, to SSDs.
+    /// Mean busy share of links in the direction to SSDs.
     pub link_to_ssds: f64,
-    /// Of the switch, towards decoders.
+    /// Mean busy share of the switch in the direction to decoders.
     pub switch_to_decoders: f64,
-    /// Of the switch, from encoders.
+    /// Mean busy share of the switch in the direction from encoders.
     pub switch_from_encoders: f64,
 }
 
 /// Code rates of blocks at the end.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CodeRatesSummary {
-    /// Blocks (of interleaved codewords, what is erased together) that use each rate, from that of the start on.
+    /// Blocks (superblocks, with interleaved codewords) that use each rate, from the rate of the start on.
     pub blocks: Vec<u64>,
-    /// Erases after which a block had a stronger code, by what had been observed of it; `null` where rates follow P/E cycles.
+    /// Erases after which a block had a stronger code because of its decodes; `null` where rates follow P/E cycles.
     pub to_stronger: Option<u64>,
-    /// Erases after which it had a weaker one.
+    /// Erases after which a block had a weaker code because of its decodes; `null` where rates follow P/E cycles.
     pub to_weaker: Option<u64>,
 }
 
-/// What a simulation cost the computer that ran it.
+/// Costs of a simulation on the computer that ran it.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct MachineSummary {
-    /// Wall time from opening the trace to the last completion, s. Set-up is not in it.
+    /// Wall time from opening the trace to the last completion, without set-up, s.
     pub wall_s: f64,
     /// Wall time of building and preconditioning the device, s.
     pub setup_s: f64,
-    /// Requests over `wall_s`.
+    /// Completed requests per second of `wall_s`.
     pub requests_per_s: f64,
     /// Largest resident set of the process so far, bytes; `null` where the system does not say.
     pub peak_rss_bytes: Option<u64>,
-    /// What asking policies and rules of the user's own has cost; absent where there are none.
+    /// Costs of asking policies and rules of the user's own; absent without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnSummary>,
 }
 
-/// Where reads place their references.
+/// References of reads.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct ReferencesSummary {
-    /// Those of hard decisions, as `read.references` has them; `cells` for a policy that knows the level.
+    /// References of hard decisions, as in `read.references`; `cells` for a policy that knows the level.
     pub hard: HardReferences,
-    /// Those of soft levels after retries of hard decisions, as `read.soft_references` has them.
+    /// References of soft levels after retries of hard decisions, as in `read.soft_references`.
     pub soft: SoftReferences,
-    /// Whether a policy of the user's own has asked for those of the `cells` by itself.
+    /// Whether a policy of the user's own has asked for references `cells` by itself.
     pub own_cells: bool,
-    /// Whether hard decisions stand, or such a policy's steps, where references follow the true age of the data.
+    /// Whether the first hard decision of a read, or a step of such a policy, uses references that follow the true age of the data.
     pub follow_age: bool,
 }
 
 impl ReferencesSummary {
     /// # Arguments
-    /// - `own_cells`: whether a policy of the user's own has asked for references of the cells.
+    /// - `own_cells`: whether a policy of the user's own has asked for references `cells`.
     pub(crate) fn new(spec: &ReadSpec, reliability: &Reliability, own_cells: bool) -> Option<Self> {
         let cells = reliability.cells()?;
         let spec = spec.with_what_is_known(reliability);
@@ -320,16 +321,16 @@ impl ReferencesSummary {
     }
 }
 
-/// What asking a policy or rule of the user's own has cost.
+/// Costs of asking a policy or rule of the user's own.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OwnSummary {
-    /// Its name in the config.
+    /// Name of the policy or rule in the config.
     pub name: String,
-    /// Decisions that it was asked for before the run; `null` where it is asked during the run.
+    /// Decisions that were asked for before the run; `null` where decisions are asked for during the run.
     pub tabulated: Option<u64>,
-    /// How often it was asked during the run.
+    /// Number of times that the policy or rule was asked during the run.
     pub calls: u64,
-    /// Wall time of that, s; 0 where it is too quick to be measured, as compiled code is.
+    /// Wall time of these calls, s; 0 where they are too quick to be measured, as compiled code is.
     pub calls_s: f64,
 }
 
@@ -342,21 +343,21 @@ impl From<(OwnName, OwnCost)> for OwnSummary {
 /// Response times, from arrival to completion.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Responses {
-    /// Of reads.
+    /// Response times of reads.
     pub read: ResponseSummary,
-    /// Of writes.
+    /// Response times of writes.
     pub write: ResponseSummary,
-    /// Of flushes; not there where there were none.
+    /// Response times of flushes; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush: Option<ResponseSummary>,
-    /// Of all requests, trims and flushes among them.
+    /// Response times of all requests, including trims and flushes.
     pub all: ResponseSummary,
 }
 
-/// Requests and bytes over the time from the first arrival to the last completion. `null` without that time.
+/// Requests and bytes over the time from the first arrival to the last completion. Rates are `null` if this time is 0.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Throughput {
-    /// That time, s.
+    /// Time from the first arrival to the last completion, s.
     pub span_s: f64,
     /// Completed requests, trims and flushes among them, per s.
     pub iops: Option<f64>,
@@ -370,8 +371,8 @@ pub struct Throughput {
     pub read_mb_per_s: Option<f64>,
     /// Bytes of completed writes, MB/s.
     pub write_mb_per_s: Option<f64>,
-    /// Requests in flight, those that wait at the host among them, in the mean over that time: by Little's law the requests per s times
-    /// their mean response. In a closed loop it is the queue depth, but for the end, where no request follows.
+    /// Mean number of requests in flight over `span_s`, including those that wait at the host. By Little's law it is the requests per s
+    /// times their mean response. In a closed loop it is the queue depth, except at the end, where no request follows.
     pub in_flight: Option<f64>,
 }
 
@@ -396,44 +397,43 @@ impl Throughput {
 /// Codewords that the host read.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CodewordReads {
-    /// Read from flash.
+    /// Codewords read from flash.
     pub count: u64,
-    /// Mean time from being asked for to being decoded, us; the parts of `time_us` add up to it.
+    /// Mean time from the request for a codeword to its decoding, us; the parts of `time_us` add up to it.
     pub mean_us: Option<f64>,
-    /// Where that time went.
+    /// The parts of this time.
     pub time_us: ReadTimeUs,
-    /// The same of all, and of the slowest hundredth and thousandth; none where nothing was read.
+    /// The parts of the time for all reads, and for the slowest hundredth and thousandth; empty where nothing was read.
     pub slowest: Vec<SlowestReads>,
-    /// Mean time that sensing, transfer and decoding of all attempts take by themselves: without waiting, without looking
-    /// ahead, without translation pages, us.
+    /// Mean time of the sensing, transfer and decoding of all attempts, us: without waiting, look-ahead and translation pages.
     pub service_us: Option<f64>,
-    /// How many ended at level 1, 2, ...
+    /// Codewords by the level of their last attempt: 1, 2, ...
     pub level_histogram: Vec<u64>,
-    /// Those that were divided among several chips.
+    /// Codewords that were divided among several chips.
     pub interleaved: u64,
-    /// Those that lie in two pages of a block, as parity takes room of the data.
+    /// Codewords that lie in two pages of a block, because parity takes room of the data.
     pub crossing: u64,
-    /// Those whose first attempt was above level 1.
+    /// Codewords whose first attempt was above level 1.
     pub soft_starts: u64,
-    /// Attempts at them.
+    /// Attempts at all codewords.
     pub attempts: u64,
-    /// Those that no level decoded.
+    /// Codewords that no level decoded.
     pub uncorrectable: u64,
-    /// Those that were decoded to another word than was written, which nobody notices; `null` unless `reliability` is
+    /// Codewords that were decoded to another word than was written, which the controller does not notice; `null` unless `reliability` is
     /// `exact`.
     pub undetected: Option<u64>,
-    /// Those whose raw bit error rate is beyond their decode table, so that their outcome is a guess from its nearest
-    /// point; `null` without decode tables.
+    /// Codewords whose raw bit error rate is beyond their decode table, so that their outcome is a guess from the table's nearest point;
+    /// `null` without decode tables.
     pub beyond_table: Option<u64>,
     /// Codewords that garbage collection or a read-modify-write could not decode.
     pub uncorrectable_in_background: u64,
-    /// Read from controller memory: buffered, or on their way to flash.
+    /// Codewords read from controller memory, where they were buffered or on their way to flash.
     pub from_controller: u64,
-    /// Never written, so that there was nothing to read.
+    /// Codewords that were never written, so that there was nothing to read.
     pub unmapped: u64,
 }
 
-/// Mean time of a codeword read by what it was spent on, us; `null` where nothing was read.
+/// Mean time of a codeword read, by its parts, us; `null` where nothing was read.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReadTimeUs {
     /// Waiting for the plane to sense, first attempt.
@@ -452,32 +452,32 @@ pub struct ReadTimeUs {
     pub retries: Option<f64>,
 }
 
-/// The slowest codeword reads, by the mean of what a read of pages read for the host at once.
+/// The slowest codeword reads. The codewords that one read of pages reads for the host at once are ranked by their mean time.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SlowestReads {
-    /// Which share they are.
+    /// The share of reads that counts as slowest.
     pub share: f64,
-    /// How many: those of one bucket of times are among them together.
+    /// Number of these reads. Reads whose times fall into one bucket are counted together.
     pub count: u64,
-    /// The time of the quickest of them, us.
+    /// Time of the quickest of these reads, us.
     pub from_us: f64,
-    /// Their mean time, us; the parts of `time_us` add up to it.
+    /// Mean time of these reads, us; the parts of `time_us` add up to it.
     pub mean_us: f64,
-    /// Where that time went.
+    /// The parts of the mean time.
     pub time_us: ReadTimeUs,
-    /// What `wait_plane` was for: these add up to it.
+    /// The operations that `wait_plane` was spent on; the times add up to it.
     pub wait_plane_for_us: WaitPlaneForUs,
-    /// What of that was caused by something else than the host, whatever it was; not there where nothing was.
+    /// The part of `wait_plane` that was not the host's, by its cause; absent where there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wait_plane_by_cause: Vec<WaitForCause>,
 }
 
-/// Mean time that a codeword read waited for its plane, or die, while that worked for a cause.
+/// Mean time for which a codeword read waited for its plane, or die, while that was busy for one cause.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct WaitForCause {
     /// The cause.
     pub cause: Cause,
-    /// The time, us.
+    /// The waiting time, us.
     pub us: f64,
 }
 
@@ -486,24 +486,25 @@ pub struct WaitForCause {
 pub struct BackgroundWork {
     /// The cause.
     pub cause: Cause,
-    /// Pages read, each once, however often it was sensed.
+    /// Pages read; a page counts once, however often it was sensed.
     pub page_reads: u64,
     /// Pages programmed.
     pub programs: u64,
-    /// Codewords programmed in them.
+    /// Codewords programmed in these pages.
     pub codewords: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// For how long planes, or dies whose planes take turns, were taken by it, all together, s. In rounds the time counts for which one waits for the others of its round.
+    /// Busy time of all planes (or dies whose planes take turns) for this cause, s. In rounds it includes the time for which a unit waits
+    /// for the others of its round.
     pub array_s: f64,
-    /// Share of the time for which they were taken at all; `null` where they never were.
+    /// Share of this cause in the busy time of planes; `null` where planes were never busy.
     pub array_share: Option<f64>,
-    /// Codewords programmed over those that the host has written to flash: its part of write amplification; `null` without writes.
+    /// Codewords programmed over those that the host has written to flash: the cause's part of write amplification; `null` without writes.
     pub write_amplification: Option<f64>,
 }
 
 impl BackgroundWork {
-    /// Of each cause for which anything was done.
+    /// Lists the work of each cause for which anything was done.
     pub(crate) fn of(served: &Served) -> Vec<Self> {
         let (taken, into_flash) = (&served.times_taken, served.into_flash);
         let all: u64 = taken[..KINDS_OF_WORK].iter().map(|by| by.0).sum();
@@ -525,7 +526,7 @@ impl BackgroundWork {
 }
 
 impl SlowestReads {
-    /// The slowest share of reads; `None` where nothing was read.
+    /// Finds the slowest share of reads; `None` where nothing was read.
     pub(crate) fn of(reads: &SumsByDuration<PARTS_OF_READS>, share: f64) -> Option<Self> {
         let Slowest { count, from, sums } = reads.slowest(share)?;
         let mean_us = |ns: u64| ns as f64 * 1e-3 / count as f64;
@@ -559,16 +560,16 @@ impl SlowestReads {
     }
 }
 
-/// Mean time that a codeword read waited for its plane, or die, by what that was taken by, us.
+/// Mean time for which a codeword read waited for its plane, or die, by the operation that kept that busy, us.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct WaitPlaneForUs {
-    /// Other reads of the host, and those of map entries and of what it overwrites in part.
+    /// Other reads of the host, including reads of map entries and of codewords that the host overwrites in part.
     pub host_reads: f64,
     /// Reads of garbage collection and read reclaim, and of translation pages that are written back.
     pub background_reads: f64,
     /// Programs of the host's data, with the wait for the bus and the transfer to the plane.
     pub host_programs: f64,
-    /// Programs of what garbage collection and read reclaim move, and of translation pages.
+    /// Programs of data that garbage collection and read reclaim move, and of translation pages.
     pub background_programs: f64,
     /// Erases.
     pub erases: f64,
@@ -577,116 +578,116 @@ pub struct WaitPlaneForUs {
 /// Codewords written.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WritesDetail {
-    /// By the host.
+    /// Codewords written by the host.
     pub host_codewords: u64,
-    /// Of those, overwritten in the write buffer before they were programmed.
+    /// Codewords of the host that were overwritten in the write buffer before they were programmed.
     pub coalesced_codewords: u64,
-    /// By garbage collection.
+    /// Codewords written by garbage collection.
     pub gc_codewords: u64,
-    /// Translation pages, but for those that garbage collection moved.
+    /// Translation pages written, except for those that garbage collection moved.
     pub translation_codewords: u64,
     /// Places in programmed pages that were left empty.
     pub padding_codewords: u64,
-    /// Codewords' worth of pages programmed over codewords written by the host; `null` without writes.
+    /// Codewords that fit into all programmed pages, over codewords written by the host; `null` without writes.
     pub write_amplification: Option<f64>,
     /// Codewords read because a write covered them in part.
     pub read_modify_writes: u64,
-    /// Codewords that the write buffer held in part until other writes brought the rest, so that nothing was read; not there unless
+    /// Codewords that the write buffer held in part until other writes brought the rest, so that nothing was read; absent unless
     /// `host.partial_write` is `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_codewords: Option<u64>,
-    /// Codewords of the host that were refused, as lower code rates, or dies or blocks that failed, had left no room.
+    /// Codewords of the host that were refused because no room was left: code rates were lower, or dies or blocks had failed.
     pub refused_codewords: u64,
-    /// When the first of them was refused, s of simulated time: from then on the device, or one of several SSDs, takes reads and
-    /// trims alone, until trims have made room; `null` if none was.
+    /// Simulated time at which the first codeword was refused, s; `null` if none was. From then on the device, or one of several SSDs,
+    /// takes only reads and trims, until trims have made room.
     pub read_only_from_s: Option<f64>,
-    /// Codewords that are in the write buffer at the end: accepted, and not in flash. 0 unless the run was interrupted or there
-    /// is no room left.
+    /// Codewords in the write buffer at the end: accepted, but not in flash. It is 0 unless the run was interrupted or there is no room
+    /// left.
     pub left_in_buffer_codewords: u64,
-    /// Data that the flash has room for at the end, with the code rates of its blocks, the user's and what is spare, bytes.
+    /// Data that the flash has room for at the end with the code rates of its blocks, including spare capacity, bytes.
     pub data_capacity_bytes: u64,
 }
 
 /// Garbage collection.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GcSummary {
-    /// Blocks chosen.
+    /// Victim blocks.
     pub blocks_reclaimed: u64,
-    /// Their mean valid fraction when they were chosen.
+    /// Mean share of valid data in victim blocks when they were chosen.
     pub mean_valid_fraction: Option<f64>,
-    /// Those of them that were chosen to level wear.
+    /// Victim blocks that were chosen to level wear.
     pub blocks_to_level_wear: u64,
-    /// Erases of the block that was erased least, by whomever, since the start of the run.
+    /// Erases of the block with the fewest, since the start of the run, whatever their cause.
     pub least_erases: u32,
-    /// Erases of the block that was erased most.
+    /// Erases of the block with the most, since the start of the run, whatever their cause.
     pub most_erases: u32,
-    /// Sensings of the block that was read most between two of its erases, all within the run; `null` where reads disturb no cells.
+    /// Most sensings of a block between two of its erases, all within the run; `null` where reads disturb no cells.
     pub most_block_reads: Option<u64>,
-    /// Free blocks when the run began, or the part of it that is measured.
+    /// Free blocks when the run, or its measured part, began.
     pub free_blocks_at_start: u64,
     /// Free blocks at the last completion.
     pub free_blocks_at_end: u64,
-    /// Whether programs took 5 % of the free blocks or more, and more than a ninth of what erases gave back. Then the drive was not in its
-    /// steady state, and numbers of writes are those of a drive with room.
+    /// Whether programs took at least 5 % of the free blocks, and more than a ninth of the blocks that erases freed. Then the drive was not
+    /// in its steady state, and numbers of writes are those of a drive with room.
     pub used_up_room: bool,
-    /// How it was paced; not there where it goes on at once.
+    /// Pacing of collection; absent where collection is not paced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<GcPacingSummary>,
 }
 
-/// P/E cycles of blocks at the end (of several that are erased together, these), those before the run among them.
+/// P/E cycles of blocks at the end, including those before the run. Blocks that are erased together count as one.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct WearSummary {
-    /// Of the least worn block.
+    /// P/E cycles of the least worn block.
     pub least_pe_cycles: u32,
-    /// Their mean.
+    /// Mean P/E cycles of the blocks.
     pub mean_pe_cycles: f64,
-    /// Of the most worn block.
+    /// P/E cycles of the most worn block.
     pub most_pe_cycles: u32,
-    /// Most minus least of one plane (of several that are written as one, these), where that is largest.
+    /// Largest difference between the most and the least P/E cycles within one plane. Planes that are written together count as one.
     pub widest_plane_spread: u32,
-    /// `ftl.wear_levelling_spread`, which is to bound that; `null` where wear is not levelled.
+    /// Bound on this difference that `ftl.wear_levelling_spread` sets; `null` where wear is not levelled.
     pub levelled_to: Option<u32>,
 }
 
-/// Garbage collection that does not go on at once.
+/// Pacing of garbage collection.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GcPacingSummary {
-    /// How often a collection that had begun was asked for, and paused.
+    /// Number of times that a collection which had begun was told to pause.
     pub pauses: u64,
-    /// Steps that it took at the reserve of free blocks, whatever was said.
+    /// Steps that collection took because free blocks were down to the reserve, whatever the rule said.
     pub at_reserve: u64,
-    /// Blocks that were collected because the host left their plane alone.
+    /// Blocks that were collected because the host did not use their plane.
     pub idle_blocks: u64,
-    /// The fewest free blocks of a plane in which the host was programming; `null` where it never did.
+    /// Fewest free blocks of a plane while the host was programming in it; `null` where the host programmed nothing.
     pub least_free_blocks: Option<u32>,
-    /// Free blocks, with the share of the open one that is free, of the planes in which it was programming, in the mean.
+    /// Mean number of free blocks of a plane while the host was programming in it, including the free share of the open block.
     pub mean_free_blocks: Option<f64>,
 }
 
 /// Read reclaim: data that is moved before reads have disturbed it too much.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReadReclaimSummary {
-    /// Blocks moved and erased.
+    /// Blocks whose data was moved, and that were erased.
     pub blocks: u64,
     /// Wordlines moved.
     pub wordlines: u64,
-    /// Codewords moved, those of wordlines whose reclaim found no room and ended among them.
+    /// Codewords moved, including those of wordlines whose reclaim found no room and ended.
     pub codewords: u64,
-    /// Memory of a controller for the counters that it goes by, bytes a block.
+    /// Controller memory for the read counters, bytes a block.
     pub counter_bytes_per_block: u32,
 }
 
 /// Losses of power.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct PowerLossSummary {
-    /// How many there were.
+    /// Number of losses.
     pub losses: u64,
-    /// Codewords, or parts of them, that were acknowledged and are lost.
+    /// Acknowledged codewords, or parts of codewords, that are lost.
     pub lost_codewords: u64,
-    /// How long the device was away after a loss, us, mean; `null` without one.
+    /// Mean time for which the device was away after a loss, us; `null` without one.
     pub mean_away_us: Option<f64>,
-    /// The longest of these times, us.
+    /// Longest time for which the device was away after a loss, us.
     pub longest_away_us: f64,
     /// Programs that were started anew.
     pub programs_again: u64,
@@ -705,41 +706,41 @@ pub struct PowerLossSummary {
 pub struct BadBlocksSummary {
     /// Blocks that are bad from the factory, spares among them.
     pub factory: u64,
-    /// Blocks in which an erase or a program has failed in the run, and which spares have replaced, or which are retired.
+    /// Blocks in which an erase or a program has failed in the run, and which were replaced by spares or retired.
     pub grown: u64,
-    /// Of these, those in which a program has failed.
+    /// Grown bad blocks in which a program has failed.
     pub grown_by_programs: u64,
-    /// Blocks in which a program has failed, and which hold data still.
+    /// Blocks in which a program has failed, but which still hold data.
     pub to_be_replaced: u64,
-    /// Programs of pages that have failed.
+    /// Programs of pages that failed.
     pub failed_programs: u64,
-    /// Codewords whose program has failed, and which were programmed again, or are in the controller's memory.
+    /// Codewords whose program failed, and which were programmed again or are in the controller's memory.
     pub codewords_programmed_again: u64,
     /// Spares that are left at the end, in all planes.
     pub spares_left: u64,
     /// Spares that are left in the plane that has the fewest.
     pub fewest_spares_of_plane: u32,
-    /// Blocks (of several that are erased together, these) that are written no more, as their plane had no spare left.
+    /// Blocks that are no longer written, as their plane had no spare left. Blocks that are erased together count as one.
     pub retired: u64,
 }
 
-/// Copyback: data that was moved within its plane.
+/// Copyback: moving data within its plane.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct CopybackSummary {
     /// Pages copied.
     pub pages: u64,
-    /// Their share of all pages that were programmed with data that was moved; `null` where none was.
+    /// Share of copied pages among all pages programmed with moved data; `null` where no data was moved.
     pub share: Option<f64>,
 }
 
-/// Refresh: data that is moved before it is too old, or as a scrub has found that it needs it.
+/// Refresh: moving data before it is too old, or because a scrub found that it needs refresh.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct RefreshSummary {
-    /// Blocks (of several that are erased together, these) whose data was moved, and that were erased.
+    /// Blocks whose data was moved, and that were erased. Blocks that are erased together count as one.
     pub blocks: u64,
-    /// Those that a scrub had found.
+    /// Refreshed blocks that a scrub had found.
     pub blocks_for_scrub: u64,
-    /// Those that were begun after their data was too old.
+    /// Blocks whose refresh began after their data was too old.
     pub blocks_late: u64,
     /// Codewords moved.
     pub codewords: u64,
@@ -754,30 +755,30 @@ pub struct ScrubSummary {
     pub pages: u64,
     /// Codewords read and decoded.
     pub codewords: u64,
-    /// Those of them that were beyond `ftl.scrub.refresh_above`.
+    /// Codewords that were above the limit `ftl.scrub.refresh_above`.
     pub codewords_above: u64,
     /// Codewords that no level decoded and that were rebuilt by parity.
     pub codewords_recovered: u64,
     /// Codewords that are lost: no level decoded them, and there is no parity that rebuilds them.
     pub codewords_uncorrectable: u64,
-    /// Blocks (of several that are erased together, these) found to need refresh.
+    /// Blocks found to need refresh. Blocks that are erased together count as one.
     pub blocks_found: u64,
-    /// Rounds of the device that are due by now.
+    /// Rounds of the device that are due by the end.
     pub rounds: f64,
-    /// Share of the pages whose turn has come that have yet to have it, as the host was at work; `null` where none has come.
+    /// Share of the pages whose turn has come that have not been read, because the host was at work; `null` where no turn has come.
     pub behind: Option<f64>,
 }
 
 /// The SLC cache.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SlcCacheSummary {
-    /// Codewords of the host that were programmed to it.
+    /// Codewords of the host that were programmed to the cache.
     pub cached_codewords: u64,
-    /// Those that passed it by.
+    /// Codewords of the host that were programmed past the cache.
     pub direct_codewords: u64,
     /// Codewords that folding has programmed.
     pub folded_codewords: u64,
-    /// Share of what was programmed for the host that went to it; `null` where nothing was.
+    /// Share of the cache in the codewords programmed for the host; `null` where none were programmed.
     pub cached_share: Option<f64>,
     /// Codewords programmed for the host over those that it wrote; `null` without writes. This part of write amplification is below 1
     /// where a write buffer coalesces.
@@ -786,43 +787,42 @@ pub struct SlcCacheSummary {
     pub fold_write_amplification: Option<f64>,
     /// Codewords programmed by garbage collection over those that the host wrote; `null` without writes.
     pub gc_write_amplification: Option<f64>,
-    /// Codewords of the host's reads that were read from it.
+    /// Codewords of the host's reads that were read from the cache.
     pub codewords_read: u64,
-    /// Their share of all that were read from flash; `null` where none were.
+    /// Share of the cache in all codewords that the host read from flash; `null` where there were none.
     pub read_share: Option<f64>,
-    /// Blocks (of several that are erased together, these) that were chosen to be folded.
+    /// Blocks that were chosen to be folded. Blocks that are erased together count as one.
     pub blocks_folded: u64,
-    /// Those of them that were chosen in idle time.
+    /// Blocks that were chosen to be folded in idle time.
     pub blocks_folded_in_idle_time: u64,
-    /// Data that its blocks have room for at the end, bytes: without free ones that it might take.
+    /// Data that the cache's blocks have room for at the end, bytes; free blocks that the cache might take do not count.
     pub capacity_bytes: u64,
-    /// Data in it at the end that nothing has replaced, bytes.
+    /// Valid data in the cache at the end, bytes.
     pub valid_bytes: u64,
 }
 
-/// Parity across dies. What it could not rebuild are the uncorrectable codewords of `codeword_reads`.
+/// Parity across dies. Codewords that parity could not rebuild are the uncorrectable codewords of `codeword_reads`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ParitySummary {
-    /// Pages of data in a stripe.
+    /// Data pages of a stripe.
     pub data_pages: u32,
     /// Codewords of the host's reads that no level decoded, and that were rebuilt.
     pub recovered: u64,
-    /// Those of other reads.
+    /// Codewords of other reads that no level decoded, and that were rebuilt.
     pub recovered_in_background: u64,
-    /// Pages that were read to rebuild codewords of others.
+    /// Pages that were read to rebuild codewords of other pages.
     pub recovery_reads: u64,
-    /// Pages of parity that were programmed.
+    /// Parity pages programmed.
     pub programs: u64,
-    /// Memory of the controller for the parity of stripes that are not full, at most, bytes.
+    /// Controller memory for the parity of all stripes that can be incomplete at once, bytes.
     pub xor_buffer_bytes: u64,
-    /// Uncorrectable bit error rate that reads of the device have to expect at the end, by the codes of its codewords alone; `null` where
-    /// nothing tells.
+    /// Expected uncorrectable bit error rate of reads at the end, by the codes of the codewords alone; `null` where it is unknown.
     pub expected_uber_by_code: Option<f64>,
-    /// The same with parity, if codewords of a stripe fail independently of one another.
+    /// Expected uncorrectable bit error rate with parity, if codewords of a stripe fail independently of one another.
     pub expected_uber: Option<f64>,
 }
 
-/// What operations cost, uJ.
+/// Energy of operations, uJ.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EnergySummary {
     /// Sensing with hard decision.
@@ -831,24 +831,24 @@ pub struct EnergySummary {
     pub sense_extra_levels_uj: f64,
     /// Transfers to decoders.
     pub transfer_uj: f64,
-    /// Programs, with the way of their data over the bus.
+    /// Programs, including the transfer of their data over the bus.
     pub program_uj: f64,
     /// Erases.
     pub erase_uj: f64,
     /// Decodes.
     pub decode_uj: f64,
-    /// All of it.
+    /// Sum of all operations.
     pub total_uj: f64,
-    /// What sensings that a RESET cut short would have cost beyond what is counted, had they gone on to their end.
+    /// Energy that was saved because a RESET cut sensings short.
     pub cut_short_uj: f64,
-    /// Of a host read, mean; `null` without reads.
+    /// Mean energy of a host read; `null` without reads.
     pub mean_read_uj: Option<f64>,
-    /// Of a host write, mean, with the reads of partly covered codewords and without garbage collection; `null` without
+    /// Mean energy of a host write, including the reads of codewords that it covers in part, without garbage collection; `null` without
     /// writes.
     pub mean_write_uj: Option<f64>,
-    /// Of garbage collection and read reclaim: their reads, programs and erases.
+    /// Energy of garbage collection and read reclaim: their reads, programs and erases.
     pub background_uj: f64,
-    /// All of it over all completed requests; `null` without any.
+    /// Energy of all operations over the number of completed requests; `null` without any.
     pub mean_request_uj: Option<f64>,
 }
 
@@ -875,20 +875,20 @@ impl EnergySummary {
 /// The read buffer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReadBufferSummary {
-    /// Codewords of reads that it had.
+    /// Codewords of reads that were in the buffer.
     pub hits: u64,
-    /// Those that lay in flash, and that it had not.
+    /// Codewords of reads that were in flash and not in the buffer.
     pub misses: u64,
-    /// Hits over both; `null` without any.
+    /// Hits over hits and misses; `null` without any.
     pub hit_ratio: Option<f64>,
-    /// Pages that it had not, and did not take in; not there where it takes all in.
+    /// Pages that were missed and not taken in; absent where the buffer takes all pages in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_pages: Option<u64>,
-    /// Codewords of the pages of misses that nobody had asked for: `codeword_reads` counts them among the others.
+    /// Codewords of missed pages that no request had asked for; `codeword_reads` counts them, too.
     pub along: u64,
-    /// Codewords that a write covers in part, and that it had.
+    /// Codewords covered by a write in part that were in the buffer.
     pub modify_hits: u64,
-    /// Those that it had not.
+    /// Codewords covered by a write in part that were not in the buffer.
     pub modify_misses: u64,
 }
 
@@ -897,44 +897,44 @@ pub struct ReadBufferSummary {
 pub struct ReadAheadSummary {
     /// Pages that were read ahead.
     pub pages: u64,
-    /// Those of them that were asked for later.
+    /// Pages read ahead that a request asked for later.
     pub used_pages: u64,
-    /// Those that were not: they left the read buffer, or are there at the end.
+    /// Pages read ahead that no request asked for: they have left the read buffer, or are in it at the end.
     pub wasted_pages: u64,
-    /// Codewords that were asked for while they were being read ahead, and waited for the rest of that.
+    /// Codewords that were asked for while they were being read ahead, and waited for the rest of that read.
     pub late_codewords: u64,
-    /// Mean time for which these waited, us; `null` where none was late.
+    /// Mean time for which late codewords waited, us; `null` where none was late.
     pub mean_late_us: Option<f64>,
 }
 
 /// The mapping cache of a demand-based FTL.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MappingSummary {
-    /// Entries it has room for.
+    /// Number of entries that the cache has room for.
     pub entries: u32,
-    /// Codewords of requests whose entry was at hand.
+    /// Codewords of requests whose entry was in the cache.
     pub hits: u64,
-    /// Those whose entry was not.
+    /// Codewords of requests whose entry was not in the cache.
     pub misses: u64,
-    /// Hits over both; `null` without any.
+    /// Hits over hits and misses; `null` without any.
     pub hit_ratio: Option<f64>,
-    /// Hits of codewords of reads.
+    /// Codewords of reads whose entry was in the cache.
     pub read_hits: u64,
-    /// Misses of codewords of reads.
+    /// Codewords of reads whose entry was not in the cache.
     pub read_misses: u64,
-    /// Hits of reads over both; `null` without any.
+    /// Hits of reads over hits and misses of reads; `null` without any.
     pub read_hit_ratio: Option<f64>,
-    /// Entries that reads needed, and that it did not take in; not there where it takes all in.
+    /// Entries that reads needed and that were not taken in; absent where the cache takes all entries in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_entries: Option<u64>,
-    /// Entries that had to go.
+    /// Entries that were evicted.
     pub evictions: u64,
-    /// Those of them that had changed.
+    /// Evicted entries that had changed.
     pub dirty_evictions: u64,
-    /// Translation pages read, for requests and to be updated.
+    /// Translation pages read, for requests or to be updated.
     pub translation_reads: u64,
-    /// Translation pages programmed, but for those that garbage collection moved.
+    /// Translation pages programmed, except for those that garbage collection moved.
     pub translation_programs: u64,
-    /// Updates of translation pages that found no room: lower code rates had left the device none.
+    /// Updates of translation pages that found no room because of lower code rates.
     pub refused_write_backs: u64,
 }

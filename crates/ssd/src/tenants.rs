@@ -1,4 +1,4 @@
-//! Several users of one device: where the requests of each come from, what each gets, and how fair that is.
+//! Several users of one device: the source of each user's requests, each user's results, and the fairness of the device.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,10 +11,10 @@ use crate::request::{End, NoRequests, Request, RequestSource};
 use crate::simulation::TenantStatistics;
 use crate::trace::Trace;
 
-/// Between the seeds of tenants: 2^64 over the golden ratio. The first tenant has that of the config.
+/// Distance between the seeds of successive tenants: 2^64 over the golden ratio. The first tenant has the seed of the config.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Requests of a namespace, at their addresses in the device.
+/// Requests of a namespace, moved to their addresses in the device.
 struct Within<S> {
     source: S,
     first_byte: u64,
@@ -35,22 +35,22 @@ impl<S: RequestSource> RequestSource for Within<S> {
     }
 }
 
-/// Where the requests of tenants come from.
+/// The sources of the requests of tenants.
 pub(crate) struct TenantSources {
-    /// Of each tenant.
+    /// The source of each tenant.
     pub(crate) sources: Vec<Box<dyn RequestSource>>,
-    /// What they are, for the summary.
+    /// Descriptions of the sources, for the summary.
     pub(crate) told: Value,
-    /// How long scanning traces took, s.
+    /// Time that scanning traces took, s.
     pub(crate) scan_s: f64,
 }
 
-/// The requests of each tenant.
+/// Opens the sources of the requests of all tenants.
 ///
-/// A tenant's requests are a function of the seed, its number and its namespace, whether others issue any or not.
+/// A tenant's requests are a function of the seed, the tenant's number and its namespace; other tenants do not matter.
 ///
 /// # Errors
-/// A trace that cannot be read, or a trace or workload that does not fit its namespace: with the config path of the tenant.
+/// A trace that cannot be read, or a trace or workload that does not fit its namespace, at the config path of the tenant.
 pub(crate) fn sources(config: &CheckedConfig) -> Result<TenantSources> {
     let (mut sources, mut told, mut scan_s) = (Vec::new(), Vec::new(), 0.0);
     for ((index, tenant), bytes) in config.config().host.tenants.iter().enumerate().zip(config.namespaces()?) {
@@ -77,38 +77,38 @@ pub(crate) fn sources(config: &CheckedConfig) -> Result<TenantSources> {
     Ok(TenantSources { sources, told: json!({ "tenants": told }), scan_s })
 }
 
-/// What one tenant got.
+/// Results of one tenant.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TenantSummary {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// Its completed requests.
+    /// Completed requests of the tenant.
     pub requests: u64,
     /// Completed trims.
     pub trims: u64,
     /// Completed flushes.
     pub flushes: u64,
-    /// From its first arrival to its last completion, s.
+    /// Time from the tenant's first arrival to its last completion, s.
     pub span_s: f64,
-    /// Completed requests over that, per s; `null` without any.
+    /// Completed requests per s of `span_s`; `null` if that is 0.
     pub iops: Option<f64>,
-    /// Bytes of completed reads over it, MB/s: 10^6 bytes.
+    /// Bytes of completed reads over `span_s`, MB/s: 10^6 bytes.
     pub read_mb_per_s: Option<f64>,
-    /// Bytes of completed writes over it, MB/s.
+    /// Bytes of completed writes over `span_s`, MB/s.
     pub write_mb_per_s: Option<f64>,
-    /// Response times of its reads, from arrival to completion.
+    /// Response times of the tenant's reads, from arrival to completion.
     pub read: ResponseSummary,
-    /// Of its writes.
+    /// Response times of the tenant's writes.
     pub write: ResponseSummary,
-    /// Of all its requests.
+    /// Response times of all the tenant's requests.
     pub all: ResponseSummary,
-    /// Codewords that it read from flash.
+    /// Codewords that the tenant read from flash.
     pub codewords_read: u64,
-    /// Those of them that no level decoded.
+    /// Codewords of the tenant's reads that no level decoded.
     pub uncorrectable: u64,
-    /// Requests that found its submission queue full when they arrived, and waited at the host; 0 in a closed loop.
+    /// Requests that found the tenant's submission queue full at their arrival, and waited at the host; 0 in a closed loop.
     pub found_queue_full: u64,
-    /// Reads that completed after their deadline; not there without deadlines.
+    /// Reads that completed after their deadline; absent without deadlines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_deadlines: Option<u64>,
 }
@@ -137,30 +137,30 @@ impl TenantSummary {
     }
 }
 
-/// How fair a device is to those who share it.
+/// Measures of how fair a device is to the tenants that share it.
 ///
 /// Source: A. Tavakkol et al., "FLIN: Enabling Fairness and Enhancing Performance in Modern NVMe Solid State Drives", ISCA 2018, section 6:
-/// slowdown, fairness and weighted speedup, as MQSim (FAST 2018) has them, too; harmonic speedup: K. Luo, J. Gummaraju, M. Franklin,
+/// slowdown, fairness and weighted speedup, which MQSim (FAST 2018) has, too. Harmonic speedup: K. Luo, J. Gummaraju, M. Franklin,
 /// "Balancing throughput and fairness in SMT processors", ISPASS 2001.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fairness {
-    /// Mean response of each tenant beside the others, over its mean response alone.
+    /// Slowdown of each tenant: its mean response beside the others, over its mean response alone.
     pub slowdowns: Vec<f64>,
-    /// The least slowdown over the largest, above 0 and up to 1: 1 where all suffer alike.
+    /// The least slowdown over the largest, above 0 and up to 1; it is 1 if all tenants are slowed down alike.
     pub fairness: f64,
     /// The largest slowdown.
     pub max_slowdown: f64,
-    /// The sum of the inverse slowdowns, up to the number of tenants: what all get of what each would get alone.
+    /// The sum of the inverse slowdowns, up to the number of tenants.
     pub weighted_speedup: f64,
     /// The number of tenants over the sum of slowdowns, up to 1.
     pub harmonic_speedup: f64,
 }
 
 impl Fairness {
-    /// Of tenants whose mean responses alone and beside the others are given, us, in the same order.
+    /// Computes the measures from the tenants' mean responses alone and beside the others, us, in the same order.
     ///
     /// # Errors
-    /// When there are none, or not as many of both, or one is not above 0.
+    /// When there are no tenants, when the two lists differ in length, or when a response is not above 0.
     pub fn new(alone_us: &[f64], shared_us: &[f64]) -> Result<Self> {
         let bad = |message: String| Err(Error::config("fairness", message));
         if alone_us.is_empty() || alone_us.len() != shared_us.len() {
@@ -187,7 +187,7 @@ impl Fairness {
 mod tests {
     use super::*;
 
-    /// Do the numbers follow from slowdowns of 2 and 8 as their definitions say?
+    /// Do the measures follow from slowdowns of 2 and 8 as their definitions say?
     #[test]
     fn fairness_follows_its_definitions() {
         let fairness = Fairness::new(&[100.0, 50.0], &[200.0, 400.0]).unwrap();

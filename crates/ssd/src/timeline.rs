@@ -1,6 +1,5 @@
-//! What a read does that meets nobody: which resource is taken for what, from when to when.
-//!
-//! It is a [`Simulation`] of one request on an idle device, recorded from its beginning to the completion of the request.
+//! A timeline of one read on an idle device: which resource works on what, from when to when.
+//! The timeline is a recording of a [`Simulation`] of one request on an idle device, from the beginning to the completion of the request.
 
 use softsense_base::{Error, Ns, Result};
 use softsense_link::{CompiledPredictor, GivenCodeword, ReliabilitySpec, Step};
@@ -10,22 +9,22 @@ use crate::request::{Request, RequestKind, RequestSource};
 pub use crate::simulation::{Action, Resource};
 use crate::simulation::{Recorded, Simulation, Window};
 
-/// A resource at work, from one instant to another.
+/// A resource at work from one instant to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Plane, bus or decoder.
+    /// The plane, bus or decoder.
     pub resource: Resource,
-    /// What it does.
+    /// The operation of the resource.
     pub action: Action,
-    /// The attempt that it does it for, from 1.
+    /// The attempt that the operation belongs to, from 1.
     pub attempt: u8,
     /// The level of that attempt.
     pub level: u8,
-    /// Since the read was asked for.
+    /// Begin, counted from the request for the read.
     pub from: Ns,
-    /// Later than `from`.
+    /// End, later than `from`.
     pub to: Ns,
-    /// Whether it was for an attempt that was not made.
+    /// Whether the operation was for an attempt that was not made.
     pub wasted: bool,
 }
 
@@ -34,19 +33,19 @@ pub struct Span {
 pub struct Timeline {
     /// The attempts that were made, in their order.
     pub steps: Vec<Step>,
-    /// What predicted whether the first would be decoded, where anything did.
+    /// The predictor of the read, if it has one: it predicts whether the first attempt will decode.
     pub predictor: Option<CompiledPredictor>,
-    /// Whether the codeword was decoded in the end.
+    /// Whether the codeword was decoded in the last attempt.
     pub decoded: bool,
     /// The response time.
     pub latency: Ns,
-    /// Spans in the order in which they begin; of one instant planes come before buses and decoders. They end with the read: a
-    /// RESET after a sensing that was cut short is none of it.
+    /// Spans in the order in which they begin. At one instant planes come before buses and decoders. Spans end with the read: a RESET after
+    /// a sensing that was cut short is not among them.
     pub spans: Vec<Span>,
 }
 
-/// Reads of one codeword of a page type on a device that does nothing else, by its `read` and its times. Its own reliability,
-/// ages, data and workload do not matter, and its map is taken to be in memory. Nothing is remembered of other reads.
+/// Reads of one codeword of a page type on a device that does nothing else. They depend on the config's `read` and its times; its
+/// reliability, ages, data and workload do not matter. The map counts as in memory, and nothing is remembered of other reads.
 #[derive(Debug, Clone)]
 pub struct LoneRead {
     config: CheckedConfig,
@@ -55,8 +54,8 @@ pub struct LoneRead {
 
 impl LoneRead {
     /// # Errors
-    /// When there is no such page type, or the device has codes by age or interleaved codewords: of these a unit of data is no
-    /// codeword of one page.
+    /// When there is no such page type, or the device has codes by age or interleaved codewords: then a mapping unit is not one codeword in
+    /// one page.
     pub fn new(config: &CheckedConfig, page_type: usize) -> Result<Self> {
         let spec = config.config();
         let by_age = match spec.reliability {
@@ -79,10 +78,10 @@ impl LoneRead {
         Ok(Self { config: config.clone(), page_type })
     }
 
-    /// The read of a codeword. It is a function of config, page type and codeword.
+    /// Simulates the read of a codeword. The timeline is a function of config, page type and codeword.
     ///
     /// # Errors
-    /// When reads want what the codeword's cells or its code do not know, or memory is short.
+    /// When reads need measurements that the codeword's cells or its code do not provide, or memory is short.
     pub fn timeline(&self, codeword: GivenCodeword) -> Result<Timeline> {
         let config = self.config.for_lone_reads(self.config.reliability().clone().of_given(codeword))?;
         let geometry = config.geometry();

@@ -1,7 +1,7 @@
 //! Recordings as trace events in JSON, which ui.perfetto.dev and chrome://tracing open.
 //!
-//! Each resource is a thread, each kind of resource a process; requests are asynchronous slices of a process of their own. Arrows lead
-//! from each span of a request to the next. Events are sorted by time; times are us with three decimals, nanoseconds exactly.
+//! Each resource is a thread, and each kind of resource a process. Requests are asynchronous slices of a process of their own. Arrows lead
+//! from each span of a request to the next. Events are sorted by time; times are us with three decimals, which are exact to the nanosecond.
 
 use std::io::{Result, Write};
 
@@ -12,11 +12,11 @@ use crate::geometry::Geometry;
 use crate::request::RequestKind;
 use crate::simulation::{Action, LogRow, Owner, Recorded, Recording, Resource};
 
-/// The process of requests; those of resources follow.
+/// The process of requests; the processes of resources have the numbers after it.
 const REQUESTS: usize = 1;
 
 impl Resource {
-    /// Its name in data.
+    /// Returns the name of the resource in the output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plane => "plane",
@@ -34,7 +34,7 @@ impl Resource {
 }
 
 impl Action {
-    /// Its name in data.
+    /// Returns the name of the action in the output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Command => "command",
@@ -60,7 +60,7 @@ impl Action {
 }
 
 impl Owner {
-    /// Its name in data.
+    /// Returns the name of the owner in the output.
     pub fn name(self) -> &'static str {
         match self {
             Self::HostRead => "host_read",
@@ -71,10 +71,10 @@ impl Owner {
     }
 }
 
-/// What an event says, by the index of a span or request.
+/// An event of the output, with the index of its span or request. At one instant events have the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Slices of requests end, the inner one first.
+    /// Slices of a request are nested; at one instant the inner slice ends first.
     InnerEnds(usize),
     OuterEnds(usize),
     OuterBegins(usize),
@@ -95,7 +95,7 @@ enum Arrow {
 /// Writes a recording of a device of this geometry.
 ///
 /// # Errors
-/// What the system says.
+/// An error of the system.
 pub fn write(recording: &Recording, geometry: &Geometry, out: &mut impl Write) -> Result<()> {
     let Recording { window, ended_early, now, spans, requests } = recording;
     let other = json!({
@@ -140,7 +140,7 @@ pub fn write(recording: &Recording, geometry: &Geometry, out: &mut impl Write) -
     writeln!(out, "\n]}}")
 }
 
-/// Events, one a line.
+/// Events, one in each line.
 struct Lines<'a, W> {
     out: &'a mut W,
     first: bool,
@@ -153,7 +153,7 @@ impl<W: Write> Lines<'_, W> {
     }
 }
 
-/// Names of processes, and of threads with a span.
+/// Writes the names of all processes, and of the threads that have a span.
 fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines<W>) -> Result<()> {
     let mut name = |what: &str, process: usize, thread: u64, args: serde_json::Value| {
         lines.add(&json!({ "ph": "M", "name": what, "pid": process, "tid": thread, "args": args }).to_string())
@@ -197,7 +197,8 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
     Ok(())
 }
 
-/// The first span of each request, those that follow, and the last; of requests that have several.
+/// Lists the spans that arrows connect: the first span of a request, those that follow, and the last. Requests with one span have no
+/// arrows.
 fn arrows(spans: &[Recorded]) -> Vec<(usize, Arrow)> {
     let of_requests = |&index: &usize| {
         spans[index].request.is_some()
@@ -217,13 +218,13 @@ fn arrows(spans: &[Recorded]) -> Vec<(usize, Arrow)> {
     arrows.collect()
 }
 
-/// The thread of a resource, which ends in its index, and is no other's. Thread 0 is the idle thread of all processes to Perfetto, which
-/// would put the first bus and the first decoder on one track and drop what overlaps there.
+/// Returns the thread number of a resource, which ends in the resource's index and is unique over all processes. Perfetto takes thread 0
+/// for the idle thread of all processes. It would put the first bus and the first decoder on one track, and drop spans that overlap there.
 fn thread(resource: Resource, index: u32) -> u64 {
     resource.process() as u64 * 1_000_000 + u64::from(index)
 }
 
-/// Microseconds, exactly.
+/// Formats a time in microseconds, exactly.
 fn us(ns: Ns) -> String {
     format!("{}.{:03}", ns.0 / 1000, ns.0 % 1000)
 }
@@ -299,7 +300,7 @@ fn of_request((row, completed): &(LogRow, bool), phase: char, at: Ns) -> String 
     format!("{}, \"args\": {args}}}", begun.strip_suffix('}').unwrap_or(&begun))
 }
 
-/// The beginning or the end of a slice of a request, whose number tells slices of the process of requests apart.
+/// Formats the beginning or the end of a slice of a request. The number of the request tells the slices of this process apart.
 fn slice(row: &LogRow, phase: char, name: &str, at: Ns) -> String {
     format!(
         "{{\"ph\": \"{phase}\", \"pid\": {REQUESTS}, \"tid\": 0, \"ts\": {}, \"id2\": {{\"local\": {}}}, \"name\": \"{name}\", \"cat\": \"requests\"}}",

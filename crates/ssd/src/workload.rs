@@ -1,8 +1,9 @@
 //! Synthetic workloads: requests drawn from stated distributions.
 //!
-//! Every draw is a pure function of (seed, request, what is drawn), or of the number of a dwell in place of a request. Changing
-//! the sizes therefore does not change which addresses are drawn or when requests arrive, and two workloads that differ in one
-//! distribution are compared on common random numbers. Logarithms and exponentials come from `libm`, so a workload is the same on every CPU.
+//! Every draw is a pure function of the seed, the request and the purpose of the draw; for dwells, the number of the dwell takes the place
+//! of the request. So changing the sizes does not change which addresses are drawn or when requests arrive. Two workloads that differ in
+//! one distribution are compared on common random numbers. Logarithms and exponentials come from `libm`, so a workload is the same on every
+//! CPU.
 
 mod addresses;
 mod arrivals;
@@ -28,15 +29,15 @@ pub use self::mmpp::Mmpp2;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
-    /// Number of requests that are measured, unless `measurement.seconds` ends the run; those of a warm-up come before them.
+    /// Number of requests that are measured, unless `measurement.seconds` ends the run; the requests of a warm-up come before them.
     pub requests: u64,
     /// The probability that a request is a read rather than a write, from 0 to 1.
     pub read_fraction: f64,
     /// Sizes of requests, and the probability of each; the shares add up to 1.
     pub sizes: Vec<SizeShare>,
-    /// Which addresses requests go to.
+    /// The distribution of the addresses of requests.
     pub addresses: Addresses,
-    /// When requests arrive.
+    /// The arrival process of requests.
     pub arrivals: Arrivals,
     /// Requests stay within this number of bytes from the start of the device. Default: the whole device.
     pub footprint_bytes: Option<u64>,
@@ -91,7 +92,7 @@ impl Default for WorkloadSpec {
     }
 }
 
-/// What a draw is for: the second index of the stream.
+/// Purposes of draws: the second index of the stream.
 mod draw {
     pub const KIND: u64 = 0;
     pub const SIZE: u64 = 1;
@@ -99,21 +100,21 @@ mod draw {
     pub const AFTER_WRITE: u64 = 3;
     pub const RECENCY: u64 = 4;
     pub const HOT: u64 = 5;
-    /// How long the state of arrivals lasts, by the number of the dwell.
+    /// Duration of a state of arrivals, by the number of the dwell.
     pub const DWELL: u64 = 6;
-    /// Which state follows, likewise.
+    /// Choice of the next state, by the number of the dwell.
     pub const NEXT_STATE: u64 = 7;
     /// The state of arrivals at the first request.
     pub const FIRST_STATE: u64 = 8;
     pub const FLUSH: u64 = 9;
     pub const FUA: u64 = 10;
-    /// The first of as many as an address needs.
+    /// The first of the draws that an address needs.
     pub const ADDRESS: u64 = 16;
     /// The first index of the draws that belong to no request: the keys of the permutation of hot blocks.
     pub const PERMUTATION: u64 = u64::MAX;
 }
 
-/// Writes that reads may go after.
+/// Number of the last writes that a read after a write can go to.
 const REMEMBERED_WRITES: usize = 1 << 20;
 
 impl WorkloadSpec {
@@ -167,10 +168,10 @@ impl WorkloadSpec {
         faults.end()
     }
 
-    /// The requests, for a device of `capacity_bytes`; a pure function of the spec, `seed` and `capacity_bytes`.
+    /// Returns the requests for a device of `capacity_bytes`; a pure function of the spec, `seed` and `capacity_bytes`.
     ///
     /// # Errors
-    /// Those of [`Self::check`], a footprint larger than the device, and a size larger than the footprint.
+    /// Errors of [`Self::check`], a footprint larger than the device, or a size larger than the footprint.
     pub fn source(&self, seed: u64, capacity_bytes: u64) -> Result<Workload> {
         self.check()?;
         let footprint = self.footprint_bytes.unwrap_or(capacity_bytes);
@@ -218,7 +219,7 @@ impl WorkloadSpec {
         })
     }
 
-    /// Labels and values for people.
+    /// Returns labels and values to be shown to people.
     pub fn describe(&self) -> Vec<(String, String)> {
         let sizes: Vec<String> = self
             .sizes
@@ -260,18 +261,18 @@ pub struct Workload {
     stream: Stream,
     requests: u64,
     next: u64,
-    /// The requests that it ends with; none while it never ends.
+    /// The numbers of the requests until the end; none while the workload never ends.
     ends: Option<Range<u64>>,
     read_fraction: f64,
-    /// Cumulative share and size.
+    /// Cumulative share, and size in bytes.
     sizes: Vec<(f64, u64)>,
     align_bytes: u64,
-    /// Where writes go, and, if that is another, where reads do.
+    /// The region of writes and, if reads have another one, the region of reads.
     regions: Vec<Region>,
     flush_fraction: f64,
     fua_fraction: f64,
     read_after_write: f64,
-    /// Where the last writes went, a ring.
+    /// Ring of the offsets of the last writes.
     written: Vec<u64>,
     writes: u64,
     clock: Clock,
@@ -306,7 +307,7 @@ impl Workload {
     fn read_offset(&mut self, i: u64, bytes: u64) -> u64 {
         if !self.written.is_empty() && self.stream.uniform(i, draw::AFTER_WRITE) < self.read_after_write {
             let known = self.written.len() as f64;
-            // P(k or less) = ln(k + 1) / ln(n + 1) for k of n.
+            // P(k or less) = ln(k + 1) / ln(n + 1) for the k-th last of n writes.
             let k = libm::exp(self.stream.uniform(i, draw::RECENCY) * libm::log(known + 1.0));
             let k = (k as u64).clamp(1, self.written.len() as u64);
             let offset = self.written[((self.writes - k) % REMEMBERED_WRITES as u64) as usize];

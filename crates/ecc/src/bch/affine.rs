@@ -14,53 +14,54 @@ struct Bytes([[u8; 64]; 2]);
 
 /// Logarithm of the elements that are transformed in four registers: 64 in a vector, two vectors.
 const UNIT_BITS: usize = 7;
-/// Units that are worked on together, because each step waits for the one before.
+/// Units that are computed together, because each step waits for the one before.
 const TOGETHER: usize = 2;
 /// Steps of the transform in which the halves are lanes of one vector.
 const LOW: usize = UNIT_BITS - 1;
-/// Of them, those in which the halves are bytes of one quadword.
+/// The steps among these in which the halves are bytes of one quadword.
 const LOWEST: usize = 3;
 
-/// Evaluates polynomials everywhere, with a bit matrix for each factor.
+/// Evaluates polynomials at all field elements, with a bit matrix for each factor.
 ///
-/// Byte `b` of vector `v` of a unit starts as its element `64 v + b`. Before the step of bit i, that bit of the byte's place is
-/// exchanged with the vector's number: a step is always between two vectors. Afterwards the place has bit i + 1 of the element
-/// there. A factor is the sum of what it is for the unit, for the quadword, and (in the lowest steps) for the byte's place in the
-/// quadword; by the last is multiplied with bytes of the same place brought together.
+/// Byte `b` of vector `v` of a unit starts as its element `64 v + b`. Before the step of bit i, that bit of the byte's place is exchanged
+/// with the vector's number, so that a step is always between two vectors. Afterwards the place has bit i + 1 of the element there.
+///
+/// A factor is a sum of parts for the unit, for the quadword, and (in the lowest steps) for the byte's place in the quadword. The last part
+/// is multiplied with bytes of the same place brought together.
 #[derive(Debug)]
 pub struct Affine {
     field_bits: usize,
-    /// So many elements of the field's basis span a block, which is transformed at once.
+    /// Number of elements of the field's basis that span a block, which is transformed at once.
     block_bits: usize,
-    /// For the steps from bit `LOW` on: the factor of each coset.
+    /// The factor of each coset, for the steps from bit `LOW` on.
     high: Vec<Vec<Matrix>>,
-    /// For each unit: the factors of the steps below bit `LOW`.
+    /// The factors of the steps below bit `LOW`, for each unit.
     units: Vec<[Matrix; LOW]>,
-    /// For the same steps: what is added for each quadword.
+    /// The part of the factors of the same steps for each quadword.
     quadwords: [[[u64; 8]; 4]; LOW],
-    /// For the lowest steps: what is added for each place in a quadword.
+    /// The part of the factors of the lowest steps for each place in a quadword.
     bytes: [[[u64; 8]; 4]; LOWEST],
     /// X_(2^block_bits) at each block.
     beyond: Vec<u16>,
 }
 
-/// What one [`Affine::find`] works on.
+/// The working memory of one [`Affine::find`].
 #[derive(Debug)]
 pub struct Scratch {
     coefficients: Vec<Bytes>,
     values: Vec<Bytes>,
-    /// For each vector, the bytes that have become roots.
+    /// The bytes that have become roots, for each vector.
     zeros: Vec<u64>,
 }
 
 impl Affine {
-    /// None if the CPU is not to do this, or the field is smaller than two units.
+    /// Returns None if the instructions are not to be used, or the field is smaller than two units.
     pub fn new(field: &Field, basis: &Basis, degree: usize, dispatch: Dispatch) -> Option<Self> {
         let field_bits = basis.field_bits() as usize;
         if dispatch.instruction_set() < InstructionSet::Avx512 || field_bits <= UNIT_BITS {
             return None;
         }
-        // A single coefficient may be beyond a block.
+        // A polynomial may have one coefficient beyond a block.
         let block_bits = (degree.next_power_of_two().ilog2() as usize).max(UNIT_BITS);
         let matrix = |i: usize, element: usize| field.matrix(basis.value(i, element));
         let high = (LOW..block_bits)
@@ -107,7 +108,7 @@ impl Affine {
             }
         }
         let beyond = coefficients.get(1 << self.block_bits).copied().unwrap_or(0);
-        // SAFETY: that this exists means that the CPU has the features.
+        // SAFETY: the CPU has the features, or this value would not exist.
         unsafe { self.evaluate(field, in_block, beyond, scratch) };
         for (unit, zeros) in scratch.zeros.chunks_exact(2).enumerate() {
             for (vector, &zeros) in zeros.iter().enumerate() {
@@ -120,7 +121,7 @@ impl Affine {
         }
     }
 
-    /// `count`: coefficients that may not be 0.
+    /// Evaluates the polynomial; at most the first `count` coefficients are not 0.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni,bmi2")]
     fn evaluate(&self, field: &Field, count: usize, beyond: u16, scratch: &mut Scratch) {
         let Scratch { coefficients, values, zeros } = scratch;
@@ -162,7 +163,7 @@ impl Affine {
         }
     }
 
-    /// The steps from bit `LOW` on, for a block: from coefficients, of which `count` may not be 0, to `values`.
+    /// Makes the steps from bit `LOW` on for a block: from coefficients, of which at most the first `count` are not 0, to `values`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni,bmi2")]
     fn high_steps(
@@ -203,7 +204,7 @@ impl Affine {
         }
     }
 
-    /// The step of bit `I` on the halves of a unit.
+    /// Makes the step of bit `I` on the halves of a unit.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni,bmi2")]
     fn step<const I: usize>(&self, [mut a, mut b]: [[__m512i; 2]; 2], factors: &[Matrix; LOW]) -> [[__m512i; 2]; 2] {
@@ -223,7 +224,7 @@ impl Affine {
     }
 }
 
-/// The bytes whose place has bit 0, 1, 2.
+/// The bytes whose place has bit 0, 1 or 2.
 const PLACES: [u64; LOWEST] = [0xaaaa_aaaa_aaaa_aaaa, 0xcccc_cccc_cccc_cccc, 0xf0f0_f0f0_f0f0_f0f0];
 
 #[inline]
@@ -297,7 +298,7 @@ fn exchange_quadwords<const BIT: i64>([a, b]: [[__m512i; 2]; 2]) -> [[__m512i; 2
     ]
 }
 
-/// The same for a bit of the byte's place in its quadword: `places` are the bytes that have it, `BITS` how far apart they are.
+/// Exchanges a bit of the byte's place in its quadword likewise. `places` are the bytes that have the bit, `BITS` their distance.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn exchange_bytes<const BITS: u32>([a, b]: [[__m512i; 2]; 2], places: u64) -> [[__m512i; 2]; 2] {

@@ -5,21 +5,21 @@ use super::vector::{Dispatch, Kernel, Plane, Vectors};
 /// Logarithm of the number of field elements in a plane.
 const PLANE_BITS: u32 = 9;
 
-/// Evaluates polynomials everywhere, 512 elements of the field together, bit by bit. Cosets of the span over which is transformed
-/// lie side by side in a plane, so that no step is within one, and each may have its own factor.
+/// Evaluates polynomials at all field elements, 512 elements together, bit by bit. Cosets of the transformed span lie side by side in a
+/// plane, so that no step is within a plane, and each coset may have its own factor.
 #[derive(Debug)]
 pub struct BitSliced {
     field_bits: u32,
-    /// The transform is over spans of so many elements of the field's basis.
+    /// Number of elements of the field's basis that make the span of a transform.
     span_bits: u32,
-    /// For each plane of cosets: first s_i there, for i below `span_bits`, then X_(k 2^span_bits), for k = 1, 2, ...; bit by bit.
+    /// Values for each plane of cosets, bit by bit: first s_i there, for i below `span_bits`, then X_(k 2^span_bits), for k = 1, 2, ...
     coset_values: Vec<Vec<Plane>>,
     /// The values of s_i, for i below `span_bits`, at the multiples of alpha^(i+1) in the span.
     span_values: Vec<Vec<u16>>,
     dispatch: Dispatch,
 }
 
-/// What one [`BitSliced::find`] works on.
+/// The working memory of one [`BitSliced::find`].
 #[derive(Debug)]
 pub struct Scratch {
     values: Vec<Plane>,
@@ -114,7 +114,7 @@ struct Evaluate<'a, const M: usize> {
     scratch: &'a mut Scratch,
 }
 
-/// Repeats a statement for each number below M, which loops over so much code would not be unrolled for.
+/// Repeats a statement for each number below M. A loop over so much code would not be unrolled.
 macro_rules! rows {
     ($row:ident => $statement:expr) => {
         rows!(@ $row => $statement; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -141,7 +141,7 @@ fn load<V: Vectors, const M: usize>(vectors: V, planes: &[Plane; M], part: usize
     element
 }
 
-/// The same field element everywhere.
+/// The bits of the same field element in every place.
 #[inline(always)]
 fn broadcast<V: Vectors, const M: usize>(vectors: V, element: u16) -> [V::Bits; M] {
     let mut bits = [vectors.zero(); M];
@@ -163,7 +163,7 @@ fn add_product<V: Vectors, const M: usize>(vectors: V, sum: &mut Product<V>, a: 
     });
 }
 
-/// The first M elements become the field element that the product is.
+/// Reduces a product: its first M elements become the field element.
 #[inline(always)]
 fn reduce<V: Vectors, const M: usize>(vectors: V, product: &mut Product<V>) {
     let polynomial = const { primitive_polynomial(M) };

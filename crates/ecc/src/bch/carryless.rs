@@ -18,10 +18,10 @@ pub trait Lanes: Copy {
     unsafe fn store(self, to: *mut u64);
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn xor3(self, b: Self, c: Self) -> Self;
-    /// In each lane the product of a word of `self` and a word of `other`: bit 0 of `WHICH` chooses the upper word of `self`,
-    /// bit 4 that of `other`.
+    /// The product of a word of `self` and a word of `other` in each lane. Bit 0 of `WHICH` chooses the upper word of `self`, bit 4 the
+    /// upper word of `other`.
     unsafe fn product<const WHICH: i32>(self, other: Self) -> Self;
-    /// All words one place up; the lowest becomes the highest of `below`.
+    /// All words one place up. The highest word of `below` becomes the lowest.
     unsafe fn up_one_word(self, below: Self) -> Self;
 }
 
@@ -98,15 +98,15 @@ impl Lanes for __m512i {
     }
 }
 
-/// Constants of a reduction by carry-less products. A polynomial is kept below a window of whole blocks, which is longer than
-/// the modulus by 1 to 8 words; the block above the window is replaced by what is congruent to it.
+/// Constants of a reduction by carry-less products. The window of whole blocks is longer than the modulus by 1 to 8 words. The block above
+/// the window is replaced by a congruent polynomial below it.
 #[derive(Debug)]
 pub struct Folding {
     /// Blocks of the window.
     window: usize,
-    /// For each block of the modulus, for each of the eight words above the window: that block of what is congruent to 1 there.
+    /// Block by block of the modulus, for each of the eight words above the window: that block of the polynomial congruent to 1 there.
     main: Vec<u64>,
-    /// The same for the words from the second above the modulus to the end of the window.
+    /// Constants like `main` for the words from the second above the modulus to the end of the window.
     last: Vec<u64>,
     /// The modulus without its leading term, and the constant of its Barrett reduction.
     low: Vec<u64>,
@@ -138,15 +138,15 @@ impl Folding {
     }
 }
 
-/// Kernels for the CPU's carry-less multiplication. That one exists means that the CPU has it.
+/// Kernels for the CPU's carry-less multiplication. The CPU has it, or this value would not exist.
 #[derive(Debug, Clone, Copy)]
 pub struct Carryless {
-    /// AVX-512 and VPCLMULQDQ instead of AVX2 and PCLMULQDQ.
+    /// True for AVX-512 and VPCLMULQDQ, false for AVX2 and PCLMULQDQ.
     wide: bool,
 }
 
 impl Carryless {
-    /// The kernels of `instruction_set`, if it has any and this CPU has it.
+    /// Returns the kernels of `instruction_set`, if it has any and this CPU has it.
     pub fn new(instruction_set: InstructionSet) -> Option<Self> {
         let wide = match instruction_set {
             InstructionSet::Portable => return None,
@@ -163,16 +163,16 @@ impl Carryless {
         assert_eq!(folding.main.len(), BLOCK * BLOCK * folding.low.len().div_ceil(BLOCK));
         assert_eq!(folding.last.len(), folding.main.len());
         assert_eq!(folding.window, folding.low.len() / BLOCK + 1);
-        // SAFETY: the CPU has the features, as `new` made sure; the lengths are those that the body wants.
+        // SAFETY: the CPU has the features, as `new` checked; the lengths are those that the body wants.
         unsafe { if self.wide { reduce_avx512(folding, buffer, blocks) } else { reduce_avx2(folding, buffer, blocks) } }
     }
 
-    /// The remainders of the polynomial `words` (an even number of them) modulo polynomials of degree 64.
+    /// Computes the remainders of the polynomial `words` (an even number of them) modulo polynomials of degree 64.
     pub fn residues(self, moduli: &WordModuli, words: &[u64], residues: &mut [u64]) {
         assert!(words.len().is_multiple_of(2) && !words.is_empty(), "pairs of words are reduced");
         assert_eq!(moduli.low.len() % WordModuli::GROUP, 0);
         assert_eq!([moduli.barrett.len(), moduli.fold.len() / 2, residues.len()], [moduli.low.len(); 3]);
-        // SAFETY: as above.
+        // SAFETY: the CPU has the features, as `new` checked.
         unsafe {
             if self.wide { residues_avx512(moduli, words, residues) } else { residues_avx2(moduli, words, residues) }
         }
@@ -199,10 +199,10 @@ unsafe fn residues_avx512(moduli: &WordModuli, words: &[u64], residues: &mut [u6
     unsafe { self::residues::<__m512i>(moduli, words, residues) }
 }
 
-/// Adds to the polynomial at `target` what is congruent to the eight words at `top`.
+/// Adds the polynomial that is congruent to the eight words at `top` to the polynomial at `target`.
 ///
-/// Products whose lower word lands on an even place of `target` and on an odd one are summed apart; the second sum moves up by
-/// a word at the end.
+/// Products whose lower word lands on an even place of `target` and products whose lower word lands on an odd one have separate sums. The
+/// second sum moves up by a word at the end.
 #[inline(always)]
 unsafe fn fold<V: Lanes>(target: *mut u64, top: *const u64, constants: &[u64]) {
     unsafe {
@@ -223,7 +223,7 @@ unsafe fn fold<V: Lanes>(target: *mut u64, top: *const u64, constants: &[u64]) {
                 at += V::WORDS;
             }
         }
-        // What is carried beyond the last block, if the modulus fills it.
+        // The carry beyond the last block, if the modulus fills it.
         let mut carried = [0; BLOCK];
         V::zero().up_one_word(below).store(carried.as_mut_ptr());
         *target.add(at) ^= carried[0];
@@ -246,8 +246,8 @@ unsafe fn reduce<V: Lanes>(folding: &Folding, buffer: &mut [u64], blocks: usize)
             top[..rest].copy_from_slice(&buffer[words + 1..words + 1 + rest]);
             fold::<V>(x, top.as_ptr(), &folding.last);
         }
-        // One word is left above the modulus. Source: P. Barrett, "Implementing the Rivest Shamir and Adleman public key
-        // encryption algorithm on a standard digital signal processor", 1986, over GF(2)[x].
+        // One word is left above the modulus. Source: P. Barrett, "Implementing the Rivest Shamir and Adleman public key encryption
+        // algorithm on a standard digital signal processor", 1986, over GF(2)[x].
         let top = buffer[words];
         let quotient = top ^ product(top, folding.barrett).1;
         let mut carried = 0;

@@ -9,20 +9,20 @@ pub const fn primitive_polynomial(field_bits: usize) -> u32 {
     PRIMITIVE[field_bits - 5]
 }
 
-/// Arithmetic in GF(2^m) by tables. An element is its coefficients of 1, alpha, alpha^2, ... as the bits of a number, lowest
-/// first; alpha is a root of the primitive polynomial.
+/// Arithmetic in GF(2^m) by tables. The bits of an element are its coefficients of 1, alpha, alpha^2, ..., lowest first; alpha is a root of
+/// the primitive polynomial.
 #[derive(Debug)]
 pub struct Field {
     bits: u32,
-    /// alpha^i, twice around, so that the sum of two logarithms is an index.
+    /// alpha^i for two periods, so that the sum of two logarithms is an index.
     powers: Vec<u16>,
     logarithms: Vec<u16>,
     /// The matrices of multiplication by the values of each nibble, lowest first.
     matrices: [[Matrix; 16]; 4],
 }
 
-/// The bit matrix of multiplication by a constant, in four quarters: low byte from low, low from high, high from low, high from
-/// high. Byte 7 - i of a quarter is its row of bit i, as GF2P8AFFINEQB has it.
+/// The bit matrix of multiplication by a constant, in four quarters: low byte from low, low from high, high from low, high from high. Byte
+/// 7 - i of a quarter is its row of bit i, as GF2P8AFFINEQB reads it.
 pub type Matrix = [u64; 4];
 
 impl Field {
@@ -57,7 +57,7 @@ impl Field {
         field
     }
 
-    /// m.
+    /// m, the bits of an element.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -96,7 +96,7 @@ impl Field {
         if a == 0 { 0 } else { self.powers[2 * self.logarithm(a)] }
     }
 
-    /// `a` times 1, alpha, alpha^2, ...: the columns of the bit matrix of multiplication by `a`, zeros beyond m.
+    /// The products of `a` and 1, alpha, alpha^2, ...: the columns of the bit matrix of multiplication by `a`, zeros from m on.
     #[inline]
     pub fn multiples(&self, a: u16) -> [u16; 16] {
         let mut multiples = [0; 16];
@@ -118,7 +118,7 @@ impl Field {
         matrix
     }
 
-    /// The exponents `exponent` * 2^i mod 2^m - 1, each once, `exponent` first: those of the conjugates of alpha^`exponent`.
+    /// The exponents `exponent` * 2^i mod 2^m - 1, each once, `exponent` first. They belong to the conjugates of alpha^`exponent`.
     pub fn conjugates(&self, exponent: usize) -> Vec<usize> {
         let mut conjugates = vec![exponent];
         let mut next = 2 * exponent % self.order();
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Lin, Costello, Error Control Coding, 2004, table 2.9 and appendix B.
+    /// Are minimal polynomials those of Lin, Costello, Error Control Coding, 2004, table 2.9 and appendix B?
     #[test]
     fn minimal_polynomials_are_those_of_the_textbook() {
         let five = Field::new(5);

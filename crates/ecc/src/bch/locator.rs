@@ -3,15 +3,15 @@ use super::vector::{Dispatch, ELEMENTS, Kernel, Vectors};
 
 /// Finds error locators: the shortest linear recurrence of the syndromes.
 ///
-/// Source: J. Massey, "Shift-register synthesis and BCH decoding", 1969; that over GF(2) every second step changes nothing:
-/// E. Berlekamp, "Algebraic Coding Theory", 1968, section 7.6. The product of syndromes and locator is carried along instead of
-/// being computed anew in each step: D. Sarwate, N. Shanbhag, "High-speed architectures for Reed-Solomon decoders", 2001.
+/// Source: J. Massey, "Shift-register synthesis and BCH decoding", 1969. Over GF(2) every second step changes nothing: E. Berlekamp,
+/// "Algebraic Coding Theory", 1968, section 7.6. The product of syndromes and locator is carried along instead of being computed anew in
+/// each step: D. Sarwate, N. Shanbhag, "High-speed architectures for Reed-Solomon decoders", 2001.
 #[derive(Debug)]
 pub struct LocatorFinder {
     correctable: usize,
-    /// Zeros before each polynomial, so that it can be read multiplied by a power of x.
+    /// Number of zeros before each polynomial, so that it can be read multiplied by a power of x.
     margin: usize,
-    /// Where in a state the product of syndromes and locator begins, counted from the end of the margin.
+    /// Start of the product of syndromes and locator in a state, counted from the end of the margin.
     product: usize,
     /// The locator, lowest coefficient first, and its product.
     state: Vec<u16>,
@@ -33,8 +33,8 @@ impl LocatorFinder {
         &self.state[self.margin..self.margin + self.product]
     }
 
-    /// Finds the locator for the syndromes S_1 to S_2t (element j is S_j). Returns its degree: the number of errors, if they
-    /// are not too many. None: they are.
+    /// Finds the locator for the syndromes S_1 to S_2t (element j is S_j). Returns its degree, which is the number of errors, or None if
+    /// there are too many errors.
     pub fn find(&mut self, field: &Field, syndromes: &[u16], dispatch: Dispatch) -> Option<usize> {
         dispatch.run(Find { finder: self, field, syndromes })
     }
@@ -73,7 +73,7 @@ impl Kernel for Find<'_> {
                     return None;
                 }
                 let factor = vectors.factor(field, field.divide(discrepancy, previous_discrepancy));
-                // The locator has the coefficients 0 to its length; of the product only what is to come is of use.
+                // The locator has the coefficients 0 to its length. Only the future part of the product is used.
                 let future = (product + 2 * step + 1) / ELEMENTS * ELEMENTS;
                 for range in [future..product + 2 * correctable + 1, 0..new_length + 1] {
                     let (from, to) = (margin + range.start, margin + range.end.next_multiple_of(ELEMENTS));

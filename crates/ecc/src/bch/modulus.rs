@@ -1,4 +1,4 @@
-/// A monic polynomial over GF(2) whose degree is a whole number of 64-bit words; modulo it, polynomials are reduced.
+/// A monic polynomial over GF(2) whose degree is a whole number of 64-bit words. Polynomials are reduced modulo it.
 ///
 /// Bit `i` of word `w` of a polynomial is the coefficient of x^(64 w + i).
 #[derive(Debug, Clone)]
@@ -8,8 +8,8 @@ pub struct Modulus {
 }
 
 impl Modulus {
-    /// The product of the `factors` (bit `i` being the coefficient of x^i) and of the least power of x that makes its degree a
-    /// whole number of words; and the degree of the product of the factors alone.
+    /// Multiplies the `factors` (bit `i` being the coefficient of x^i) and the least power of x that makes the degree a whole number of
+    /// words. Returns the product, and the degree of the product of the factors alone.
     pub fn product(factors: &[u32]) -> (Self, usize) {
         let degree: usize = factors.iter().map(|factor| factor.ilog2() as usize).sum();
         let words = degree.div_ceil(64).max(1);
@@ -41,7 +41,7 @@ impl Modulus {
         &self.low
     }
 
-    /// Multiplies the reduced polynomial by x, modulo this; returns the coefficient that was reduced.
+    /// Multiplies the reduced polynomial by x, modulo this one. Returns the coefficient that was reduced.
     fn shift(&self, polynomial: &mut [u64]) -> u64 {
         let mut carry = 0;
         for word in polynomial.iter_mut() {
@@ -53,7 +53,7 @@ impl Modulus {
         carry
     }
 
-    /// x^`exponent` modulo this, for an exponent from the degree on.
+    /// x^`exponent` modulo this polynomial, for an exponent from the degree on.
     pub fn power_of_x(&self, exponent: usize) -> Vec<u64> {
         let mut power = self.low.clone();
         for _ in 64 * self.low.len()..exponent {
@@ -62,7 +62,7 @@ impl Modulus {
         power
     }
 
-    /// The quotient of x^(degree + 64) by this, without its leading term x^64: the constant of a Barrett reduction by one word.
+    /// The quotient of x^(degree + 64) by this polynomial, without its leading term x^64: the constant of a Barrett reduction by one word.
     pub fn barrett_constant(&self) -> u64 {
         let mut power = self.low.clone();
         (0..64).fold(0, |quotient, _| quotient << 1 | self.shift(&mut power))

@@ -13,7 +13,7 @@ pub struct Remainder {
 
 #[derive(Debug)]
 enum Arithmetic {
-    /// Row `16 i + v` is v x^(4 i) x^degree modulo the modulus, for the nibbles `i` of a word and their values `v`.
+    /// Rows for the nibbles `i` of a word and their values `v`: row `16 i + v` is v x^(4 i) x^degree modulo the modulus.
     Table(Vec<u64>),
     #[cfg(target_arch = "x86_64")]
     Carryless(super::carryless::Carryless, super::carryless::Folding),
@@ -42,13 +42,13 @@ impl Remainder {
         Self { words, arithmetic: Arithmetic::Table(table) }
     }
 
-    /// Words of a buffer in which a polynomial of `words` words can be reduced.
+    /// The number of words of a buffer in which a polynomial of `words` words can be reduced.
     pub fn buffer_words(&self, words: usize) -> usize {
         words.max(self.words).next_multiple_of(BLOCK) + 2 * BLOCK
     }
 
-    /// Reduces the polynomial in the first `words` words of `buffer`: the remainder is in as many of its first words as the
-    /// modulus has. Of the words above, those from `words` on are zero at the call, and all are undefined after it.
+    /// Reduces the polynomial in the first `words` words of `buffer`. The remainder is in the first words, as many as the modulus has. The
+    /// words above must be zero at the call from `words` on, and are undefined after it.
     pub fn reduce(&self, buffer: &mut [u64], words: usize) {
         assert!(buffer.len() >= self.buffer_words(words), "the buffer is too short");
         match &self.arithmetic {

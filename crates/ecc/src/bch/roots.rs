@@ -2,7 +2,7 @@ use super::bit_sliced::BitSliced;
 use super::field::Field;
 use super::vector::{Dispatch, ELEMENTS, Kernel, Vectors};
 
-/// Finds the roots of a polynomial over GF(2^m) by its values everywhere: an additive fast Fourier transform.
+/// Finds the roots of a polynomial over GF(2^m) from its values at all elements, by an additive fast Fourier transform.
 ///
 /// Source: S.-J. Lin, W.-H. Chung, Y. S. Han, "Novel polynomial basis and its application to Reed-Solomon erasure codes", 2014.
 #[derive(Debug)]
@@ -18,9 +18,8 @@ enum Transform {
     Affine(Box<super::affine::Affine>),
 }
 
-/// A basis of polynomials in which to evaluate on subspaces. With the basis 1, alpha, alpha^2, ... of the field, s_i is the
-/// polynomial that vanishes on the span of the first i of them, scaled to be 1 at alpha^i; X_k is the product of the s_i over the
-/// bits i of k.
+/// A basis of polynomials for evaluation on subspaces. The field has the basis 1, alpha, alpha^2, ... The polynomial s_i vanishes on the
+/// span of the first i of these, and is scaled to be 1 at alpha^i. X_k is the product of the s_i over the bits i of k.
 ///
 /// Let f = a + s_i b, where a and b are combinations of X_k with k < 2^i. On a coset of a span of i + 1 elements, f
 /// equals a + w b on the half where s_i is w, and a + w b + b on the other half.
@@ -34,10 +33,10 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// The s_i for i below `count`.
+    /// Computes the s_i for i below `count`.
     fn new(field: &Field, count: usize) -> Self {
         let field_bits = field.bits();
-        // s_(i+1)(x) = s_i(x)^2 + s_i(x), times a constant; so are its values.
+        // s_(i+1)(x) = s_i(x)^2 + s_i(x), times a constant; the values follow likewise.
         let mut values: Vec<Vec<u16>> = vec![(0..field_bits).map(|i| 1 << i).collect()];
         let mut polynomials: Vec<Vec<u16>> = vec![vec![1]];
         for i in 1..count {
@@ -54,7 +53,7 @@ impl Basis {
         Self { field_bits, polynomials, values }
     }
 
-    /// m.
+    /// m, the bits of a field element.
     pub fn field_bits(&self) -> u32 {
         self.field_bits
     }
@@ -66,7 +65,7 @@ impl Basis {
     }
 }
 
-/// What one [`RootFinder::find`] works on.
+/// The working memory of one [`RootFinder::find`].
 #[derive(Debug)]
 pub struct Scratch {
     coefficients: Vec<u16>,
@@ -82,7 +81,7 @@ enum TransformScratch {
 }
 
 impl RootFinder {
-    /// Finds the roots of polynomials whose degree is at most `degree`.
+    /// Prepares to find the roots of polynomials whose degree is at most `degree`.
     pub fn new(field: &Field, degree: usize, dispatch: Dispatch) -> Self {
         let basis = Basis::new(field, field.bits() as usize);
         #[cfg(target_arch = "x86_64")]
@@ -93,7 +92,7 @@ impl RootFinder {
         Self { basis, transform }
     }
 
-    /// Space for one search at a time for roots of polynomials of at most `degree`.
+    /// Returns space for one search at a time for roots of polynomials of at most `degree`.
     pub fn scratch(&self, degree: usize) -> Scratch {
         let transform = match &self.transform {
             Transform::BitSliced(transform) => TransformScratch::BitSliced(transform.scratch()),
@@ -133,14 +132,14 @@ impl RootFinder {
     }
 }
 
-/// Turns coefficients of 1, x, x^2, ... into those of the X_k: division by s_i splits each block of 2^(i+1) in two halves.
+/// Turns coefficients of 1, x, x^2, ... into coefficients of the X_k. Division by s_i splits each block of 2^(i+1) in two halves.
 struct ChangeBasis<'a> {
     basis: &'a Basis,
     field: &'a Field,
     degree: usize,
-    /// Whole chunks, zeros beyond the degree.
+    /// Coefficients in whole chunks, zeros beyond the degree.
     coefficients: &'a mut [u16],
-    /// As many and, beyond them, zeros for half of the longest block.
+    /// Quotients, as many as coefficients, followed by zeros for half of the longest block.
     quotient: &'a mut [u16],
 }
 
@@ -155,7 +154,7 @@ impl Kernel for ChangeBasis<'_> {
             let (half, quarter) = (1 << i, 1 << (i - 1));
             let (&leading, others) = basis.polynomials[i].split_last().expect("s_i has a leading term");
             let scale = vectors.factor(field, field.divide(1, leading));
-            // The second highest term of s_i is a quarter of a block below the highest: so far at once, in all blocks.
+            // The second highest term of s_i is a quarter of a block below the highest. So a quarter is divided at once, in all blocks.
             for start in [half + quarter, half] {
                 let in_quarter = |place: usize| place % (2 * half) / quarter == start / quarter;
                 let (quotients, _) = quotient.as_chunks_mut::<ELEMENTS>();

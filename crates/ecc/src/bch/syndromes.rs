@@ -4,40 +4,40 @@ use crate::InstructionSet;
 
 /// Power sums of the errors, from the remainder of a word modulo the generator polynomial.
 ///
-/// The remainder is first reduced modulo products of minimal polynomials, each of degree 64 at most; what is left is a sum over
-/// 64 bits, looked up nibble by nibble.
+/// The remainder is first reduced modulo products of minimal polynomials, each of degree 64 at most. The residue is a sum over 64 bits,
+/// looked up nibble by nibble.
 #[derive(Debug)]
 pub struct Syndromes {
     moduli: WordModuli,
-    /// Byte `b` times x^64 modulo each of the moduli, for CPUs without carry-less products.
+    /// The products of byte `b` and x^64 modulo each of the moduli, for CPUs without carry-less products.
     tables: Vec<[u64; 256]>,
     #[cfg(target_arch = "x86_64")]
     carryless: Option<super::carryless::Carryless>,
-    /// Where the syndrome of each odd power of alpha comes from.
+    /// The source of the syndrome of each odd power of alpha.
     odd: Vec<Source>,
 }
 
-/// Polynomials of degree 64, a whole number of groups.
+/// Polynomials of degree 64. Their number is a whole number of groups.
 #[derive(Debug, Default)]
 pub struct WordModuli {
-    /// Without the leading term.
+    /// The polynomials without their leading terms.
     pub low: Vec<u64>,
-    /// Constants of their Barrett reductions.
+    /// The constants of their Barrett reductions.
     pub barrett: Vec<u64>,
-    /// x^128 and x^192 modulo each.
+    /// x^128 and x^192 modulo each polynomial.
     pub fold: Vec<u64>,
 }
 
 impl WordModuli {
-    /// How many are reduced by together.
+    /// Number of polynomials by which a word is reduced together.
     pub const GROUP: usize = 16;
 }
 
 #[derive(Debug)]
 enum Source {
-    /// Values of the nibbles (lowest first) of the residue modulo one of the moduli.
+    /// The residue modulo one of the moduli, with the values of its nibbles, lowest first.
     Residue { modulus: usize, nibbles: Box<[[u16; 16]; 16]> },
-    /// The syndrome of an earlier odd power, squared so many times.
+    /// The syndrome of an earlier odd power, squared `squarings` times.
     Conjugate { index: usize, squarings: usize },
 }
 
@@ -94,13 +94,13 @@ impl Syndromes {
         }
     }
 
-    /// Words of the scratch space that [`Self::find`] wants.
+    /// The number of words of scratch space that [`Self::find`] wants.
     pub fn scratch_words(&self) -> usize {
         self.moduli.low.len()
     }
 
-    /// The syndromes of a word of which `remainder` (an even number of words) is the remainder: element j of `syndromes`, for
-    /// j = 1 to 2t, becomes its value at alpha^j.
+    /// Computes the syndromes of a word from its `remainder` (an even number of words): element j of `syndromes`, for j = 1 to 2t, becomes
+    /// the value of the word at alpha^j.
     pub fn find(&self, field: &Field, remainder: &[u64], scratch: &mut [u64], syndromes: &mut [u16]) {
         self.residues(remainder, scratch);
         for (index, source) in self.odd.iter().enumerate() {
@@ -125,7 +125,7 @@ impl Syndromes {
         if let Some(carryless) = self.carryless {
             return carryless.residues(&self.moduli, words, residues);
         }
-        // Several at a time, because each waits for its own look-ups.
+        // Several residues are computed at a time, because each waits for its own look-ups.
         const TOGETHER: usize = 4;
         for (tables, residues) in self.tables.chunks_exact(TOGETHER).zip(residues.chunks_exact_mut(TOGETHER)) {
             let mut sums = [0u64; TOGETHER];

@@ -3,15 +3,15 @@
 use super::field::Field;
 use crate::InstructionSet;
 
-/// Field elements that are multiplied together.
+/// Number of field elements that are multiplied together.
 pub const ELEMENTS: usize = 32;
 
-/// 512 bits, one of each of as many field elements.
+/// 512 bits: one bit of each of 512 field elements.
 pub type Plane = [u64; 8];
 
 /// The operations of an instruction set. They are inlined into [`Kernel::run`], which is compiled once for each set.
 pub trait Vectors: Copy {
-    /// What is prepared to multiply by one element many times.
+    /// The constants for many multiplications by one element.
     type Factor: Copy;
     fn factor(self, field: &Field, factor: u16) -> Self::Factor;
     /// `to` + `factor` `from`, element by element.
@@ -19,7 +19,7 @@ pub trait Vectors: Copy {
 
     /// A vector of bits, a part of a [`Plane`].
     type Bits: Copy;
-    /// Parts of a [`Plane`].
+    /// Number of vectors of bits in a [`Plane`].
     const PARTS: usize;
     fn zero(self) -> Self::Bits;
     fn ones(self) -> Self::Bits;
@@ -34,7 +34,7 @@ pub trait Vectors: Copy {
 /// A computation that is compiled for each instruction set.
 pub trait Kernel {
     type Output;
-    /// Implementations are `#[inline(always)]`.
+    /// Runs the computation. Implementations are `#[inline(always)]`.
     fn run<V: Vectors>(self, vectors: V) -> Self::Output;
 }
 
@@ -43,7 +43,7 @@ pub trait Kernel {
 pub struct Dispatch(InstructionSet);
 
 impl Dispatch {
-    /// None if this CPU does not have it.
+    /// Returns None if this CPU does not have the instruction set.
     pub fn new(instruction_set: InstructionSet) -> Option<Self> {
         InstructionSet::available().contains(&instruction_set).then_some(Self(instruction_set))
     }
@@ -150,18 +150,18 @@ mod x86 {
             kernel.run(vectors)
         }
         assert!(dispatch.0 >= InstructionSet::Avx512);
-        // SAFETY: the CPU has these.
+        // SAFETY: the CPU has AVX-512 and GFNI.
         unsafe { shell(Avx512(()), kernel) }
     }
 
-    /// The CPU has AVX2: no one else makes this.
+    /// A proof that the CPU has AVX2: only the code above makes it.
     #[derive(Debug, Clone, Copy)]
     struct Avx2(());
 
     // SAFETY (of every block below): an `Avx2` exists only on a CPU with AVX2; what is transmuted or loaded are plain arrays of
     // the vector's size.
     impl Vectors for Avx2 {
-        /// For each nibble, lowest first: the low bytes of the products with its values, and the high bytes, both twice.
+        /// The products with the values of each nibble, lowest nibble first: their low bytes, and their high bytes, both twice.
         type Factor = [[__m256i; 2]; 4];
 
         #[inline(always)]
@@ -216,7 +216,7 @@ mod x86 {
                     low = _mm256_xor_si256(low, _mm256_shuffle_epi8(low_bytes, nibble));
                     high = _mm256_xor_si256(high, _mm256_shuffle_epi8(high_bytes, nibble));
                 }
-                // Interleaving undoes what packing did to the order.
+                // Interleaving restores the order that packing changed.
                 for (half, product) in
                     [_mm256_unpacklo_epi8(low, high), _mm256_unpackhi_epi8(low, high)].into_iter().enumerate()
                 {
@@ -266,7 +266,7 @@ mod x86 {
         }
     }
 
-    /// The CPU has AVX-512 F, BW, VL, DQ, VBMI and GFNI: no one else makes this.
+    /// A proof that the CPU has AVX-512 F, BW, VL, DQ, VBMI and GFNI: only the code above makes it.
     #[derive(Debug, Clone, Copy)]
     struct Avx512(());
 

@@ -10,8 +10,7 @@ use crate::simd::InstructionSet;
 /// Source: M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
 #[derive(Debug, Clone)]
 pub(super) struct Alias {
-    /// For each column the height below which it stands for the first of its two values, and above which for the
-    /// second.
+    /// For each column the height below which it stands for the first of its two values; above it, it stands for the second.
     columns: [(u32, [i8; 2]); Self::COLUMNS],
 }
 
@@ -21,7 +20,7 @@ impl Alias {
 
     pub(super) fn new(values: &[i8], probabilities: &[f64]) -> Self {
         assert!(values.len() == probabilities.len() && values.len() <= Self::COLUMNS, "a value a column");
-        // The weights are rounded from the sum so far, so that they add up exactly.
+        // Weights are rounded from the sum so far, so that they add up exactly.
         let whole = Self::HEIGHT as f64 * Self::COLUMNS as f64;
         let (mut sum, mut last) = (0.0, 0);
         let mut weights: Vec<u64> = probabilities
@@ -61,28 +60,28 @@ impl Alias {
 
 /// Number of bits that are drawn at once: their values fill a vector of AVX-512.
 const BLOCK: usize = 64;
-/// Words of random bits for them.
+/// Words of random bits for a block.
 const WORDS: usize = BLOCK / 4;
-/// The most values that are found by comparisons. Pages of cells have up to some fifty values, of which this number of
-/// the likeliest matter.
+/// The most values that are found by comparisons. Pages of cells have up to some fifty values, but only about this number of likely ones
+/// matter.
 const MOST_LIKELY: usize = 32;
-/// A smaller number of values, which takes less time: seven levels of one boundary have eight regions.
+/// A smaller number of values, which takes less time. Seven levels of one boundary have eight regions.
 const FEW: usize = 8;
-/// Draws that are left to [`Bulk::rest`] are drawn again, with numbers from here on.
+/// The number of the first second draw, for draws that are left to [`Bulk::rest`].
 const REST_DRAWS: u64 = 3 << 32;
 
-/// On lines of the cache of their own: what was just stored is loaded again at once, as it is not across two lines.
+/// A value on its own lines of the cache: values that are loaded right after they were stored must not lie across two lines.
 #[repr(align(64))]
 struct Lines<T>(T);
 
 /// A discrete distribution of up to 256 values, from which values for all bits of a codeword are drawn at vector speed.
 ///
-/// A bit draws a number below 2^16. Each of the likeliest values owns as many consecutive numbers as fit its
-/// probability; a bit that draws one of the few remaining numbers draws again, from the rest of all probabilities. So
-/// probabilities are exact except for the rounding of [`Alias`] in the small rest, and most bits need no lookup.
+/// A bit draws a number below 2^16. Each of the likeliest values owns as many consecutive numbers as fit its probability. A bit that draws
+/// one of the few remaining numbers draws again, from the remaining probabilities. So probabilities are exact except for the rounding of
+/// [`Alias`] in the small rest, and most bits need no lookup.
 #[derive(Debug, Clone)]
 pub(super) struct Bulk {
-    /// Draws below this are left to the rest.
+    /// Draws below this number are left to the rest.
     rest_below: u16,
     /// The first draw of each value, ascending. Entries without a value repeat the last one.
     from: [u16; MOST_LIKELY],
@@ -123,10 +122,10 @@ impl Bulk {
         Self { rest_below: rest_below as u16, from, values: of, few, rest }
     }
 
-    /// Draws LLRs of the bits of frame `frame`, given those of a 0: a 1 in the packed `sent` has the negative.
+    /// Draws LLRs of the bits of frame `frame`. The distribution is that of a bit that is 0; a 1 in the packed `sent` gets the negative.
     ///
     /// # Arguments
-    /// - `set`: one that the CPU has.
+    /// - `set`: an instruction set that the CPU has.
     pub(super) fn fill(&self, set: InstructionSet, stream: &Stream, frame: u64, sent: &[u8], llrs: &mut [i8]) {
         #[cfg(target_arch = "x86_64")]
         x86::fill(self, set, stream, frame, sent, llrs);
@@ -146,7 +145,7 @@ impl Bulk {
         }
     }
 
-    /// [`Self::fill_by`] with the first `LIKELY` values.
+    /// Does the work of [`Self::fill_by`] with the first `LIKELY` values.
     #[inline(always)]
     fn fill_from<const LIKELY: usize>(&self, stream: &Stream, frame: u64, sent: &[u8], llrs: &mut [i8]) {
         let (blocks, last) = llrs.as_chunks_mut::<BLOCK>();
@@ -176,7 +175,7 @@ impl Bulk {
             *word = stream.bits(frame, number).to_le();
         }
         let draws: &[u16; BLOCK] = bytemuck::cast_ref(&words.0);
-        // 16 bits, as the draws have: comparisons then fit without being packed.
+        // Values have 16 bits, as draws have, so that comparisons fit without being packed.
         let mut values = Lines([0; BLOCK]);
         let mut left = false;
         for (value, draw) in values.0.iter_mut().zip(draws) {
@@ -200,12 +199,11 @@ impl Bulk {
         }
     }
 
-    /// Draws again for those bits of a block that are left to the rest.
+    /// Draws again for the bits of a block that are left to the rest.
     #[inline(never)]
     fn redraw(&self, stream: &Stream, frame: u64, block: u64, draws: &[u16; BLOCK], values: &mut [i16; BLOCK]) {
         let rest = self.rest.as_ref().expect("draws are left to it");
-        // The places of these bits are collected first, without a branch, since for an AWGN channel more than half of
-        // all bits come here.
+        // The places of these bits are collected first, without a branch, because on an AWGN channel more than half of all bits come here.
         let (mut places, mut count) = ([0; BLOCK], 0);
         for (place, draw) in draws.iter().enumerate() {
             places[count] = place;
@@ -223,7 +221,7 @@ impl Bulk {
 fn spread(byte: u8) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let single = (u64::from(byte) * ONES) & 0x0102_0408_1020_4080;
-    // Of each byte that is not 0, adding 127 sets the highest bit, without a carry.
+    // Adding 127 sets the highest bit of each byte that is not 0, without a carry.
     ((single + 0x7f * ONES) >> 7 & ONES) * 0xff
 }
 
@@ -232,7 +230,7 @@ fn spread(byte: u8) -> u64 {
 mod x86 {
     use super::*;
 
-    /// [`Bulk::fill_by`] with instructions that the CPU has, as [`super::super::Noise`] checks.
+    /// Does the work of [`Bulk::fill_by`] with instructions that the CPU has, as [`super::super::Noise`] checks.
     pub(super) fn fill(bulk: &Bulk, set: InstructionSet, stream: &Stream, frame: u64, sent: &[u8], llrs: &mut [i8]) {
         #[target_feature(enable = "avx2,bmi2")]
         fn avx2(bulk: &Bulk, stream: &Stream, frame: u64, sent: &[u8], llrs: &mut [i8]) {
@@ -242,7 +240,7 @@ mod x86 {
         fn avx512(bulk: &Bulk, stream: &Stream, frame: u64, sent: &[u8], llrs: &mut [i8]) {
             bulk.fill_by(stream, frame, sent, llrs);
         }
-        // SAFETY: the CPU has the features, for noise takes only available instruction sets.
+        // SAFETY: the CPU has the features, because noise takes only available instruction sets.
         match set {
             InstructionSet::Portable => bulk.fill_by(stream, frame, sent, llrs),
             InstructionSet::Avx2 => unsafe { avx2(bulk, stream, frame, sent, llrs) },
@@ -257,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// Values with probabilities of many sizes, by whose logarithms they are given.
+    /// Values with probabilities of many sizes, which are given by their logarithms.
     fn distribution(count: u32, smallest: f64) -> (Vec<i8>, Vec<f64>) {
         let values: Vec<i8> = (0..count).map(|index| (127 - 2 * index as i32).max(-127) as i8).collect();
         let weights: Vec<f64> =
@@ -266,7 +264,7 @@ mod tests {
         (values, weights.iter().map(|weight| weight / total).collect())
     }
 
-    /// How likely each value is by an alias table, exactly.
+    /// The exact probability of each value by an alias table.
     fn of_alias(alias: &Alias) -> Vec<f64> {
         let mut found = vec![0.0; 256];
         for (height, values) in alias.columns {
@@ -277,8 +275,8 @@ mod tests {
         found
     }
 
-    /// Has every value its probability, counted over all draws that there are? Within 2^-32 of what is left to the rest, and
-    /// that is little where few values are.
+    /// Does every value have its probability, counted over all possible draws? It does within 2^-32 of the rest, which is small if there
+    /// are few values.
     #[test]
     fn probabilities_are_exact() {
         for (count, smallest, most_rest) in [
@@ -306,13 +304,13 @@ mod tests {
         }
     }
 
-    /// What a draw that is not left to the rest stands for.
+    /// The value for a draw that is not left to the rest.
     fn plain(bulk: &Bulk, draw: u16) -> i8 {
         let last = bulk.from.iter().rposition(|&from| from <= draw).expect("a value");
         bulk.values[last] as i8
     }
 
-    /// Is what vectors draw what is drawn bit by bit, at every length and on every instruction set?
+    /// Do vectors draw the same values as single draws, at every length and on every instruction set?
     #[test]
     fn bulk_draws_are_single_draws() {
         let stream = Stream::new(3, Purpose::Noise);

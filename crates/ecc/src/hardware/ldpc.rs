@@ -1,23 +1,23 @@
 use super::{ADDER, AND, FLIP_FLOP, MUX, Node, Parts, XOR};
 use crate::ldpc::LdpcCode;
 
-/// What a circuit has to know of an LDPC code.
+/// The properties of an LDPC code on which a circuit depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LdpcShape {
     /// n: bits of a codeword.
     pub codeword_bits: u32,
-    /// Checks.
+    /// Number of checks.
     pub checks: u32,
-    /// Ones of the matrix.
+    /// Number of ones of the matrix.
     pub edges: u32,
-    /// Bits of the heaviest check.
+    /// Number of bits of the heaviest check.
     pub row_weight: u32,
-    /// Block rows, which are decoded one after the other; 1 where the matrix has none.
+    /// Block rows, which are decoded one after the other; 1 if the matrix has none.
     pub layers: u32,
 }
 
 impl LdpcShape {
-    /// That of a code.
+    /// The shape of a code.
     pub fn of(code: &LdpcCode) -> Self {
         let matrix = code.parity_check();
         Self {
@@ -30,38 +30,38 @@ impl LdpcShape {
     }
 }
 
-/// Control, clock, wires and margins that no count of parts has: published areas over that of the parts, the geometric mean of
-/// three circuits at four iterations. What two of them say of the third is 42 % too small to 56 % too large
-/// (`tests/hardware.rs`).
+/// Area of a decoder over that of its parts: control, clock, wires and margins, which no count of parts has. It is the geometric mean of
+/// published areas over counted ones, for three circuits at four iterations. Two of these circuits predict the third with an error from 42
+/// % too small to 56 % too large (`tests/hardware.rs`).
 const OVERHEAD: f64 = 2.59;
 /// Cycles until the last check of a layer is written back, after which the next layer may begin. Assumed.
 const PIPELINE: u64 = 4;
-/// Words that memories have at least; fewer are flip-flops, whose bits take this many gates with their choice. Assumed.
+/// The fewest words of a memory, and the gates of a bit of the flip-flops that replace a smaller one, its choice included. Assumed.
 const LEAST_WORDS: f64 = 32.0;
 const REGISTER_GATES: f64 = 7.0;
 
-/// Bits that tell so many apart.
+/// The number of bits that distinguish `of` things.
 fn choices(of: u32) -> f64 {
     of.next_power_of_two().trailing_zeros().into()
 }
 
 /// A layered min-sum decoder of quasi-cyclic LDPC codes, which handles all edges of some checks of a layer in a cycle.
 ///
-/// Source: D. Hocevar, "A reduced complexity decoder architecture via layered decoding of LDPC codes", 2004: posteriors in memory,
-/// of each check its two least magnitudes, the place of the least, and signs.
+/// Source: D. Hocevar, "A reduced complexity decoder architecture via layered decoding of LDPC codes", 2004. Posteriors are in memory, and
+/// for each check its two least magnitudes, the place of the least, and signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LdpcDecoderCircuit {
-    /// Checks that are handled in a cycle: lanes of a circulant.
+    /// Checks that are handled in a cycle: the lanes of a circulant.
     pub checks_per_cycle: u32,
-    /// Bits of a message, its sign included; posteriors have two more.
+    /// Bits of a message, its sign included. Posteriors have two more.
     pub message_bits: u32,
 }
 
-/// Such a decoder whose messages are indices of few bits: [`crate::ldpc::RcqDesign`]. Edges compare magnitudes as wide as posteriors; of a
-/// check only the two least are quantised, and of each it keeps an index.
+/// A layered min-sum decoder whose messages are indices of few bits: [`crate::ldpc::RcqDesign`]. Edges compare magnitudes as wide as
+/// posteriors. Only the two least magnitudes of a check are quantised, and an index is kept for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RcqDecoderCircuit {
-    /// Checks that are handled in a cycle: lanes of a circulant.
+    /// Checks that are handled in a cycle: the lanes of a circulant.
     pub checks_per_cycle: u32,
     /// Bits of a message, its sign included.
     pub message_bits: u32,
@@ -69,16 +69,16 @@ pub struct RcqDecoderCircuit {
     pub posterior_bits: u32,
 }
 
-/// How wide the parts of a decoder are.
+/// The widths of the parts of a decoder, in bits.
 #[derive(Debug, Clone, Copy)]
 struct Datapath {
     checks_per_cycle: u32,
-    /// What an edge takes off and adds again, its sign included.
+    /// The message that an edge subtracts and adds again, its sign included.
     message: f64,
     posterior: f64,
-    /// What is kept of a message, its sign included.
+    /// The part of a message that is kept, its sign included.
     kept: f64,
-    /// Gates of a check beside those of its edges.
+    /// Gates of a check in addition to those of its edges.
     check_gates: f64,
 }
 
@@ -99,16 +99,17 @@ impl From<RcqDecoderCircuit> for Datapath {
     fn from(circuit: RcqDecoderCircuit) -> Self {
         let (kept, posterior) = (f64::from(circuit.message_bits), f64::from(circuit.posterior_bits));
         let (magnitude, steps) = (posterior - 1.0, f64::from((1 << (circuit.message_bits - 1)) - 1));
-        // The two least magnitudes are compared with each threshold, which makes their indices; theirs and those kept from the last
-        // iteration choose among values. Thresholds and values are the same for all lanes and change once an iteration.
+        // The two least magnitudes are compared with each threshold, which makes their indices. These indices, and those kept from the last
+        // iteration, choose among values. Thresholds and values are the same for all lanes and change once an iteration.
         let check_gates = 2.0 * steps * (magnitude * ADDER + AND) + 4.0 * steps * magnitude * MUX;
         Self { checks_per_cycle: circuit.checks_per_cycle, message: posterior, posterior, kept, check_gates }
     }
 }
 
 impl Datapath {
-    /// Of an edge: what the check said is taken off the posterior, saturated and split into sign and magnitude, compared with two
-    /// minima, chosen, scaled and added again; registers of three stages; rotation by the shift of the circulant.
+    /// The gates of an edge. The check's last answer is subtracted from the posterior, and the difference is saturated and split into sign
+    /// and magnitude, compared with two minima, chosen, scaled and added again. There are registers of three stages, and a rotation by the
+    /// shift of the circulant.
     fn edge_gates(self) -> f64 {
         let (message, posterior) = (self.message, self.posterior);
         let magnitude = message - 1.0;
@@ -121,7 +122,7 @@ impl Datapath {
         difference + minima + choice + sum + registers + MUX * posterior * rotation
     }
 
-    /// Bits that are kept of a check: two magnitudes, the place of the least, signs.
+    /// The bits that are kept of a check: two magnitudes, the place of the least, signs.
     fn check_bits(self, shape: LdpcShape) -> f64 {
         let weight = f64::from(shape.row_weight);
         2.0 * (self.kept - 1.0) + choices(shape.row_weight) + weight
@@ -161,17 +162,17 @@ impl Datapath {
     }
 }
 
-/// What is asked of either decoder.
+/// The methods that both decoders have.
 macro_rules! decoder {
     ($circuit:ty) => {
         impl $circuit {
-            /// All of it: lanes, posteriors, checks, and the codeword that comes in and the one that leaves meanwhile.
+            /// The parts of the whole decoder: lanes, posteriors, checks, the incoming codeword and the one that leaves meanwhile.
             pub fn parts(&self, shape: LdpcShape) -> Parts {
                 self.parts_for(&[shape])
             }
 
-            /// All of a decoder of several codes: lanes as wide as the heaviest check of any code, and each memory as large as the code
-            /// that needs the most of it. Where circulants stand in each code, which takes far less, is not counted.
+            /// The parts of a decoder of several codes. Lanes are as wide as the heaviest check of any code, and each memory is as large as
+            /// the code that needs the most of it. The positions of circulants in each code, which take far less, are not counted.
             ///
             /// # Panics
             /// If there is no code.
@@ -179,18 +180,18 @@ macro_rules! decoder {
                 Datapath::from(*self).parts_for(shapes)
             }
 
-            /// Cycles of an iteration.
+            /// The cycles of an iteration.
             pub fn iteration_cycles(&self, shape: LdpcShape) -> u64 {
                 Datapath::from(*self).iteration_cycles(shape)
             }
 
-            /// Cycles of a codeword. One that has no errors is seen to have none in a pass over all checks.
+            /// The cycles of a codeword. A codeword without errors takes one pass over all checks, which shows that it has none.
             pub fn cycles(&self, shape: LdpcShape, iterations: u32) -> u64 {
                 Datapath::from(*self).cycles(shape, iterations)
             }
 
-            /// What a codeword takes, pJ: lanes for each cycle; in each iteration posteriors are read and written once an edge and messages
-            /// once a check; the codeword comes in and leaves once.
+            /// The energy of a codeword, pJ. Lanes work for each cycle. In each iteration posteriors are read and written once an edge, and
+            /// messages once a check. The codeword comes in and leaves once.
             pub fn decode_pj(&self, shape: LdpcShape, iterations: u32, node: Node) -> f64 {
                 Datapath::from(*self).decode_pj(shape, iterations, node)
             }
@@ -201,15 +202,16 @@ macro_rules! decoder {
 decoder!(LdpcDecoderCircuit);
 decoder!(RcqDecoderCircuit);
 
-/// An encoder of quasi-cyclic LDPC codes: data go to the sums of their checks, from which the parity follows.
+/// An encoder of quasi-cyclic LDPC codes. Data bits are added to the sums of their checks, from which the parity follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LdpcEncoderCircuit {
-    /// Bits of data a cycle.
+    /// Bits of data in a cycle.
     pub bits_per_cycle: u32,
 }
 
 impl LdpcEncoderCircuit {
-    /// A sum for each check and a register of parity, each with an exclusive or; each bit of a cycle is rotated to its checks.
+    /// The parts of a sum for each check and of a register of parity, each with an exclusive or; each bit of a cycle is rotated to its
+    /// checks.
     pub fn parts(&self, shape: LdpcShape) -> Parts {
         let checks = f64::from(shape.checks);
         let weight = f64::from(shape.edges) / f64::from(shape.codeword_bits);
@@ -218,12 +220,12 @@ impl LdpcEncoderCircuit {
         Parts::gates(2.0 * checks * (FLIP_FLOP + XOR) + rotated)
     }
 
-    /// Cycles of a codeword.
+    /// The cycles of a codeword.
     pub fn cycles(&self, shape: LdpcShape) -> u64 {
         u64::from(shape.codeword_bits).div_ceil(self.bits_per_cycle.into())
     }
 
-    /// What a codeword takes, pJ.
+    /// The energy of a codeword, pJ.
     pub fn encode_pj(&self, shape: LdpcShape, node: Node) -> f64 {
         self.parts(shape).gates * self.cycles(shape) as f64 * node.gate_cycle_fj() / 1e3
     }

@@ -1,13 +1,13 @@
 use softsense_base::{Result, expect_number};
 
-/// A technology node of CMOS: how large a gate and a bit of memory are, and what they take.
+/// A technology node of CMOS: the sizes of a gate and of a bit of memory, and their energies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Node {
     nm: f64,
 }
 
-/// nm, um2 of a NAND gate of two inputs in a dense library, um2 of a cell of six transistors, V. All assumed: what libraries and
-/// foundries are known for, from memory.
+/// nm, um2 of a NAND gate of two inputs in a dense library, um2 of a cell of six transistors, V. All are assumed: they are recalled values
+/// of known libraries and foundries.
 const NODES: [[f64; 4]; 5] = [
     [28.0, 0.49, 0.127, 0.9],
     [40.0, 0.71, 0.242, 1.0],
@@ -22,7 +22,7 @@ const MACRO: f64 = 4.0;
 const GATE_FF: f64 = 3.0;
 /// Share of the gates that switch in a cycle. Assumed.
 const ACTIVITY: f64 = 0.15;
-/// What reading or writing a bit of memory takes at 65 nm and 1 V, fJ. Assumed.
+/// Energy to read or write a bit of memory at 65 nm and 1 V, fJ. Assumed.
 const ACCESS_FJ: f64 = 20.0;
 
 impl Node {
@@ -33,12 +33,12 @@ impl Node {
         Ok(Self { nm })
     }
 
-    /// Its name, nm.
+    /// The name of the node, nm.
     pub fn nm(self) -> f64 {
         self.nm
     }
 
-    /// Between nodes of the table, a power of the length.
+    /// The value in a column of the table; between nodes it is a power of the length.
     fn known(self, column: usize) -> f64 {
         let above = NODES.iter().position(|row| row[0] >= self.nm).unwrap_or(NODES.len() - 1).max(1);
         let (low, high) = (NODES[above - 1], NODES[above]);
@@ -56,13 +56,13 @@ impl Node {
         MACRO * self.known(2)
     }
 
-    /// What a gate takes in a cycle in which its circuit works, fJ.
+    /// The energy of a gate in a cycle in which its circuit works, fJ.
     pub fn gate_cycle_fj(self) -> f64 {
         let volts = self.known(3);
         ACTIVITY * GATE_FF * self.nm / 65.0 * volts * volts
     }
 
-    /// What reading or writing a bit of memory takes, fJ.
+    /// The energy to read or write a bit of memory, fJ.
     pub fn access_fj(self) -> f64 {
         let volts = self.known(3);
         ACCESS_FJ * self.nm / 65.0 * volts * volts

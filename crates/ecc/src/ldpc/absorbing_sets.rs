@@ -6,11 +6,11 @@ use softsense_base::{Error, Result};
 
 use super::{Columns, QuasiCyclic};
 
-/// The most bits of a set that may be searched for.
+/// The largest number of bits of a set that may be searched for.
 pub const MOST_SET_BITS: usize = 14;
 /// Number of start cycles in a unit of work.
 const UNIT_CYCLES: usize = 256;
-/// Bits of the heaviest columns that an ear of three bits may have.
+/// The weight of the heaviest column that an ear of three bits may have.
 const LIGHT_EAR_WEIGHT: usize = 5;
 /// The longest codeword that is searched without using rotations.
 const LONGEST_WITHOUT_ROTATIONS: usize = 4096;
@@ -30,7 +30,7 @@ pub struct AbsorbingSet {
 }
 
 impl AbsorbingSet {
-    /// The set of these bits, given in any order, as the first set of its orbit under rotations of circulants, and
+    /// Makes the set of these bits, which may be in any order, as the first set of its orbit under rotations of circulants. Returns it with
     /// whether it is absorbing. `columns` are those of the matrix.
     pub fn of(circulant_size: u32, columns: &Columns, bits: &[u32]) -> (Self, bool) {
         let mut checks: Vec<u32> = bits.iter().flat_map(|&bit| columns.of(bit as usize)).copied().collect();
@@ -57,7 +57,7 @@ fn rotate(size: u32, bit: u32, shift: u32) -> u32 {
     bit / size * size + (bit % size + shift) % size
 }
 
-/// The first set of the orbit of `bits`, ascending: the one with the lowest numbers that has the first bit of a block column.
+/// The first set of the orbit of `bits`, ascending: the set with the lowest numbers among those with the first bit of a block column.
 fn canonical(size: u32, bits: &[u32]) -> Vec<u32> {
     let column = bits.iter().map(|bit| bit / size).min().expect("a set is not empty");
     let rotated = |&by: &u32| {
@@ -78,17 +78,17 @@ fn multiplicity(size: u32, bits: &[u32]) -> u32 {
         as u32
 }
 
-/// Absorbing sets of one code, one of each orbit, with a lookup of sets whose bits are nearly all wrong in a word.
+/// Absorbing sets of one code, one for each orbit, with a lookup of sets whose bits are nearly all wrong in a word.
 #[derive(Debug, Clone)]
 pub struct AbsorbingSets {
     circulant_size: u32,
     sets: Vec<AbsorbingSet>,
-    /// For each block column the sets with a bit in it, and the position of the bit in the circulant.
+    /// For each block column the sets with a bit in it, and the position of that bit in the circulant.
     by_column: Vec<Vec<(u32, u32)>>,
 }
 
 impl AbsorbingSets {
-    /// Sets of `code`, one of each orbit, in any order.
+    /// Makes the listing from sets of `code`, one for each orbit, in any order.
     ///
     /// # Errors
     /// A set that is not absorbing in this code, that has a bit outside of the code, or whose orbit was given before.
@@ -121,8 +121,7 @@ impl AbsorbingSets {
         let mut by_column = vec![Vec::new(); code.columns()];
         for (index, set) in (0..).zip(&known) {
             for bit in &set.bits {
-                // If a rotation maps the set to itself, one bit stands for all bits that the rotation maps to one
-                // another.
+                // If a rotation maps the set to itself, one bit stands for all bits that the rotation maps to one another.
                 let entry = (index, bit % circulant_size % set.multiplicity);
                 let column: &mut Vec<(u32, u32)> = &mut by_column[(bit / circulant_size) as usize];
                 if !column.contains(&entry) {
@@ -133,12 +132,12 @@ impl AbsorbingSets {
         Ok(Self { circulant_size, sets: known, by_column })
     }
 
-    /// The sets, one of each orbit, by size, violated checks and bits.
+    /// The sets, one for each orbit, by size, violated checks and bits.
     pub fn sets(&self) -> &[AbsorbingSet] {
         &self.sets
     }
 
-    /// The sets of a class, given its number of bits and of violated checks.
+    /// The sets of a class: with this number of bits and of violated checks.
     pub fn class(&self, bits: usize, violated: u32) -> impl Iterator<Item = &AbsorbingSet> {
         self.sets.iter().filter(move |set| (set.bits.len(), set.violated) == (bits, violated))
     }
@@ -148,10 +147,10 @@ impl AbsorbingSets {
         (0..set.multiplicity).map(|shift| set.rotated(self.circulant_size, shift)).collect()
     }
 
-    /// One set of a class for a uniform random number; all sets, counting rotations, are equally likely.
+    /// Draws a set of a class by a uniform random number. All sets, counting rotations, are equally likely.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the class has no set.
     pub fn draw(&self, bits: usize, violated: u32, uniform: u64) -> Vec<u32> {
         let sets: u64 = self.class(bits, violated).map(|set| u64::from(set.multiplicity)).sum();
         let mut at = ((u128::from(uniform) * u128::from(sets)) >> 64) as u32;
@@ -192,12 +191,14 @@ impl AbsorbingSets {
 /// one, two or three new bits that begin and end at violated checks of the set. Rotations of the circulants are
 /// symmetries, so only one cycle of each orbit is grown.
 ///
-/// The search finds every set of at most `bits` bits
-/// - whose checks have one or two of its bits each (an *elementary* set),
-/// - that stays connected when any one of its checks is removed,
-/// - that contains a cycle of at most [`Self::longest_cycle`] bits, and can be built from one of its shortest cycles by
-///   ears of one and two bits, or of three bits of which one is in a column of weight 3 at most and none in a column of
-///   weight above 5. Sets of five bits or more with room for five more grow by any ears of three bits.
+/// The search finds every set of at most `bits` bits that meets these conditions:
+///
+/// - The checks of the set have one or two of its bits each (an *elementary* set).
+/// - The set stays connected when any one of its checks is removed.
+/// - The set contains a cycle of at most [`Self::longest_cycle`] bits.
+/// - The set can be built from one of its shortest cycles by ears of one, two or three bits. Of three bits one is in a column of
+///   weight 3 at most, and none in a column of weight above 5. Sets of five bits or more with room for five more grow by any ears of
+///   three bits.
 ///
 /// For columns of weight 4 and more these are all elementary sets of up to ten bits in which no three bits share checks
 /// pairwise and no two bits share two checks. A test asserts it for all graphs of up to nine bits, and for the one of
@@ -262,12 +263,12 @@ impl Graph {
         self.checks_of.of(bit).len()
     }
 
-    /// Whether there are three bits of which each two share a check, without a check of all three.
+    /// Tells whether there are three bits of which each two share a check, without a check of all three.
     fn has_triangles(&self) -> bool {
         let mut found = false;
         let mut state = vec![u32::MAX; self.bits_of.starts.len() - 1];
         for first in (0..self.checks_of.starts.len() as u32 - 1).step_by(self.size as usize) {
-            // Checks of the neighbours of a bit, other than those that they share with it.
+            // The checks of the neighbours of a bit, without the checks that they share with the bit.
             for &shared in self.checks_of.of(first) {
                 for &bit in self.bits_of.of(shared).iter().filter(|&&bit| bit != first) {
                     for &check in self.checks_of.of(bit).iter().filter(|&&check| check != shared) {
@@ -282,13 +283,13 @@ impl Graph {
         found
     }
 
-    /// Whether two bits share two checks or more.
+    /// Tells whether two bits share two checks or more.
     fn share_two(&self, a: u32, b: u32) -> bool {
         let of_b = self.checks_of.of(b);
         self.checks_of.of(a).iter().filter(|check| of_b.contains(check)).count() >= 2
     }
 
-    /// Whether any two bits share two checks or more.
+    /// Tells whether any two bits share two checks or more.
     fn has_doubled(&self) -> bool {
         (0..self.checks_of.starts.len() as u32 - 1).step_by(self.size as usize).any(|bit| {
             let mut met: Vec<u32> =
@@ -298,18 +299,18 @@ impl Graph {
         })
     }
 
-    /// The fewest satisfied checks of a bit in an absorbing set.
+    /// The least number of satisfied checks of a bit in an absorbing set.
     fn needs(&self, bit: u32) -> u32 {
         self.weight(bit) as u32 / 2 + 1
     }
 }
 
-/// Paths of `BITS` bits from the first check of each block row to any check; all other paths are rotations of these.
+/// Paths of `BITS` bits from the first check of each block row to any check. All other paths are rotations of these.
 struct Ears<const BITS: usize> {
     size: u32,
     checks: u32,
     starts: Vec<u32>,
-    /// For each bit of a path its block column times the circulant size, and its position in the circulant.
+    /// The block column times the circulant size, and the position in the circulant, of each bit of a path.
     paths: Vec<[(u32, u32); BITS]>,
 }
 
@@ -360,7 +361,7 @@ impl<const BITS: usize> Ears<BITS> {
     }
 }
 
-/// Calls `found` with each path of `BITS` different bits from `check`, over different checks, and the check that it leads to.
+/// Calls `found` with each path of `BITS` different bits from `check`, over different checks, and with the check at its end.
 fn extend<const BITS: usize>(
     graph: &Graph,
     path: &mut Vec<(u32, u32)>,
@@ -395,7 +396,7 @@ impl AbsorbingSetSearch {
     /// - `interrupted`: ends the preparation.
     ///
     /// # Errors
-    /// A number of bits out of range; a matrix without rotations that is too long to be searched from every bit.
+    /// A number of bits out of range, or a matrix without rotations that is too long to be searched from every bit.
     pub fn new(
         code: &QuasiCyclic,
         most_bits: usize,
@@ -420,15 +421,14 @@ impl AbsorbingSetSearch {
         let adjacent_light = (0..graph.checks_of.starts.len() as u32 - 1).filter(light).any(|bit| {
             graph.checks_of.of(bit).iter().any(|&check| graph.bits_of.of(check).iter().any(|b| *b != bit && light(b)))
         });
-        // A set whose bits all have three neighbours or more has a cycle of five bits or fewer up to ten bits; two cycles in
-        // a common set of a bits have one of at most two thirds of a + 1.
+        // If all bits of a set of up to ten bits have three neighbours or more, the set has a cycle of five bits or fewer. Two cycles in a
+        // common set of a bits include one of at most two thirds of a + 1.
         let longest_cycle = if adjacent_light { (2 * (most_bits + 1) / 3).max(3) } else { 5.min(most_bits) };
-        // A bit of an ear without another violated check of the set needs a neighbour that is added after the ear,
-        // unless its column is light. One bit cannot be this neighbour for two bits that are neighbours, if no three
-        // bits are neighbours of one another.
+        // A bit of an ear without another violated check of the set needs a neighbour that is added after the ear, unless its column is
+        // light. If no three bits are neighbours of one another, one bit cannot be this neighbour for two bits that are neighbours.
         let triangles = graph.has_triangles();
         let no_heavy_pair = |ear: &[u32]| triangles || ear.windows(2).all(|pair| pair.iter().any(light));
-        // It needs none if it shares two checks with the next bit of the ear.
+        // A bit needs no such neighbour if it shares two checks with the next bit of the ear.
         let (share_two, doubled) = (|pair: &[u32]| graph.share_two(pair[0], pair[1]), graph.has_doubled());
         let none_wants = |ear: &[u32]| ear.iter().all(light) || doubled && ear.windows(2).any(share_two);
         let not_too_heavy = |ear: &[u32; 3]| ear.iter().all(|&bit| graph.weight(bit) <= LIGHT_EAR_WEIGHT);
@@ -457,23 +457,23 @@ impl AbsorbingSetSearch {
         Ok(Some(search))
     }
 
-    /// The bits of the longest cycles that sets are grown from.
+    /// The number of bits of the longest cycles from which sets are grown.
     pub fn longest_cycle(&self) -> usize {
         self.longest_cycle
     }
 
-    /// The number of cycles that sets are grown from, one of each orbit.
+    /// The number of cycles from which sets are grown, one for each orbit.
     pub fn start_count(&self) -> usize {
         self.cycles.len()
     }
 
-    /// Number of units of work.
+    /// The number of units of work.
     pub fn units(&self) -> usize {
         self.cycles.len().div_ceil(UNIT_CYCLES)
     }
 
-    /// The sets that the cycles of a unit grow to, ascending, one of each orbit; `None` if it was interrupted. The same set
-    /// may come from several units.
+    /// The sets that the cycles of a unit grow to, ascending, one for each orbit; `None` if it was interrupted. Several units may find the
+    /// same set.
     ///
     /// # Panics
     /// If there is no such unit.
@@ -510,14 +510,14 @@ impl AbsorbingSetSearch {
         Check { row: check / self.graph.size, offset: check % self.graph.size }
     }
 
-    /// One cycle of `bits` neighbours of each orbit that contains no shorter cycle; `None` if it was interrupted.
+    /// One cycle of `bits` neighbours for each orbit that contains no shorter cycle; `None` if it was interrupted.
     fn start_cycles(&self, bits: usize, interrupted: &AtomicBool) -> Option<Vec<Vec<u32>>> {
         let graph = &self.graph;
         let mut found = HashSet::new();
         let mut growing = Growing::new(self);
         growing.shortest = bits;
         let mut keep = |cycle: &[u32]| {
-            // A cycle that contains a shorter one is left to that one.
+            // A cycle that contains a shorter one is found from the shorter one.
             if cycle.iter().all(|&bit| growing.add(bit)) {
                 found.insert(canonical(graph.size, cycle));
             }
@@ -540,7 +540,7 @@ impl AbsorbingSetSearch {
         Some(found)
     }
 
-    /// Whether a bit on a cycle of `cycle` bits can find enough neighbours in a set.
+    /// Tells whether a bit on a cycle of `cycle` bits can have enough neighbours in a set.
     fn can_be_on(&self, bit: u32, cycle: usize) -> bool {
         cycle < 3 || self.graph.needs(bit) as usize <= 2 + self.most_bits - cycle
     }
@@ -549,7 +549,7 @@ impl AbsorbingSetSearch {
     /// check `to`.
     fn close(&self, path: &mut Vec<u32>, from: u32, to: u32, bits: usize, keep: &mut dyn FnMut(&[u32])) {
         let graph = &self.graph;
-        // A cycle is found from each of its bits; it is kept from the bit in the lowest block column.
+        // A cycle is found from each of its bits, and kept from the bit in the lowest block column.
         let lower = |bit: u32, path: &[u32]| {
             bit / graph.size < path[0] / graph.size || path.contains(&bit) || !self.can_be_on(bit, bits)
         };
@@ -592,21 +592,20 @@ impl AbsorbingSetSearch {
 struct Growing<'a> {
     search: &'a AbsorbingSetSearch,
     members: Vec<u32>,
-    /// For each member the members with which it shares a check, and its number of satisfied checks.
+    /// The members with which each member shares a check, and the number of its satisfied checks.
     neighbours: [u16; MOST_SET_BITS],
     satisfied: [u32; MOST_SET_BITS],
-    /// For each check: no member, one (its number and one), or two.
+    /// The state of each check: no member, one member (its number and one), or two.
     state: Vec<u8>,
-    /// Bits of the cycle that the set grew from. No shorter cycle may arise, since sets with a shorter one are grown
-    /// from it.
+    /// Number of bits of the cycle from which the set grew. No shorter cycle may arise, because sets with a shorter cycle are grown from
+    /// that one.
     shortest: usize,
     open: [Vec<(usize, Check)>; MOST_SET_BITS + 1],
     seen: HashSet<[u32; MOST_SET_BITS], BuildHasherDefault<Mixing>>,
     found: HashSet<Vec<u32>>,
 }
 
-/// A hash of a few numbers. It is several times as fast as the standard one, which guards against inputs that were made
-/// to collide.
+/// A hash of a few numbers. It is several times as fast as the standard hash, which guards against inputs that were made to collide.
 #[derive(Default)]
 struct Mixing(u64);
 
@@ -646,7 +645,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Adds a bit, unless a check would have three members or a cycle would be shorter than the one at the start.
+    /// Adds a bit, unless a check would have three members or a cycle would be shorter than the first one.
     #[inline]
     fn add(&mut self, bit: u32) -> bool {
         if self.members.len() == MOST_SET_BITS || self.members.contains(&bit) {
@@ -717,7 +716,7 @@ impl<'a> Growing<'a> {
                     *state = 0;
                     continue;
                 }
-                // The other member of the check is the neighbour that it belongs to.
+                // The neighbour is the other member of the check.
                 let mut left = neighbours;
                 while left != 0 {
                     let owner = left.trailing_zeros() as usize;
@@ -736,7 +735,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Keeps the set if it is absorbing, and all that it grows to with `room` more bits.
+    /// Keeps the set if it is absorbing, and grows it by at most `room` more bits.
     fn grow(&mut self, room: usize) {
         let graph = &self.search.graph;
         let (mut wanting, mut wants_most) = (0, 0);
@@ -751,11 +750,11 @@ impl<'a> Growing<'a> {
                 self.found.insert(set);
             }
         }
-        // A new bit shares one check with a member, where no two bits share two.
+        // A new bit shares only one check with a member, if no two bits share two.
         if room == 0 || self.shortest > 2 && wants_most as usize > room {
             return;
         }
-        // Violated checks, by member. The list of each depth is kept for the next set.
+        // Violated checks, by member. The list of each depth is reused for the next set.
         let depth = self.members.len();
         let mut open = std::mem::take(&mut self.open[depth]);
         open.clear();
@@ -767,8 +766,8 @@ impl<'a> Growing<'a> {
             }
         }
         if room <= 2 && wanting > 0 {
-            // Each completion of the set satisfies one of the first violated checks of a bit that needs more satisfied
-            // ones; with little room an ear of at most that many bits starts there.
+            // Each completion of the set satisfies one of the first violated checks of a bit that needs more satisfied checks. With little
+            // room an ear of at most that many bits starts there.
             let choices = |&(number, wants): &(usize, u32)| {
                 (open.iter().filter(|(owner, _)| *owner == number).count() + 1).saturating_sub(wants as usize)
             };
@@ -819,9 +818,8 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Grows the set by ears of three bits of any weight. There are many, and of the shapes of ten bits only one needs
-    /// them: two groups, in each of which two bits have the same three neighbours, joined by three checks between these
-    /// neighbours.
+    /// Grows the set by ears of three bits of any weight. There are many of them, and only one of the shapes of ten bits needs them. That
+    /// shape has two groups, in each of which two bits have the same three neighbours, and three checks that join these neighbours.
     fn add_heavy_ears(&mut self, from: Check, to: Check, room: usize) {
         let search = self.search;
         let graph = &search.graph;
@@ -835,7 +833,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// A key that distinguishes the orbit of the set from others.
+    /// A key that distinguishes the orbit of the set from other orbits.
     fn key(&self) -> [u32; MOST_SET_BITS] {
         let set = canonical(self.search.graph.size, &self.members);
         let mut key = [u32::MAX; MOST_SET_BITS];

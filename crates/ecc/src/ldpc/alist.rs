@@ -8,7 +8,7 @@ use softsense_base::{Error, Result};
 
 use super::ParityCheck;
 
-/// Reads the lines of a file that are not blank, without comments, and knows where it is.
+/// Reads the lines of a file that are not blank, without comments, and counts them.
 struct Reader<'a> {
     place: &'a str,
     lines: std::iter::Peekable<std::vec::IntoIter<(usize, &'a str)>>,
@@ -17,7 +17,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(place: &'a str, text: &'a str) -> Self {
-        // A line that is a comment alone is none, not even a blank one, which may be the list of an empty column.
+        // A line with nothing but a comment is skipped. It is not a blank line, which may be the list of an empty column.
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
         let lines = lines.map(|(index, line)| (index, line.split('#').next().unwrap_or(line)));
         Self { place, lines: lines.collect::<Vec<_>>().into_iter().peekable(), line: 0 }
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         Err(Error::code(format!("{}:{}", self.place, self.line), message))
     }
 
-    /// The numbers of the next line that has any, into `numbers`.
+    /// Reads the numbers of the next line that has any into `numbers`.
     fn numbers(&mut self, numbers: &mut Vec<u32>, expected: &str) -> Result<()> {
         numbers.clear();
         while numbers.is_empty() {
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Exactly `count` numbers of the next line.
+    /// Reads exactly `count` numbers from the next line.
     fn exactly(&mut self, count: usize, what: &str) -> Result<Vec<u32>> {
         let mut numbers = Vec::new();
         self.numbers(&mut numbers, what)?;
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         Ok(numbers)
     }
 
-    /// `count` weights, of which the largest is `largest`.
+    /// Reads `count` weights, the largest of which is `largest`.
     fn weights(&mut self, count: usize, largest: u32, of: &str) -> Result<Vec<u32>> {
         let weights = self.exactly(count, &format!("the weight of each {of}"))?;
         let found = weights.iter().copied().max().expect("at least one");
@@ -66,8 +66,8 @@ impl<'a> Reader<'a> {
         Ok(weights)
     }
 
-    /// The list of column or row (`of`) `number`: `weight` numbers from 1 to `limit`, then any zeros, each less one and
-    /// ascending in `list`.
+    /// Reads the list of column or row (`of`) `number`: `weight` numbers from 1 to `limit`, then any zeros. In `list` each number is less
+    /// by one, and they ascend.
     fn list(&mut self, list: &mut Vec<u32>, weight: u32, limit: usize, of: &str, number: usize) -> Result<()> {
         if weight == 0 {
             // Without padding the list of an empty column is a blank line, or nothing at the end of the file.
@@ -104,13 +104,13 @@ impl<'a> Reader<'a> {
 }
 
 impl ParityCheck {
-    /// The matrix that the alist file `text` describes, its lists padded with zeros or not. What follows `#` on a line is a comment.
+    /// Parses the matrix of the alist file `text`, whose lists may be padded with zeros. A comment on a line begins with `#`.
     ///
     /// `place` names the file in errors.
     ///
     /// # Errors
-    /// Anything but numbers, a count or a weight that does not fit, a place out of range or twice in a list, lists of
-    /// columns and of rows that disagree, an empty row, at least as many rows as columns: at its line.
+    /// Anything but numbers, a count or a weight that does not fit, or a place out of range or twice in a list. Lists of columns and of
+    /// rows that disagree, an empty row, or at least as many rows as columns. The error names the line.
     ///
     /// Source: D. MacKay, "Alist format", Encyclopedia of Sparse Graph Codes, 1999.
     pub fn parse_alist(place: &str, text: &str) -> Result<Self> {
@@ -127,7 +127,7 @@ impl ParityCheck {
             return reader.error(format!("found weight 0 of row {}, expected at least 1", row + 1));
         }
 
-        // Row by row, what the lists of the columns say: ascending, because the columns are.
+        // The ones of each row by the lists of the columns. They ascend, because the columns do.
         let mut by_column: Vec<Vec<u32>> = row_weights.iter().map(|_| Vec::new()).collect();
         let mut list = Vec::new();
         for (column, &weight) in column_weights.iter().enumerate() {
@@ -155,7 +155,7 @@ impl ParityCheck {
         Self::from_rows(columns, &by_column)
     }
 
-    /// The matrix as an alist file, its lists ascending and padded with zeros.
+    /// Writes the matrix as an alist file, with ascending lists that are padded with zeros.
     ///
     /// Source: D. MacKay, "Alist format", Encyclopedia of Sparse Graph Codes, 1999.
     pub fn to_alist(&self) -> String {

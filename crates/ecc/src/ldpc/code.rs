@@ -7,7 +7,7 @@ use super::encoder::{Scratch, StructuredEncoder};
 use super::{DegreeDistribution, DenseEncoder, ParityCheck, QuasiCyclic, RcqDesign, RcqTables, SyndromeWeights};
 use crate::{InstructionSet, bits};
 
-/// The most checks that elimination takes: their square, in bits, is half a gigabyte.
+/// The largest number of checks for elimination. Their square, in bits, is half a gigabyte.
 const MOST_ELIMINATED_CHECKS: usize = 1 << 16;
 
 /// A parity-check matrix in either of its forms.
@@ -31,25 +31,25 @@ impl From<ParityCheck> for Matrix {
     }
 }
 
-/// What to do with a matrix some of whose checks follow from others.
+/// The treatment of a matrix some of whose checks follow from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RedundantChecks {
-    /// It is an error: the code would have more data bits than the size of the matrix says.
+    /// Redundant checks are an error, because the code would have more data bits than the size of the matrix says.
     #[default]
     Refuse,
-    /// Each such check is one more data bit.
+    /// Each redundant check is one more data bit.
     Accept,
 }
 
-/// An LDPC code: its matrix and how to encode by it. It is immutable; threads share it by an [`Arc`].
+/// An LDPC code: its matrix, and the way in which it is encoded. It is immutable; threads share it by an [`Arc`].
 #[derive(Debug)]
 pub struct LdpcCode {
     parity_check: Arc<ParityCheck>,
     quasi_cyclic: Option<QuasiCyclic>,
     encoding: Encoding,
-    /// The last bits of a word of the matrix, which are not sent.
+    /// The number of last bits of a word of the matrix that are not sent.
     punctured_bits: usize,
-    /// Those that were asked for: to design some takes a tenth of a second.
+    /// The tables that were asked for, kept because designing some takes a tenth of a second.
     rcq_tables: Mutex<Vec<(RcqDesign, Arc<RcqTables>)>>,
 }
 
@@ -60,11 +60,11 @@ enum Encoding {
 }
 
 impl LdpcCode {
-    /// The code with the given matrix.
+    /// Makes the code with the given matrix.
     ///
-    /// A base matrix whose last block columns, as many as it has block rows, are invertible encodes to the data followed
-    /// by the parity bits, fast. For any other matrix elimination finds the parity positions; it takes time with the cube
-    /// of the number of checks (4096: below a second).
+    /// A base matrix whose last block columns, as many as it has block rows, are invertible has a fast encoder: codewords are the data
+    /// followed by the parity bits. For any other matrix elimination finds the parity positions. Its time grows with the cube of the number
+    /// of checks (4096: below a second).
     ///
     /// # Errors
     /// Redundant checks, if they are refused: the rank found and expected.
@@ -72,11 +72,10 @@ impl LdpcCode {
         Self::with_instruction_set(matrix, redundant, InstructionSet::detect())
     }
 
-    /// The same code as [`Self::new`], encoding with the given instructions: the codewords are the same, the speed is
-    /// not.
+    /// Makes the same code as [`Self::new`], encoding with the given instructions: the codewords are the same, the speed is not.
     ///
     /// # Errors
-    /// Those of [`Self::new`], or a CPU that does not have the instructions.
+    /// See [`Self::new`]; also a CPU that does not have the instructions.
     pub fn with_instruction_set(
         matrix: impl Into<Matrix>,
         redundant: RedundantChecks,
@@ -117,17 +116,17 @@ impl LdpcCode {
         })
     }
 
-    /// n: bits of a codeword. Those of punctured columns are none.
+    /// n: the bits of a codeword, without those of punctured columns.
     pub fn codeword_bits(&self) -> usize {
         self.parity_check.columns() - self.punctured_bits
     }
 
-    /// Bits of punctured columns, the last ones of the matrix: they are computed, but not sent.
+    /// The number of bits of punctured columns, the last ones of the matrix: they are computed, but not sent.
     pub fn punctured_bits(&self) -> usize {
         self.punctured_bits
     }
 
-    /// k: data bits of a codeword.
+    /// k: the data bits of a codeword.
     pub fn data_bits(&self) -> usize {
         match &self.encoding {
             Encoding::Structured(encoder) => encoder.data_bits(),
@@ -135,12 +134,12 @@ impl LdpcCode {
         }
     }
 
-    /// k / n.
+    /// The rate k / n.
     pub fn rate(&self) -> f64 {
         self.data_bits() as f64 / self.codeword_bits() as f64
     }
 
-    /// The positions of the data bits in a codeword, ascending; none if they are the first ones.
+    /// The positions of the data bits in a codeword, ascending; none if they are the first positions.
     pub fn data_positions(&self) -> Option<&[u32]> {
         match &self.encoding {
             Encoding::Structured(_) => None,
@@ -152,12 +151,12 @@ impl LdpcCode {
         }
     }
 
-    /// Whether it encodes by its parity part, rather than by elimination with a dense matrix.
+    /// Tells whether the code encodes by its parity part, and not by elimination with a dense matrix.
     pub fn is_structured(&self) -> bool {
         matches!(self.encoding, Encoding::Structured(_))
     }
 
-    /// How the ones of the matrix are spread over bits and checks.
+    /// The distribution of the ones of the matrix over bits and checks.
     pub fn degrees(&self) -> DegreeDistribution {
         let matrix = &self.parity_check;
         let columns: Vec<usize> = matrix.column_weights().into_iter().map(|weight| weight as usize).collect();
@@ -165,10 +164,10 @@ impl LdpcCode {
         DegreeDistribution::from_weights(&columns, &rows)
     }
 
-    /// The tables of a decoder of this code with messages of few bits, which are designed once.
+    /// The tables of a decoder of this code with messages of few bits. They are designed once.
     ///
     /// # Errors
-    /// Those of [`RcqDesign::tables`].
+    /// See [`RcqDesign::tables`].
     pub fn rcq_tables(&self, design: RcqDesign) -> Result<Arc<RcqTables>> {
         let mut known = self.rcq_tables.lock().expect("no design panics");
         if let Some((_, tables)) = known.iter().find(|(of, _)| *of == design) {
@@ -189,11 +188,11 @@ impl LdpcCode {
         self.quasi_cyclic.as_ref()
     }
 
-    /// How many checks the packed `word` violates: zero for a codeword. If columns are punctured, it is how many of its parity bits are
-    /// not those of the data.
+    /// The number of checks that the packed `word` violates: zero for a codeword. If columns are punctured, it is the number of parity bits
+    /// that differ from the parity of the data.
     ///
     /// # Panics
-    /// If it has not as many bytes as `codeword_bits` bits need.
+    /// If it does not have as many bytes as `codeword_bits` bits need.
     pub fn syndrome_weight(&self, word: &[u8]) -> usize {
         let bits = self.codeword_bits();
         assert_eq!(word.len(), bits::bytes_for(bits), "bytes of a codeword");
@@ -206,7 +205,8 @@ impl LdpcCode {
         bits::distance_of_first(bits, &encoded, word)
     }
 
-    /// How many checks hard decisions violate, by the degrees of the code; none if columns are punctured, of which there are no decisions.
+    /// The number of checks that hard decisions violate, by the degrees of the code; none if columns are punctured, whose bits have no
+    /// decisions.
     pub fn syndrome_weights(&self) -> Option<SyndromeWeights> {
         if self.punctured_bits > 0 {
             return None;
@@ -226,28 +226,28 @@ impl LdpcCode {
     /// Encodes one word. [`LdpcEncoder`] does the same without allocating.
     ///
     /// # Arguments
-    /// - `data`: `data_bits` bits, packed; padding bits are not looked at.
-    /// - `codeword`: where `codeword_bits` bits are written, packed; padding bits become 0.
+    /// - `data`: `data_bits` bits, packed; padding bits are ignored.
+    /// - `codeword`: receives `codeword_bits` bits, packed; padding bits become 0.
     ///
     /// # Panics
-    /// If a slice has not as many bytes as its bits need.
+    /// If a slice does not have as many bytes as its bits need.
     pub fn encode(&self, data: &[u8], codeword: &mut [u8]) {
         self.encode_with(data, codeword, &mut self.scratch());
     }
 
-    /// An encoder of this code, for one thread.
+    /// Returns an encoder of this code, for one thread.
     pub fn encoder(self: &Arc<Self>) -> LdpcEncoder {
         LdpcEncoder { scratch: self.scratch(), code: Arc::clone(self) }
     }
 
-    /// Takes the data bits out of a codeword.
+    /// Extracts the data bits of a codeword.
     ///
     /// # Arguments
     /// - `codeword`: `codeword_bits` bits, packed.
-    /// - `data`: where `data_bits` bits are written, packed; padding bits become 0.
+    /// - `data`: receives `data_bits` bits, packed; padding bits become 0.
     ///
     /// # Panics
-    /// If a slice has not as many bytes as its bits need.
+    /// If a slice does not have as many bytes as its bits need.
     pub fn extract_data(&self, codeword: &[u8], data: &mut [u8]) {
         let data_bits = self.data_bits();
         assert_eq!(codeword.len(), bits::bytes_for(self.codeword_bits()), "bytes of a codeword");
@@ -288,7 +288,7 @@ pub(crate) fn first_bits(word: &[u8], count: usize, first: &mut [u8]) {
     bits::clear_padding(first, count);
 }
 
-/// An encoder of an LDPC code. It belongs to one thread; of a base matrix without punctured columns it allocates nothing.
+/// An encoder of an LDPC code. It belongs to one thread. For a base matrix without punctured columns it allocates nothing.
 #[derive(Debug, Clone)]
 pub struct LdpcEncoder {
     code: Arc<LdpcCode>,
@@ -304,7 +304,7 @@ impl LdpcEncoder {
     /// Encodes one word, as [`LdpcCode::encode`] does.
     ///
     /// # Panics
-    /// If a slice has not as many bytes as its bits need.
+    /// If a slice does not have as many bytes as its bits need.
     pub fn encode(&mut self, data: &[u8], codeword: &mut [u8]) {
         self.code.encode_with(data, codeword, &mut self.scratch);
     }

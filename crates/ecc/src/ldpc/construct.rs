@@ -9,38 +9,38 @@ use super::{Block, QuasiCyclic};
 
 /// The recipe of a quasi-cyclic LDPC code: the same recipe gives the same matrix on every computer.
 ///
-/// The last `rows` block columns hold the parity bits. All but the last [`Construction::GAP`] of them form a lower
-/// triangle with the first block rows, so that an encoder solves a dense system for the last ones only; and the parity
-/// part is invertible, so that every word of data has exactly one codeword.
+/// The last `rows` block columns hold the parity bits. All but the last [`Construction::GAP`] of them form a lower triangle with the first
+/// block rows, so that an encoder solves a dense system for the last ones only. The parity part is invertible, so that every word of data
+/// has exactly one codeword.
 ///
 /// - Positions of circulants: block columns are filled one by one. Each block goes to the block row that the fewest
 ///   short walks connect with the rows that the column already has (progressive edge growth), and row weights are kept
 ///   level.
-/// - Shifts: one circulant after the other gets the shift that closes no 4-cycle and has the least weight of 6-cycles,
-///   then of 8-cycles, until nothing improves. A cycle has more weight the fewer checks outside of it its bits are
-///   connected to.
+/// - Shifts: one circulant after the other gets the shift that closes no 4-cycle and has the least weight of 6-cycles, then of 8-cycles,
+///   until nothing improves. The weight of a cycle is greater if its bits are connected to fewer checks outside of it.
 ///
-/// With a memory the code is a terminated chain: the checks of each block column lie in `memory` + 1 block rows one after the other, in
-/// as many parts of these as it has circulants, one in each. The data columns of each weight, and with them these rows, go from the first
-/// to the last ones. Where fewer columns meet, at both ends, checks are lighter, and decoding begins there.
+/// With a memory the code is a terminated chain. The checks of each block column lie in `memory` + 1 consecutive block rows. These are
+/// divided into as many parts as the column has circulants, and each part gets one circulant. The data columns of each weight, and with
+/// them these rows, go from the first to the last ones. At both ends fewer columns meet, so that checks are lighter, and decoding begins
+/// there.
 ///
 /// Source: X.-Y. Hu, E. Eleftheriou, D. M. Arnold, "Regular and irregular progressive edge-growth Tanner graphs", 2005;
 /// T. Tian, C. Jones, J. Villasenor, R. Wesel, "Selective avoidance of cycles in irregular LDPC code construction",
 /// 2004; T. Richardson, R. Urbanke, "Efficient encoding of low-density parity-check codes", 2001; S. Kudekar, T. Richardson,
-/// R. Urbanke, "Threshold saturation via spatial coupling: why convolutional LDPC ensembles perform so well over the BEC", 2011. Deviations: shifts
-/// are improved by repeated re-choice, and the approximate lower triangle is imposed rather than searched for.
+/// R. Urbanke, "Threshold saturation via spatial coupling: why convolutional LDPC ensembles perform so well over the BEC", 2011.
+/// Deviations: shifts are improved by repeated re-choice, and the approximate lower triangle is imposed rather than searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Construction {
     /// The size of each circulant: a power of two. A multiple of 64 decodes fast.
     pub circulant_size: usize,
-    /// Block rows.
+    /// Number of block rows.
     pub rows: usize,
-    /// The wanted number of circulants in each block column, the parity part last. The parity part gets less where its
-    /// triangle has no room for more.
+    /// The wanted number of circulants in each block column, the parity part last. The parity part gets fewer if its triangle has no room
+    /// for more.
     pub column_weights: Vec<u32>,
-    /// Of a chain, over how many block rows after its first one a block column reaches.
+    /// Memory of a chain: the number of block rows after its first one that a block column reaches.
     pub memory: Option<usize>,
-    /// How many of the last block columns are punctured: their bits are computed, but not sent.
+    /// Number of the last block columns that are punctured: their bits are computed, but not sent.
     pub punctured: usize,
     /// The seed of all choices.
     pub seed: u64,
@@ -50,26 +50,25 @@ impl Construction {
     /// Number of block columns of the parity part outside its triangle.
     pub const GAP: usize = 2;
 
-    /// The recipe of a code with `columns` x `rows` circulants of size `circulant_size`, `weight` of them in each
-    /// column.
+    /// Returns the recipe of a code with `columns` x `rows` circulants of size `circulant_size`, `weight` of them in each column.
     pub fn regular(columns: usize, rows: usize, circulant_size: usize, weight: u32, seed: u64) -> Self {
         Self { circulant_size, rows, column_weights: vec![weight; columns], memory: None, punctured: 0, seed }
     }
 
-    /// The matrix.
+    /// Builds the matrix.
     ///
     /// # Errors
-    /// A circulant size that is no power of two, no more columns than rows, a column weight of zero or above the number
-    /// of rows, a parity part whose column weights are all even (no such matrix has full rank), more than 1,024 rows or
-    /// 16,384 columns, or so small a circulant that 4-cycles remain.
+    /// A circulant size that is no power of two, no more columns than rows, more than 1,024 rows or 16,384 columns, or a column weight of
+    /// zero or above the number of rows. A parity part whose column weights are all even (no such matrix has full rank), or so small a
+    /// circulant that 4-cycles remain.
     pub fn build(&self) -> Result<QuasiCyclic> {
         self.build_unless(&AtomicBool::new(false)).map(|built| built.expect("nobody interrupts it"))
     }
 
-    /// The same; none if `interrupted` is set meanwhile.
+    /// Builds the matrix, or returns none if `interrupted` is set meanwhile.
     ///
     /// # Errors
-    /// Those of [`Self::build`].
+    /// See [`Self::build`].
     pub fn build_unless(&self, interrupted: &AtomicBool) -> Result<Option<QuasiCyclic>> {
         self.check()?;
         let mut draws = Draws { stream: Stream::new(self.seed, Purpose::CodeConstruction), next: 0 };
@@ -139,7 +138,7 @@ impl Construction {
         data.chain(parity).collect()
     }
 
-    /// What block rows may weigh: level, but for the ends of a chain, in which each column takes the rows that it reaches alike.
+    /// The largest weights of block rows: level, except at the ends of a chain. There each column takes the rows that it reaches alike.
     fn ceilings(&self, reaches: &[Range<usize>]) -> Vec<u32> {
         if self.memory.is_none() {
             return vec![self.column_weights.iter().sum::<u32>().div_ceil(self.rows as u32); self.rows];
@@ -149,7 +148,7 @@ impl Construction {
             let share = f64::from(*weight).min(reach.len() as f64) / reach.len() as f64;
             expected[reach.clone()].iter_mut().for_each(|row| *row += share);
         }
-        // What is whole but for rounding is whole.
+        // A number that is whole except for rounding counts as whole.
         expected.iter().map(|row| libm::ceil(row - 1e-6).max(1.0) as u32).collect()
     }
 
@@ -172,8 +171,8 @@ impl Construction {
             for column in rest {
                 mask.fill(column, false, draws);
             }
-            // GF(2)[x] / (x^Z - 1) is a local ring if Z is a power of two: a matrix of circulants is invertible if and
-            // only if the matrix of their weights modulo 2 is.
+            // GF(2)[x] / (x^Z - 1) is a local ring if Z is a power of two. So a matrix of circulants is invertible if and only if the
+            // matrix of their weights modulo 2 is.
             if invertible(&mask.columns[data..]) {
                 return Ok(mask.columns);
             }
@@ -207,10 +206,10 @@ impl Draws {
 struct Mask<'a> {
     rows: usize,
     weights: &'a [u32],
-    /// The block rows that each column may take; in a chain, one in each of as many parts as it has weight.
+    /// The block rows that each column may take. In a chain a column has one circulant in each of as many parts as it has weight.
     reaches: &'a [Range<usize>],
     is_chain: bool,
-    /// Row weights are kept at or below these, where possible.
+    /// Upper bounds of row weights, which are kept where possible.
     ceilings: &'a [u32],
     row_weights: Vec<u32>,
     /// The number of columns that each pair of rows shares.
@@ -233,7 +232,7 @@ impl<'a> Mask<'a> {
         }
     }
 
-    /// Places the blocks of a column; one of the triangle has the first in the first row that it may take.
+    /// Places the blocks of a column. A column of the triangle has its first block in the first row that it may take.
     fn fill(&mut self, column: usize, in_triangle: bool, draws: &mut Draws) {
         let reach = self.reaches[column].clone();
         let mut chosen: Vec<usize> = reach.clone().take(in_triangle.into()).collect();
@@ -280,7 +279,7 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// Whether the square binary matrix with ones at the rows `columns[i]` of column `i` has full rank.
+/// Tells whether the square binary matrix with ones at the rows `columns[i]` of column `i` has full rank.
 fn invertible(columns: &[Vec<usize>]) -> bool {
     let words = columns.len().div_ceil(64);
     let mut pivots: Vec<Option<Vec<u64>>> = vec![None; columns.len()];
@@ -310,13 +309,13 @@ fn invertible(columns: &[Vec<usize>]) -> bool {
 struct Entry {
     row: u32,
     column: u32,
-    /// [`OPEN`] until it is chosen.
+    /// The shift; [`OPEN`] until it is chosen.
     shift: u32,
-    /// The weight of the column less two, which the column adds to the extrinsic degree of a cycle.
+    /// The weight of the column less two, its contribution to the extrinsic degree of a cycle.
     extrinsic: u32,
 }
 
-/// No shift yet.
+/// The shift of an entry without one.
 const OPEN: u32 = u32::MAX;
 
 /// The shifts under construction.
@@ -326,11 +325,11 @@ struct Shifts {
     /// The entries of each row, and of each column.
     rows: Vec<Vec<u32>>,
     columns: Vec<Vec<u32>>,
-    /// For each pair of rows, the entries of the columns they share: in the first row, in the second.
+    /// The entries of the columns that each pair of rows shares: the entry in the first row, and that in the second.
     links: Vec<Vec<(u32, u32)>>,
 }
 
-/// The cost of a cycle of 4 edges: more than all longer cycles together.
+/// The cost of a cycle of 4 edges: more than that of all longer cycles together.
 const FOUR_CYCLE: u64 = 1 << 54;
 
 /// The cost of a cycle of 6 edges, by its approximate extrinsic degree.
@@ -381,15 +380,14 @@ impl Shifts {
         &self.links[from as usize * self.rows.len() + to as usize]
     }
 
-    /// Chooses all shifts; returns whether no 4-cycle is left, or none if it is interrupted.
+    /// Chooses all shifts. Returns whether no 4-cycle is left, or none if it is interrupted.
     fn choose(&mut self, draws: &mut Draws, interrupted: &AtomicBool) -> Option<bool> {
         const SIX_CYCLE_SWEEPS: usize = 20;
         const EIGHT_CYCLE_SWEEPS: usize = 5;
         const EIGHT_CYCLE_WALKS: f64 = 3e9;
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         let mut cost = vec![0u64; self.size];
-        // The parity part and the light columns come first, as they have the least freedom; the entries of a column
-        // stay together.
+        // The parity part and the light columns come first, because they have the least freedom. The entries of a column stay together.
         order.sort_by_key(|&index| (self.entry(index).extrinsic, std::cmp::Reverse(index)));
         for &index in &order {
             if interrupted.load(Ordering::Relaxed) {
@@ -403,7 +401,7 @@ impl Shifts {
                 break;
             }
         }
-        // Where rows are very heavy, 8-cycles can neither be listed in seconds nor avoided.
+        // If rows are very heavy, 8-cycles can neither be listed in seconds nor avoided.
         let affordable = (EIGHT_CYCLE_WALKS / self.eight_cycle_walks()) as usize;
         for _ in 0..EIGHT_CYCLE_SWEEPS.min(affordable) {
             self.sweep(&mut order, &mut cost, true, draws, interrupted)?;
@@ -414,7 +412,7 @@ impl Shifts {
         }))
     }
 
-    /// About how many walks a sweep follows to find 8-cycles.
+    /// The approximate number of walks that a sweep follows to find 8-cycles.
     fn eight_cycle_walks(&self) -> f64 {
         let edges = self.entries.len() as f64;
         // The mean number of edges that continue a walk.
@@ -423,11 +421,11 @@ impl Shifts {
         };
         let (at_columns, at_rows) = (excess(&self.columns), excess(&self.rows));
         let ahead = at_columns * at_rows;
-        // After three columns, a walk over four closes if its last edge leads into its first row.
+        // After three columns, a walk over four columns closes if its last edge leads into its first row.
         edges * ahead * ahead * ahead * at_columns / self.rows.len() as f64
     }
 
-    /// Chooses the shifts of all entries anew, in random order; returns the cost that remains, or none if it is interrupted.
+    /// Chooses the shifts of all entries anew, in random order. Returns the remaining cost, or none if it is interrupted.
     fn sweep(
         &mut self,
         order: &mut [u32],
@@ -445,7 +443,7 @@ impl Shifts {
         })
     }
 
-    /// Gives an entry one of its cheapest shifts; returns their cost.
+    /// Gives an entry one of its cheapest shifts. Returns the cost of these.
     fn rechoose(&mut self, index: u32, cost: &mut [u64], eight: bool, draws: &mut Draws) -> u64 {
         self.costs(index, cost, eight);
         let least = *cost.iter().min().expect("a shift");
@@ -459,7 +457,7 @@ impl Shifts {
     /// The cost of the cycles through an entry, by its shift.
     ///
     /// A walk that enters a column by entry `a` and leaves it by entry `b` advances by shift(a) - shift(b) within the
-    /// circulants, and is a cycle if it returns to its row with no advance in all. All walks leave the row of the entry
+    /// circulants. The walk is a cycle if it returns to its row with no advance in all. All walks leave the row of the entry
     /// by the entry itself; the advance of the rest of a walk gives the shift that would close it.
     fn costs(&self, index: u32, cost: &mut [u64], eight: bool) {
         cost.fill(0);

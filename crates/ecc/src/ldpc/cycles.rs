@@ -2,9 +2,9 @@ use super::QuasiCyclic;
 
 /// The short cycles of the Tanner graph of a quasi-cyclic matrix: those of 4, 6 and 8 edges.
 ///
-/// The approximate cycle extrinsic degree (ACE) of a cycle is the sum over its bits of their degree less two: the edges
-/// that lead from the cycle to checks elsewhere, if those checks are all different. The higher it is, the more often
-/// errors along the cycle are put right from outside.
+/// The approximate cycle extrinsic degree (ACE) of a cycle is the sum of the degrees of its bits, each less two. It counts the edges that
+/// lead from the cycle to checks elsewhere, if those checks are all different. The higher it is, the more often errors along the cycle are
+/// corrected from outside.
 ///
 /// Source: T. Tian, C. Jones, J. Villasenor, R. Wesel, "Selective avoidance of cycles in irregular LDPC code
 /// construction", 2004.
@@ -17,7 +17,7 @@ pub struct ShortCycles {
 /// A bit or a check of the expanded graph.
 type Node = u32;
 
-/// The Tanner graph, whose rotations by one within all circulants at once are symmetries.
+/// The Tanner graph. Rotations by one within all circulants at once are its symmetries.
 struct Graph {
     size: u32,
     /// For each block column, (block row, shift); for each block row, (block column, shift).
@@ -26,12 +26,12 @@ struct Graph {
 }
 
 impl ShortCycles {
-    /// Counts the cycles of the graph in which every circulant of `code` is written out. Cycles through one bit of each
-    /// block column are listed; symmetry tells the others.
+    /// Counts the cycles of the graph in which every circulant of `code` is written out. Only cycles through one bit of each block column
+    /// are listed; symmetry gives the number of all.
     pub fn of(code: &QuasiCyclic) -> Self {
         let graph = Graph::new(code);
-        // Listed cycles by ACE. A cycle of 2 h edges is met from each of its h bits, so that all of them together are
-        // the listed ones times the circulant size over h.
+        // Listed cycles by ACE. A cycle of 2 h edges is met from each of its h bits. So the number of all cycles is that of the listed ones
+        // times the circulant size over h.
         let mut sums: [Vec<u64>; 3] = Default::default();
         for column in 0..code.columns() as u32 {
             graph.list(column, &mut sums);
@@ -57,26 +57,25 @@ impl ShortCycles {
     /// The number of cycles of `length` 4, 6 or 8 edges.
     ///
     /// # Panics
-    /// Another length.
+    /// If the length is another one.
     pub fn count(&self, length: u32) -> u64 {
         self.spectrum(length).iter().map(|(_, cycles)| cycles).sum()
     }
 
-    /// The cycles of `length` 4, 6 or 8 edges by their approximate cycle extrinsic degree: pairs of that degree and the
-    /// number of cycles, lowest degree first.
+    /// The cycles of `length` 4, 6 or 8 edges by their approximate cycle extrinsic degree: pairs of degree and number of cycles, lowest
+    /// degree first.
     ///
     /// # Panics
-    /// Another length.
+    /// If the length is another one.
     pub fn spectrum(&self, length: u32) -> &[(u32, u64)] {
         assert!(matches!(length, 4 | 6 | 8), "cycles of length {length} are not counted");
         &self.spectra[length as usize / 2 - 2]
     }
 
-    /// The least approximate cycle extrinsic degree among the cycles of `length` 4, 6 or 8 edges; none if there is no
-    /// cycle.
+    /// The least approximate cycle extrinsic degree among the cycles of `length` 4, 6 or 8 edges; none if there is no such cycle.
     ///
     /// # Panics
-    /// Another length.
+    /// If the length is another one.
     pub fn least_extrinsic_degree(&self, length: u32) -> Option<u32> {
         self.spectrum(length).first().map(|&(extrinsic, _)| extrinsic)
     }
@@ -110,8 +109,8 @@ impl Graph {
         self.columns[(bit / self.size) as usize].len().saturating_sub(2)
     }
 
-    /// Adds the cycles through the first bit of `column` to the sums by ACE for 4, 6 and 8 edges: each is made of two
-    /// paths of half its length that have only their ends in common.
+    /// Adds the cycles through the first bit of `column` to the sums by ACE for 4, 6 and 8 edges. Each cycle is made of two paths of half
+    /// its length that have only their ends in common.
     fn list(&self, column: u32, sums: &mut [Vec<u64>; 3]) {
         let home = column * self.size;
         let mut add = |index: usize, extrinsic: usize| {
@@ -178,7 +177,7 @@ impl Graph {
                 };
                 for next in neighbours.into_iter().filter(|&next| next != from) {
                     match reached[next as usize] {
-                        // Both ways may begin alike, but then there is a shorter cycle still.
+                        // Both paths may begin with the same edge, but then there is an even shorter cycle.
                         Some((other, _)) => {
                             shortest = Some(shortest.map_or(u32::MAX, |s: u32| s).min(distance + other + 1))
                         }

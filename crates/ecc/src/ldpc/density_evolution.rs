@@ -7,34 +7,34 @@ pub(super) use evolution::{Evolution, Graph, parts, power};
 use super::{Correction, QuasiCyclic, Rule};
 use crate::channel::{Regions, best_thresholds, bisect};
 
-/// How the ones of a parity-check matrix are spread over rows and columns: the fraction of edges of the Tanner graph
-/// that meet a bit, and a check, of each degree.
+/// The distribution of the ones of a parity-check matrix over rows and columns: the fraction of edges of the Tanner graph that meet a bit,
+/// and a check, of each degree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DegreeDistribution {
     bits: Vec<(usize, f64)>,
     checks: Vec<(usize, f64)>,
 }
 
-/// Thresholds are bisected this often.
+/// The number of bisections of a threshold.
 pub(super) const BISECTIONS: usize = 10;
 
-/// Decoding succeeds if the bit error rate falls below this.
+/// The bit error rate below which decoding succeeds.
 const SUCCESS: f64 = 1e-7;
 
-/// Iterations after which decoding without a limit has failed.
+/// The number of iterations after which decoding without a limit has failed.
 const MANY_ITERATIONS: u32 = 1000;
 
-/// Decoding without a limit has failed if an iteration lowers the bit error rate by less than this fraction.
+/// The fraction by which an iteration must lower the bit error rate; otherwise decoding without a limit has failed.
 const STALLED: f64 = 1e-4;
 
-/// The error rate may rise at first: decoding without a limit makes more iterations than this.
+/// The number of iterations that decoding without a limit makes at least, because the error rate may rise at first.
 const SETTLED: u32 = 20;
 
 /// The most thresholds of a channel: [`DegreeDistribution::threshold`].
 const MAX_LEVELS: usize = 7;
 
 impl DegreeDistribution {
-    /// That of a matrix.
+    /// The distribution of a matrix.
     pub fn of(code: &QuasiCyclic) -> Self {
         let mut column_weights = vec![0; code.columns()];
         for block in code.blocks() {
@@ -43,12 +43,12 @@ impl DegreeDistribution {
         Self::from_weights(&column_weights, &(0..code.rows()).map(|row| code.row(row).len()).collect::<Vec<_>>())
     }
 
-    /// That of the matrices with `bit_degree` ones in each column and `check_degree` in each row.
+    /// The distribution of matrices with `bit_degree` ones in each column and `check_degree` in each row.
     pub fn regular(bit_degree: usize, check_degree: usize) -> Self {
         Self { bits: vec![(bit_degree, 1.0)], checks: vec![(check_degree, 1.0)] }
     }
 
-    /// That of a matrix with these numbers of ones in each column and each row.
+    /// The distribution of a matrix with these numbers of ones in each column and each row.
     pub fn from_weights(columns: &[usize], rows: &[usize]) -> Self {
         let spread = |weights: &[usize]| -> Vec<(usize, f64)> {
             let edges: usize = weights.iter().sum();
@@ -90,9 +90,9 @@ impl DegreeDistribution {
     /// The fraction of wrong bits after `iterations` flooding iterations with `rule`, in the limit of long codes
     /// without short cycles, over a Gaussian channel that is read by comparing with `levels` thresholds.
     ///
-    /// Messages are discretised: sum-product to 1/10; min-sum with one or two levels to 1/24 of the channel's LLR, with
-    /// three or four to 1/48 of its largest, and so on. A message between two steps is one or the other at random, so
-    /// that its mean (after a check of sum-product, that of the square of its hyperbolic tangent) stays.
+    /// Messages are discretised: sum-product to 1/10; min-sum with one or two levels to 1/24 of the channel's LLR, with three or four to
+    /// 1/48 of its largest, and so on. A message between two steps becomes one of these at random, so that its mean (after a check of
+    /// sum-product, the mean of the square of its hyperbolic tangent) stays.
     ///
     /// # Arguments
     /// - `p`: the probability that the sign alone is wrong, from 1e-9 to 0.499.
@@ -117,13 +117,13 @@ impl DegreeDistribution {
         Ok(evolution.bit_error_rate())
     }
 
-    /// The largest error rate of the hard decisions of a channel at which decoding with `rule` succeeds, in the limit
-    /// of long codes without short cycles: within `iterations` flooding iterations, if given. (A layered iteration is
-    /// worth about two.) Its relative error is about 2e-3; the result for min-sum is up to 5e-3 too low.
+    /// The largest error rate of the hard decisions of a channel at which decoding with `rule` succeeds, in the limit of long codes without
+    /// short cycles. With `iterations` it must succeed within this number of flooding iterations. (A layered iteration is worth about two.)
+    /// The relative error is about 2e-3; for min-sum the result is up to 5e-3 too low.
     ///
     /// # Arguments
-    /// - `levels`: how many thresholds the channel is read with: see [`DegreeDistribution::bit_error_rate`]. With one it
-    ///   is the binary symmetric channel.
+    /// - `levels`: the number of thresholds with which the channel is read: see [`DegreeDistribution::bit_error_rate`]. With one it is
+    ///   the binary symmetric channel.
     ///
     /// # Errors
     /// The number of levels or a parameter of the rule out of range.
@@ -132,23 +132,23 @@ impl DegreeDistribution {
         Graph::of_degrees(self, 1).threshold(&[rule], levels, iterations, SUCCESS)
     }
 
-    /// The same for the layered decoder in small integers, [`super::MinSum`], as nearly as density evolution has it: normalised
-    /// min-sum with the factors of `correction`, iteration by iteration, layer by layer. What is left out are the roundings, and the
-    /// limits of integers. Decoding succeeds if fewer than one bit of a codeword is wrong on average.
+    /// The threshold of the layered decoder in small integers, [`super::MinSum`], as nearly as density evolution describes it: normalised
+    /// min-sum with the factors of `correction`, iteration by iteration, layer by layer. Roundings and the limits of integers are left out.
+    /// Decoding succeeds if fewer than one bit of a codeword is wrong on average.
     ///
-    /// A bit has its other checks in other layers, in any of them alike: in those before this one they have answered in this iteration,
-    /// in those after it in the one before. Of many layers neighbours are taken as one.
+    /// The other checks of a bit are in other layers, in any of them with the same probability. Checks in layers before this one have
+    /// answered in this iteration, checks in later layers in the one before. If there are many layers, neighbours are taken as one.
     ///
     /// # Arguments
     /// - `codeword_bits`: the length of the codeword, at least 1.
     /// - `layers`: block rows, at least 1.
-    /// - `iterations`: after how many iterations the decoder gives up, at least 1.
+    /// - `iterations`: the number of iterations after which the decoder gives up, at least 1.
     ///
     /// Source: E. Sharon, S. Litsyn, J. Goldberger, "Efficient serial message-passing schedules for LDPC decoding", 2007. Deviation: the
-    /// mean of the layers' densities stands for each of them.
+    /// mean of the layers' densities replaces the density of each layer.
     ///
     /// # Errors
-    /// A correction without factors or with one out of range; the number of levels or of iterations out of range.
+    /// A correction without factors or with a factor out of range; the number of levels or of iterations out of range.
     pub fn decoder_threshold(
         &self,
         correction: &Correction,
@@ -176,7 +176,7 @@ pub(super) fn check_levels(levels: usize) -> Result<()> {
     Err(Error::code("levels", format!("found {levels}, expected a number from 1 to {MAX_LEVELS}")))
 }
 
-/// The LLRs that a channel gives a bit that is 0, and their probabilities.
+/// The LLRs that a channel gives for a bit that is 0, and their probabilities.
 pub(super) fn outputs(p: f64, levels: usize) -> Vec<(f64, f64)> {
     if levels == 1 {
         let llr = libm::log((1.0 - p) / p);
@@ -191,9 +191,9 @@ mod tests {
     use super::super::Construction;
     use super::*;
 
-    /// Do many thresholds come to the known limits of the Gaussian channel without any? Source of the deviations: S.-Y.
-    /// Chung, T. Richardson, R. Urbanke, "Analysis of sum-product decoding of low-density parity-check codes using a
-    /// Gaussian approximation", 2001, table II (those of exact density evolution).
+    /// Do many thresholds give the known limits of the Gaussian channel without thresholds? Source of the deviations: S.-Y. Chung, T.
+    /// Richardson, R. Urbanke, "Analysis of sum-product decoding of low-density parity-check codes using a Gaussian approximation", 2001,
+    /// table II (those of exact density evolution).
     #[test]
     fn many_levels_come_to_the_gaussian_channel() {
         let thresholds: Vec<f64> = (-120..=120).map(|step| f64::from(step) * 0.025).collect();
@@ -207,9 +207,9 @@ mod tests {
         }
     }
 
-    /// Does a chain of (3, 6) codes come to its known limit of the Gaussian channel? Source: M. Lentmaier, A. Sridharan, D. J. Costello,
-    /// K. Zigangirov, "Iterative decoding threshold analysis for LDPC convolutional codes", 2010: 0.46 dB as the chain grows, where codes
-    /// that are not coupled have 1.10 dB. (For (4, 8) codes it is 0.26 dB; that was found as well, in two minutes.)
+    /// Does a chain of (3, 6) codes have its known limit on the Gaussian channel? Source: M. Lentmaier, A. Sridharan, D. J. Costello, K.
+    /// Zigangirov, "Iterative decoding threshold analysis for LDPC convolutional codes", 2010. It is 0.46 dB as the chain grows, where
+    /// codes that are not coupled have 1.10 dB. (For (4, 8) codes it is 0.26 dB; that was found as well, in two minutes.)
     #[test]
     fn a_chain_comes_to_its_limit() {
         let thresholds: Vec<f64> = (-120..=120).map(|step| f64::from(step) * 0.025).collect();
@@ -224,7 +224,7 @@ mod tests {
         assert!(succeeds(0.99 * known) && !succeeds(1.01 * known));
     }
 
-    /// Does a protograph with a punctured column come to its known limit of the Gaussian channel? Source: D. Divsalar, S. Dolinar, C. Jones,
+    /// Does a protograph with a punctured column have its known limit on the Gaussian channel? Source: D. Divsalar, S. Dolinar, C. Jones,
     /// K. Andrews, "Capacity-approaching protograph codes", 2009: 0.628 dB of AR4JA of rate 1/2.
     #[test]
     fn a_punctured_protograph_comes_to_its_limit() {
@@ -252,7 +252,7 @@ mod tests {
         assert!(succeeds(0.99 * known) && !succeeds(1.01 * known));
     }
 
-    /// Does what has converged at the ends of a chain stay so, until the middle has?
+    /// Do the ends of a chain that have converged stay converged, until the middle has converged, too?
     #[test]
     fn what_has_converged_stays() {
         let column_weights = [5; 576];

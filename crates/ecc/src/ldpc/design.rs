@@ -13,29 +13,29 @@ use crate::channel::{bisect, spread};
 pub struct CodeShape {
     /// The size of each circulant, in bits.
     pub circulant_size: usize,
-    /// Block rows, which make the parity bits.
+    /// Number of block rows, which make the parity bits.
     pub rows: usize,
-    /// Block columns, which make the codeword.
+    /// Number of block columns, which make the codeword.
     pub columns: usize,
 }
 
 impl CodeShape {
-    /// The circulant sizes to choose from where none are asked for: those that the fast decoder takes.
+    /// The default circulant sizes to choose from: those that the fast decoder takes.
     pub const CIRCULANT_SIZES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
-    /// The fewest block rows: columns of weight 3 need as many.
+    /// The fewest block rows, which columns of weight 3 need.
     pub const FEWEST_ROWS: usize = 3;
-    /// The most block rows. To fill larger base matrices with circulants takes minutes.
+    /// The most block rows. Filling larger base matrices with circulants takes minutes.
     pub const MOST_ROWS: usize = 256;
     /// The most block columns.
     pub const MOST_COLUMNS: usize = 4096;
 
-    /// The shapes of codes of `data_bits` and `parity_bits`, those of the largest circulants first: they make the smallest circuits.
+    /// The shapes of codes of `data_bits` and `parity_bits`. The largest circulants come first, because they make the smallest circuits.
     ///
     /// # Arguments
     /// - `sizes`: the circulant sizes to choose from, each a power of two; those that do not fit are left out.
     ///
     /// # Errors
-    /// No data or no parity, too long a codeword, a size that is no power of two, or none that fits: the message says what would.
+    /// No data or no parity, too long a codeword, a size that is no power of two, or no size that fits: the message says which would.
     pub fn fitting(data_bits: usize, parity_bits: usize, sizes: &[usize]) -> Result<Vec<Self>> {
         let found = format!("found {data_bits} data bits and {parity_bits} parity bits");
         if data_bits == 0 || parity_bits == 0 || data_bits.saturating_add(parity_bits) > LONGEST_CODEWORD {
@@ -73,7 +73,7 @@ impl CodeShape {
         (Self::FEWEST_ROWS..=Self::MOST_ROWS).contains(&rows) && columns > rows && columns <= Self::MOST_COLUMNS
     }
 
-    /// What is expected, and what is possible instead of lengths that no size fits.
+    /// The possible lengths, for a message about lengths that no size fits.
     fn possible(data_bits: usize, parity_bits: usize, sizes: &[usize]) -> String {
         let list =
             |sizes: &mut dyn Iterator<Item = usize>| sizes.map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
@@ -90,7 +90,7 @@ impl CodeShape {
             let round = |bits: usize| ((bits + size / 2) / size).max(1) * size;
             let (data, parity) = (round(data_bits), round(parity_bits).clamp(fewest * size, most * size));
             let fits = data + parity <= LONGEST_CODEWORD && !Self::all(data, parity, &[size]).is_empty();
-            // Bits that are not as asked for.
+            // The number of bits by which the lengths differ from those asked for.
             fits.then(|| (data.abs_diff(data_bits) + parity.abs_diff(parity_bits), size, data, parity))
         };
         match sizes.iter().filter_map(near).min() {
@@ -101,17 +101,18 @@ impl CodeShape {
         }
     }
 
-    /// The matrix of a code of this shape with so many punctured block columns.
+    /// The matrix of a code of this shape with `punctured` punctured block columns.
     pub fn base(&self, punctured: usize) -> Self {
         Self { rows: self.rows + punctured, columns: self.columns + punctured, ..*self }
     }
 
-    /// A code of this shape, and the recipe that made it: with the column weights that are asked for, but for the last ones, of which as
-    /// many as the gap of [`Construction`] get one circulant less, and in a chain more, where the parity part could not be inverted
-    /// otherwise. With punctured columns its matrix has as many block rows and columns more. None if `interrupted` is set meanwhile.
+    /// Constructs a code of this shape, and returns it with its recipe. It has the given column weights, except in the last columns. As
+    /// many of these as the gap of [`Construction`] may get one circulant less, in a chain several less, if the parity part could not be
+    /// inverted otherwise. With punctured columns its matrix has as many more block rows and columns. None if `interrupted` is set
+    /// meanwhile.
     ///
     /// # Errors
-    /// Those of [`Construction::build`], with the weights asked for.
+    /// See [`Construction::build`], with the given weights.
     pub fn construct(
         &self,
         profile: &Profile,
@@ -138,14 +139,14 @@ impl CodeShape {
     }
 }
 
-/// What the block columns of a code are like, whatever its matrix.
+/// The profile of a code: the kinds of its block columns, whatever its matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Weights, and how many block columns have each, the parity part last.
+    /// Weights, each with the number of block columns that have it, the parity part last.
     pub runs: Vec<(u32, usize)>,
-    /// Of a chain: [`Construction::memory`].
+    /// Memory of a chain: [`Construction::memory`].
     pub memory: Option<usize>,
-    /// How many of the last ones are punctured.
+    /// Number of the last columns that are punctured.
     pub punctured: usize,
 }
 
@@ -155,8 +156,8 @@ impl Profile {
         self.runs.iter().flat_map(|&(weight, count)| std::iter::repeat_n(weight, count)).collect()
     }
 
-    /// The degrees of matrices of `rows` block rows. Row weights are level; what the triangle of the parity part takes from its last columns
-    /// is left out.
+    /// The degrees of matrices of `rows` block rows. Row weights are level; the circulants that the triangle of the parity part takes from
+    /// its last columns are left out.
     pub fn degrees(&self, rows: usize) -> DegreeDistribution {
         let columns: Vec<usize> = self.column_weights().iter().map(|&weight| weight as usize).collect();
         let edges: usize = columns.iter().sum();
@@ -165,26 +166,26 @@ impl Profile {
     }
 }
 
-/// How many different column weights a code has, whether it is a chain, and whether all columns are sent.
+/// A family of codes, by its number of different column weights, by whether it is a chain, and by whether all columns are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// One: 3, 4, 5 or 6.
+    /// One column weight: 3, 4, 5 or 6.
     Regular,
-    /// Two: 3 or 4, and a larger one in up to half of the columns.
+    /// Two column weights: 3 or 4, and a larger one in up to half of the columns.
     TwoWeights,
-    /// Three: 3, 4, and a larger one in up to a quarter of the columns.
+    /// Three column weights: 3, 4, and a larger one in up to a quarter of the columns.
     ThreeWeights,
-    /// One or two, in a terminated chain of spatially coupled codes.
+    /// One or two column weights, in a terminated chain of spatially coupled codes.
     Coupled,
-    /// Up to three, and one or two heavy columns that are not sent.
+    /// Up to three column weights, and one or two heavy columns that are not sent.
     Punctured,
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 5] = [Self::Regular, Self::TwoWeights, Self::ThreeWeights, Self::Coupled, Self::Punctured];
 
-    /// The name, as it is parsed.
+    /// The name of the family, from which it is parsed.
     pub fn name(self) -> &'static str {
         match self {
             Self::Regular => "regular",
@@ -195,11 +196,11 @@ impl Family {
         }
     }
 
-    /// The profiles that are worth a look in a code of such a shape, the largest weight first, so that the parity part at the end has
-    /// the lightest columns.
+    /// The promising profiles of codes of such a shape. The largest weight comes first, so that the parity part at the end has the lightest
+    /// columns.
     ///
     /// # Arguments
-    /// - `heaviest`: no column is heavier.
+    /// - `heaviest`: the largest weight of a column.
     pub fn profiles(self, shape: CodeShape, heaviest: u32) -> Vec<Profile> {
         /// Weights of heavy columns.
         const HEAVY: [u32; 8] = [5, 6, 7, 8, 10, 12, 14, 16];
@@ -228,7 +229,7 @@ impl Family {
             Self::Coupled => regular().chain(two(3, &[2, 4, 6])).collect(),
             Self::Punctured => regular().chain(two(3, &SHARES)).chain(three()).collect(),
         };
-        // In few columns some shares are one.
+        // With few columns different shares may be the same number.
         found.retain(|runs| runs.iter().all(|&(_, count)| count > 0) && total(runs) == columns);
         found.dedup();
         let plain = |runs| Profile { runs, memory: None, punctured: 0 };
@@ -243,15 +244,16 @@ impl Family {
     }
 }
 
-/// Memories that are worth a look: the least in which columns have room, and longer ones. A chain has at least twice as many block rows
-/// as a column reaches.
+/// The promising memories: the least in which columns have room, and longer ones. A chain has at least twice as many block rows as a column
+/// reaches.
 fn memories(rows: usize, runs: &[(u32, usize)]) -> impl Iterator<Item = Option<usize>> {
     let heaviest = runs.iter().map(|run| run.0).max().unwrap_or(0) as usize;
     let reaches = [2, 3, 4].map(|halves| heaviest * halves / 2).into_iter();
     reaches.filter(move |reach| 2 * reach <= rows).map(|reach| Some(reach - 1))
 }
 
-/// The same columns, and one that is not sent with a circulant in each block row, or two with one in every other.
+/// The profiles with these columns, followed by one that is not sent with a circulant in each block row, or by two with one in every other
+/// block row.
 fn punctured(rows: usize, runs: &[(u32, usize)]) -> Vec<Profile> {
     let of = |(punctured, share): (usize, usize)| {
         let weight = ((rows + punctured) / share) as u32;
@@ -276,52 +278,52 @@ impl FromStr for Family {
     }
 }
 
-/// Where a finite code fails how often, predicted by the threshold of infinitely long ones.
+/// The frame error rate of a finite code, predicted from the threshold of infinitely long codes.
 ///
 /// ```text
 /// FER(p) = Q( (t - p) / (a s(p) / sqrt(n)) )        a = a0 + a3 f
 /// ```
 ///
-/// Q is the upper tail of the normal distribution, t the threshold, n the length, f the share of columns of weight 3 or less, and s(p)
-/// what [`spread`] says of the channel. On hard decisions and with a = 1 it is the probability that more than t n bits are wrong.
+/// Q is the upper tail of the normal distribution, t the threshold, n the length, f the share of columns of weight 3 or less, and s(p) the
+/// [`spread`] of the channel. On hard decisions and with a = 1 it is the probability that more than t n bits are wrong.
 ///
-/// Decoding of a chain comes to a halt where by chance many bits are wrong, so that t is lower by c s(t) / sqrt(b), and a = c0. Both are
-/// fitted to ten chains, and say where these fail to 3.4 % (root of the mean square) and 9 % at most.
+/// Decoding of a chain comes to a halt where many bits happen to be wrong. So t is lower by c s(t) / sqrt(b), and a = c0. Both are fitted
+/// to ten chains, whose waterfalls they predict to 3.4 % (root of the mean square) and 9 % at most.
 ///
 /// Source: A. Amraoui, A. Montanari, T. Richardson, R. Urbanke, "Finite-length scaling for iteratively decoded LDPC ensembles", 2009.
-/// Deviations: a does not come from density evolution but is fitted, for all codes, levels and numbers of iterations alike; the
-/// threshold is that of so many iterations; the shift of the threshold by n^(-2/3) is left out, as it was fitted to 0 within the
-/// scatter of the points; the width follows the spread at p instead of that at the threshold, as the curve of `flash-8/9` does down to
-/// 1e-15.
+/// Deviations: a does not come from density evolution but is fitted, for all codes, levels and numbers of iterations alike. The threshold
+/// is that of the given number of iterations. The shift of the threshold by n^(-2/3) is left out, because it was fitted to 0 within the
+/// scatter of the points. The width follows the spread at p instead of the spread at the threshold, as the curve of `flash-8/9` does down
+/// to 1e-15.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waterfall {
     /// t, a raw bit error rate: [`DegreeDistribution::decoder_threshold`].
     pub threshold: f64,
-    /// n.
+    /// n, the bits of a codeword.
     pub codeword_bits: usize,
-    /// f.
+    /// f, the share of columns of weight 3 or less.
     pub light_share: f64,
-    /// How many thresholds the channel is read with.
+    /// Number of thresholds with which the channel is read.
     pub levels: usize,
-    /// Of a chain, b: the bits of so many block rows as a column reaches.
+    /// b of a chain: the bits of as many block rows as a column reaches.
     pub reach_bits: Option<f64>,
 }
 
 impl Waterfall {
-    /// a0: by how much the waterfall of a code without light columns is wider than the spread of the channel. Both are
-    /// fitted to what `crates/ecc/tests/waterfalls.csv` has: `cargo test --release -p softsense-ecc --test design fit`.
+    /// a0: the factor between the width of the waterfall of a code without light columns and the spread of the channel. This factor and a3
+    /// are fitted to the points in `crates/ecc/tests/waterfalls.csv`: `cargo test --release -p softsense-ecc --test design fit`.
     pub const WIDTH: f64 = 1.175;
-    /// a3: by how much more if all columns are light.
+    /// a3: the increase of the factor if all columns are light.
     pub const LIGHT_WIDTH: f64 = 0.0785;
-    /// c: how far chains stay below their thresholds.
+    /// c: the distance of chains from their thresholds.
     pub const CHAIN_SHIFT: f64 = 0.317;
-    /// c0: by how much their waterfalls are wider than the spread of the channel.
+    /// c0: the factor between the width of the waterfalls of chains and the spread of the channel.
     pub const CHAIN_WIDTH: f64 = 1.375;
 
-    /// That of a code whose decoder gives up after so many layered iterations.
+    /// The waterfall of a code whose decoder gives up after `iterations` layered iterations.
     ///
     /// # Errors
-    /// Those of [`DegreeDistribution::decoder_threshold`].
+    /// See [`DegreeDistribution::decoder_threshold`].
     pub fn new(
         degrees: &DegreeDistribution,
         codeword_bits: usize,
@@ -332,10 +334,10 @@ impl Waterfall {
         Self::of(degrees, &Graph::of_degrees(degrees, layers), codeword_bits, levels, iterations, None)
     }
 
-    /// That of the codes of a shape and a profile, whatever their matrix.
+    /// The waterfall of the codes of a shape and a profile, whatever their matrix.
     ///
     /// # Errors
-    /// Those of [`Self::new`]; a memory or punctured columns that do not fit; both.
+    /// See [`Self::new`]; also a memory or punctured columns that do not fit, or both together.
     pub fn of_profile(shape: CodeShape, profile: &Profile, levels: usize, iterations: u32) -> Result<Self> {
         let &Profile { memory, punctured, .. } = profile;
         let CodeShape { circulant_size, rows, .. } = shape.base(punctured);
@@ -374,7 +376,7 @@ impl Waterfall {
         Ok(Self { threshold, codeword_bits, light_share: degrees.light_share(), levels, reach_bits })
     }
 
-    /// The probability that a codeword is not decoded at a raw bit error rate from 1e-8 to 0.49.
+    /// The probability that a codeword is not decoded at the raw bit error rate `p`, 1e-8 to 0.49.
     pub fn frame_error_rate(&self, p: f64) -> f64 {
         let n = self.codeword_bits as f64;
         let (shift, width) = match self.reach_bits {
@@ -384,7 +386,7 @@ impl Waterfall {
         normal_cdf(-(self.threshold - shift - p) / (width * spread(p, self.levels) / n.sqrt()))
     }
 
-    /// The raw bit error rate at which a codeword is not decoded with probability `failure`, at least 1e-8.
+    /// The raw bit error rate, at least 1e-8, at which a codeword is not decoded with probability `failure`.
     pub fn raw_bit_error_rate(&self, failure: f64) -> f64 {
         let (low, high) = bisect(1e-8..0.49, 50, |p| self.frame_error_rate(p) < failure);
         0.5 * (low + high)

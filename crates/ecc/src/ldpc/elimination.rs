@@ -6,7 +6,7 @@ use super::ParityCheck;
 use super::parity_check::Syndrome;
 use crate::bits;
 
-/// An encoder made by Gaussian elimination: for parity-check matrices without a structure that encodes by itself.
+/// An encoder made by Gaussian elimination, for parity-check matrices without a structure that allows encoding.
 ///
 /// With the columns split into data and parity, H c = 0 reads H_d d = H_p p. A word is encoded as s = H_d d by the
 /// sparse matrix, then p = T s by the dense T that inverts H_p. The parity positions are the last columns that are
@@ -17,11 +17,11 @@ pub struct DenseEncoder {
     syndrome: Syndrome,
     data_positions: Vec<u32>,
     parity_positions: Vec<u32>,
-    /// The columns of T, one for each check: bit `j` of a column is for parity bit `j`, bit `j % 64` of word `j / 64`.
+    /// The columns of T, one for each check. Bit `j` of a column is for parity bit `j`; it is bit `j % 64` of word `j / 64`.
     inverse: Vec<u64>,
 }
 
-/// Pivots that are gathered before all of T is updated by a table of their combinations.
+/// Number of pivots that are gathered before all of T is updated by a table of their combinations.
 ///
 /// Source: V. Arlazarov, E. Dinic, M. Kronrod, I. Faradzev, "On economical construction of the transitive closure of a
 /// directed graph", 1970 (the method of four Russians).
@@ -35,13 +35,13 @@ fn bit(words: &[u64], index: usize) -> bool {
     words[index / 64] >> (index % 64) & 1 == 1
 }
 
-/// The row operations T that make every independent column a unit vector, column by column of T.
+/// The row operations T that turn every independent column into a unit vector, stored column by column.
 struct Elimination {
-    /// Words in a column of T.
+    /// Number of words in a column of T.
     words: usize,
     /// The columns of T, without the gathered operations.
     columns: Vec<u64>,
-    /// The gathered operations: each adds its row to the rows that its words tell.
+    /// The gathered operations. Each adds its row to the rows that its words mark.
     rows: Vec<usize>,
     additions: Vec<u64>,
 }
@@ -65,7 +65,7 @@ impl Elimination {
         }
     }
 
-    /// The column of T H where H has the ones `ones`.
+    /// Computes the column of T H for a column of H with the ones `ones`.
     fn transform(&self, ones: &[u32], vector: &mut [u64]) {
         vector.fill(0);
         for &row in ones {
@@ -74,7 +74,7 @@ impl Elimination {
         self.finish(vector);
     }
 
-    /// From now on adds row `row` to the others that have ones in `vector`, which has one at `row`.
+    /// Gathers the operation that adds row `row` to the other rows with ones in `vector`. `vector` has a one at `row`.
     fn gather(&mut self, row: usize, vector: &[u64]) {
         self.rows.push(row);
         self.additions.extend_from_slice(vector);
@@ -88,7 +88,7 @@ impl Elimination {
     /// Applies the gathered operations to all of T.
     fn apply(&mut self) {
         let words = self.words;
-        // What the operations add to a vector is linear in its bits at the gathered rows: a table by these bits.
+        // The change of a vector by the operations is linear in its bits at the gathered rows, so a table by these bits gives it.
         let mut table = vec![0; words << self.rows.len()];
         for (index, &row) in self.rows.iter().enumerate() {
             let (known, new) = table.split_at_mut(words << index);
@@ -114,13 +114,13 @@ impl Elimination {
 }
 
 impl DenseEncoder {
-    /// The encoder of `parity_check`, whose rows must be independent.
+    /// Makes the encoder of `parity_check`, whose rows must be independent.
     ///
     /// Time grows with the cube of the number of rows and memory with its square: 4096 rows take less than a second and
     /// 2 MB, 32,768 rows about 20 s and 128 MB.
     ///
     /// # Errors
-    /// A matrix of lower rank than it has rows: the rank found and expected.
+    /// A matrix whose rank is lower than its number of rows: the rank found and expected.
     pub fn new(parity_check: &ParityCheck) -> Result<Self> {
         let encoder = Self::with_redundant_checks(parity_check);
         let (rank, rows) = (encoder.parity_positions.len(), parity_check.rows());
@@ -135,9 +135,9 @@ impl DenseEncoder {
         Ok(encoder)
     }
 
-    /// The encoder of `parity_check`, of whose rows some may depend on others: each such row is one more data bit.
+    /// Makes the encoder of `parity_check`, some of whose rows may depend on others. Each such row is one more data bit.
     ///
-    /// Regular matrices of even column weight always have dependent rows, for all their rows add up to zero.
+    /// Regular matrices of even column weight always have dependent rows, because all their rows add up to zero.
     pub fn with_redundant_checks(parity_check: &ParityCheck) -> Self {
         let (rows, columns) = (parity_check.rows(), parity_check.columns());
         let transpose = parity_check.transpose();
@@ -162,7 +162,7 @@ impl DenseEncoder {
         }
         elimination.apply();
 
-        // Of T only the rows of the pivots matter, in the order of the parity positions.
+        // Only the rows of T of the pivots are kept, in the order of the parity positions.
         pivots.sort_unstable();
         let words = pivots.len().div_ceil(64);
         let mut inverse = vec![0; rows * words];
@@ -197,7 +197,7 @@ impl DenseEncoder {
     /// Encodes packed `data` to a packed `codeword`: data bit `j` is bit `data_positions()[j]` of the codeword.
     ///
     /// # Panics
-    /// If `data` is not the bytes of [`Self::data_bits`] bits or `codeword` not those of a codeword.
+    /// If `data` does not have the bytes of [`Self::data_bits`] bits, or `codeword` those of a codeword.
     pub fn encode(&self, data: &[u8], codeword: &mut [u8]) {
         assert_eq!(data.len(), bits::bytes_for(self.data_bits()), "bytes of data");
         assert_eq!(codeword.len(), bits::bytes_for(self.parity_check.columns()), "bytes of a codeword");
@@ -212,7 +212,7 @@ impl DenseEncoder {
                 bits::flip(codeword, position as usize);
             }
         }
-        // Its own scratch, for one encoder serves many threads.
+        // The scratch is its own, because one encoder serves many threads.
         let mut syndrome = self.syndrome.clone();
         syndrome.compute(&self.parity_check, codeword);
         let words = self.parity_positions.len().div_ceil(64);

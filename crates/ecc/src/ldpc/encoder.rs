@@ -3,57 +3,54 @@
 use super::QuasiCyclic;
 use crate::{InstructionSet, bits};
 
-/// The largest gap, in bits, whose inverse is worth having: elimination of the whole matrix is no worse above.
+/// The largest gap, in bits, whose inverse is computed. Above it elimination of the whole matrix is no worse.
 const LARGEST_GAP: usize = 1 << 14;
-/// Words that are computed together.
+/// Number of words that are computed together.
 const LANES: usize = 8;
 type Chunk = [u64; LANES];
 const WORD: usize = 64;
-/// Values of four bits, by which products are looked up.
+/// Number of values of four bits, by which products are looked up.
 const NIBBLES: usize = 16;
 
-/// Encodes words whose data are the first block columns and whose parity bits are the last, as many as there are block
-/// rows.
+/// An encoder for words whose first block columns are the data, and whose last block columns, as many as there are block rows, are parity.
 ///
-/// A block row in which one parity column is unknown gives that column. Where no such row is left, one column is made
-/// inactive: taken for zero at first. At the end as many block rows are left over as there are inactive columns. What is
-/// wrong with these rows is linear in the inactive columns; the inverse of that matrix of polynomials modulo x^Z - 1
-/// gives the columns, and then all others follow anew.
+/// A block row with one unknown parity column gives that column. If there is no such row, one column is made inactive: it is taken for zero
+/// at first. At the end as many block rows are left over as there are inactive columns. The errors of these rows are linear in the inactive
+/// columns. The inverse of that matrix of polynomials modulo x^Z - 1 gives the inactive columns, and then all others follow anew.
 ///
 /// Source: T. Richardson, R. Urbanke, "Efficient encoding of low-density parity-check codes", 2001; M. Shokrollahi,
 /// S. Lassen, R. Karp, "Systems and processes for decoding chain reaction codes through inactivation", 2005.
 ///
-/// Bits are in words, the first bit the highest. Each block column is kept twice in a row, so that every rotation of it
-/// can be read straight.
+/// The first bit of a word is the highest. Each block column is kept twice in a row, so that every rotation of it can be read straight.
 #[derive(Debug, Clone)]
 pub(super) struct StructuredEncoder {
     instructions: InstructionSet,
     size: usize,
     data_columns: usize,
     columns: usize,
-    /// Words of a block, and rounded up to what is computed together.
+    /// Number of words of a block, and the same rounded up to words that are computed together.
     words: usize,
     padded: usize,
-    /// Words of a doubled block and what may be read after it.
+    /// Number of words of a doubled block, and of those that may be read after it.
     stride: usize,
-    /// How far each block column is rotated when it is kept.
+    /// The rotation by which each block column is kept.
     rotations: Vec<usize>,
-    /// For each block row the rotated data columns that it sums, and parity columns but for the one that it gives.
+    /// For each block row the rotated data columns of its sum, and the parity columns except the one that it gives.
     data_terms: Vec<Vec<Term>>,
     parity_terms: Vec<Vec<Term>>,
-    /// Block row and the block column that it gives, in order.
+    /// Each block row with the block column that it gives, in order.
     steps: Vec<(usize, usize)>,
     inactive: Vec<usize>,
     leftover: Vec<usize>,
     inverse: Inverse,
 }
 
-/// For each inactive column and leftover row, the first column of a circulant of the inverse.
+/// The first column of a circulant of the inverse, for each inactive column and leftover row.
 #[derive(Debug, Clone)]
 enum Inverse {
-    /// Times each value of four bits, doubled.
+    /// The products with each value of four bits, doubled.
     Tables(Vec<u64>),
-    /// Rotated to the left by one bit, doubled: for carry-less products, if circulants are whole words.
+    /// The polynomials, rotated to the left by one bit and doubled: for carry-less products, if circulants are whole words.
     Polynomials(Vec<u64>),
 }
 
@@ -64,7 +61,7 @@ struct Term {
     bit: usize,
 }
 
-/// What encoding a word needs beside the encoder.
+/// The working memory for encoding a word.
 #[derive(Debug, Clone)]
 pub(super) struct Scratch {
     /// The codeword.
@@ -72,14 +69,14 @@ pub(super) struct Scratch {
     doubled: Vec<u64>,
     /// The sums of each block row over the data.
     sums: Vec<Chunk>,
-    /// What is wrong with each leftover row.
+    /// The error of each leftover row.
     wrong: Vec<Chunk>,
     /// A part of a product, and the product.
     product: Vec<Chunk>,
 }
 
 impl StructuredEncoder {
-    /// The encoder of `code`, or none if its last block columns are not invertible.
+    /// Makes the encoder of `code`, or none if its last block columns are not invertible.
     pub(super) fn new(code: &QuasiCyclic, instructions: InstructionSet) -> Option<Self> {
         assert!(InstructionSet::available().contains(&instructions), "instructions that this CPU does not have");
         let size = code.circulant_size();
@@ -97,7 +94,7 @@ impl StructuredEncoder {
             rotations[column] = block.shift as usize;
             gives[row] = Some(column);
         }
-        // The doubled block ends at 2 Z; a rotation read from the last bit of the first goes to the end of its vectors.
+        // The doubled block ends at 2 Z. A rotation that is read from the last bit of the first copy ends at the end of its vectors.
         let stride = (2 * size).div_ceil(WORD).max((size - 1) / WORD + padded + 1);
         let terms = |row: usize, parity: bool| -> Vec<Term> {
             let blocks = code.row(row).iter().map(|block| (block.column as usize, block.shift as usize));
@@ -245,15 +242,15 @@ impl StructuredEncoder {
         }
     }
 
-    /// Multiplies the inverse's row `index` and `wrong`, into the second half of `product`.
+    /// Multiplies row `index` of the inverse and `wrong`, into the second half of `product`.
     #[inline(always)]
     fn multiply(&self, tables: &[u64], index: usize, wrong: &[Chunk], product: &mut [Chunk]) {
         let (partial, product) = product.split_at_mut(self.chunks());
         product.fill([0; LANES]);
         let stride = self.stride_of_products();
         let tables = &tables[index * self.leftover.len() * NIBBLES * stride..];
-        // A bit at place b rotates the polynomial by b to the right. Of four bits at the same place of each word, the
-        // rotations by whole words differ and the rest is done once.
+        // A bit at place b rotates the polynomial by b to the right. Four bits at the same place of each word have rotations that differ
+        // only by whole words, so the other part of the rotation is done once.
         for nibble in 0..(WORD / 4).min(self.size.div_ceil(4)) {
             let start = self.size - 4 * nibble;
             let factors = wrong.chunks_exact(self.chunks()).zip(tables.chunks_exact(NIBBLES * stride));
@@ -275,7 +272,7 @@ impl StructuredEncoder {
                 }
                 *partial = total;
             }
-            // The word after the last: the first again, if circulants are whole words.
+            // The word after the last one: the first again, if circulants are whole words.
             let after = if self.size.is_multiple_of(WORD) {
                 partial[0][0]
             } else {
@@ -297,12 +294,12 @@ impl StructuredEncoder {
         }
     }
 
-    /// Words of a doubled polynomial, and what may be read after it from its end.
+    /// Number of words of a doubled polynomial, and of those that may be read after it from its end.
     fn stride_of_products(&self) -> usize {
         self.size / WORD + self.padded + 1
     }
 
-    /// The bits of word `index` of a block that belong to it.
+    /// The mask of the bits of word `index` of a block that belong to the block.
     #[inline(always)]
     fn mask(&self, index: usize) -> u64 {
         if index + 1 == self.words { u64::MAX << (WORD * self.words - self.size) } else { u64::MAX }
@@ -313,7 +310,7 @@ impl StructuredEncoder {
         &mut doubled[column * self.stride..][..self.stride]
     }
 
-    /// Writes a block, of which `words` gives each chunk, twice in a row.
+    /// Writes a block twice in a row; `words` returns each of its chunks.
     #[inline(always)]
     fn double(&self, words: impl Fn(usize) -> Chunk, doubled: &mut [u64]) {
         for chunk in (0..self.chunks()).rev() {
@@ -322,7 +319,7 @@ impl StructuredEncoder {
         self.complete(doubled);
     }
 
-    /// Writes a chunk of a block that is doubled, the last first: what it writes over the end is then overwritten.
+    /// Writes a chunk of a block that is doubled. The last chunk is written first, so that its excess is overwritten.
     #[inline(always)]
     fn write(&self, chunk: usize, words: Chunk, doubled: &mut [u64]) {
         doubled[chunk * LANES..][..LANES].copy_from_slice(&words);
@@ -331,7 +328,7 @@ impl StructuredEncoder {
         }
     }
 
-    /// Doubles a block of which all chunks have been written, if circulants are not whole words.
+    /// Doubles a block whose chunks have all been written, if circulants are not whole words.
     #[inline(always)]
     fn complete(&self, doubled: &mut [u64]) {
         let (again, bit) = (self.size / WORD, self.size % WORD);
@@ -340,7 +337,7 @@ impl StructuredEncoder {
         }
         doubled[self.words - 1] &= self.mask(self.words - 1);
         doubled[self.words..].fill(0);
-        // From the last on: a word is read before the second copy is laid over it.
+        // The loop goes from the last word on: a word is read before the second copy is laid over it.
         for index in (0..self.words).rev() {
             let word = doubled[index];
             doubled[again + index] |= word >> bit;
@@ -350,12 +347,12 @@ impl StructuredEncoder {
         }
     }
 
-    /// The first columns of the polynomials of the inverse: of each inactive column what it is if only the first check
-    /// of a leftover row is wrong. None if there is no inverse.
+    /// The first columns of the polynomials of the inverse: the values of each inactive column if only the first check of a leftover row is
+    /// wrong. None if there is no inverse.
     fn invert(&self) -> Option<Vec<Vec<u64>>> {
         let (gap, size) = (self.inactive.len(), self.size);
         let mut scratch = self.scratch();
-        // What is wrong with the leftover rows by the first bit of each inactive column, backwards and doubled.
+        // The errors of the leftover rows for the first bit of each inactive column, backwards and doubled.
         let mut responses = Vec::with_capacity(gap * gap);
         for &column in &self.inactive {
             let Scratch { doubled, sums, wrong, .. } = &mut scratch;
@@ -379,7 +376,7 @@ impl StructuredEncoder {
         let mut rows = Vec::with_capacity(gap * size);
         for check in 0..gap * size {
             let (leftover, offset) = (check / size, check % size);
-            // One word more, which the last bits of a block may reach.
+            // A row has one word more, which the last bits of a block may reach.
             let mut row = vec![0u64; words + 1];
             for inactive in 0..gap {
                 let (to, bit) = (inactive * size / WORD, inactive * size % WORD);
@@ -418,7 +415,7 @@ impl StructuredEncoder {
         Some(inverse)
     }
 
-    /// A polynomial times each value of four bits, doubled.
+    /// The products of a polynomial and each value of four bits, doubled.
     fn multiples(&self, polynomial: &[u64]) -> Vec<u64> {
         let mut multiples = Vec::with_capacity(NIBBLES * self.stride_of_products());
         for value in 0..NIBBLES {
@@ -435,7 +432,7 @@ impl StructuredEncoder {
     }
 }
 
-/// In which order the parity part of a matrix is solved.
+/// The order in which the parity part of a matrix is solved.
 struct Peeling {
     steps: Vec<(usize, usize)>,
     inactive: Vec<usize>,
@@ -445,12 +442,12 @@ struct Peeling {
 /// The parity part of a base matrix, partly solved.
 #[derive(Clone)]
 struct Unknowns<'a> {
-    /// For each parity column its block rows.
+    /// The block rows of each parity column.
     rows: &'a [Vec<usize>],
-    /// For each block row its parity columns that are unknown, and whether it has given one.
+    /// The unknown parity columns of each block row, and whether the row has given a column.
     columns: Vec<Vec<usize>>,
     used: Vec<bool>,
-    /// Rows that may have one unknown column.
+    /// Rows that may have a single unknown column.
     ready: Vec<usize>,
 }
 
@@ -493,8 +490,8 @@ impl Peeling {
         let (mut steps, mut inactive) = (Vec::new(), Vec::new());
         loop {
             steps.extend(std::iter::from_fn(|| unknowns.next()));
-            // The columns of a row with the fewest unknown ones: the one of them which frees the most others, or else
-            // the one of which most is unknown.
+            // The column comes from a row with the fewest unknown columns. It is the one that frees the most other columns, or else the one
+            // with the most unknown rows.
             let open = (0..code.rows()).filter(|&row| !unknowns.columns[row].is_empty());
             let Some(row) = open.min_by_key(|&row| unknowns.columns[row].len()) else { break };
             let gain = |column: usize| {
@@ -507,7 +504,7 @@ impl Peeling {
             unknowns.know(best);
             inactive.push(data_columns + best);
         }
-        // Columns without a circulant are never known: the matrix is then singular, as the inverse will find.
+        // Columns without a circulant are never known. The matrix is then singular, as the inversion will find.
         inactive.extend((0..code.rows()).filter(|&column| rows[column].is_empty()).map(|column| data_columns + column));
         let steps = steps.into_iter().map(|(row, column)| (row, data_columns + column)).collect();
         let leftover = (0..code.rows()).filter(|&row| !unknowns.used[row]).collect();
@@ -543,7 +540,7 @@ fn chunk_of(words: &[u64], chunk: usize) -> Chunk {
     *words[chunk * LANES..].first_chunk().expect("a chunk")
 }
 
-/// A chunk and that of rotated block columns, added.
+/// The sum of a chunk and the same chunk of rotated block columns.
 #[inline(always)]
 fn sum(mut total: Chunk, terms: &[Term], doubled: &[u64], chunk: usize) -> Chunk {
     for &Term { word, bit } in terms {
@@ -555,7 +552,7 @@ fn sum(mut total: Chunk, terms: &[Term], doubled: &[u64], chunk: usize) -> Chunk
     total
 }
 
-/// Reads packed bits into words, those after the last as zeros; the words after them keep what they have.
+/// Reads packed bits into words; bits after the last one are zero. Words after them keep their values.
 #[inline(always)]
 fn read_words(packed: &[u8], bits: usize, words: &mut [u64]) {
     let (whole, rest) = packed.as_chunks::<8>();
@@ -576,7 +573,7 @@ mod x86 {
 
     use super::*;
 
-    /// [`StructuredEncoder::multiply`] by carry-less products.
+    /// Does the work of [`StructuredEncoder::multiply`] by carry-less products.
     #[inline]
     pub(super) fn multiply(
         encoder: &StructuredEncoder,
@@ -587,8 +584,8 @@ mod x86 {
     ) {
         #[target_feature(enable = "pclmulqdq,avx2")]
         fn shell(words: usize, polynomials: &[u64], padded: usize, wrong: &[u64], product: &mut [u64]) {
-            // With the first bit the highest, the product of two words has its first bit second: this is what the
-            // polynomials are rotated for.
+            // With the first bit the highest, the product of two words has its first bit in the second place. For this reason the
+            // polynomials are rotated.
             for place in 0..words {
                 let mut total = _mm_setzero_si128();
                 for (polynomial, wrong) in polynomials.chunks_exact(2 * words).zip(wrong.chunks_exact(padded)) {
@@ -607,7 +604,7 @@ mod x86 {
         let row = &polynomials[index * gap * 2 * encoder.words..][..gap * 2 * encoder.words];
         let product = product[encoder.chunks()..].as_flattened_mut();
         product.fill(0);
-        // SAFETY: the CPU has AVX2 and PCLMULQDQ, for polynomials are made only for instruction sets with them.
+        // SAFETY: the CPU has AVX2 and PCLMULQDQ, because polynomials are made only for instruction sets with them.
         unsafe { shell(encoder.words, row, encoder.padded, wrong.as_flattened(), product) }
     }
 
@@ -627,7 +624,7 @@ mod x86 {
         fn avx512(encoder: &StructuredEncoder, data: &[u8], codeword: &mut [u8], scratch: &mut Scratch) {
             encoder.encode_by(data, codeword, scratch);
         }
-        // SAFETY: the CPU has the features, for `StructuredEncoder::new` takes only available instruction sets.
+        // SAFETY: the CPU has the features, because `StructuredEncoder::new` takes only available instruction sets.
         match instructions {
             InstructionSet::Portable => encoder.encode_by(data, codeword, scratch),
             InstructionSet::Avx2 => unsafe { avx2(encoder, data, codeword, scratch) },

@@ -5,15 +5,15 @@ use softsense_base::{Purpose, Stream};
 
 use super::{Columns, ParityCheck};
 
-/// Rounds after which an impulse is given up.
+/// Number of rounds after which an impulse is given up.
 const MOST_ROUNDS: usize = 50;
-/// Wrong bits beyond which an impulse is no small set any more.
+/// Number of wrong bits beyond which an impulse is no small set any more.
 const MOST_WRONG: usize = 40;
 /// No bit, or no check.
 const NONE: u32 = u32::MAX;
 
-/// Impulses: errors on a few bits that are tied together by short cycles, to see what a decoder makes of them. Any matrix will
-/// do. An impulse is a function of the seed and its number.
+/// Impulses: errors on a few bits that are connected by short cycles. They show how a decoder reacts to such errors. Any matrix will do. An
+/// impulse is a function of the seed and its number.
 ///
 /// Source: T. Richardson, "Error floors of LDPC codes", 2003; C. Cole, S. Wilson, E. Hall, T. Giallorenzi, "A general method
 /// for finding low error rates of LDPC codes", 2006 (impulses). Deviation: errors are hard decisions on a cycle and an ear.
@@ -21,14 +21,14 @@ pub struct Impulses {
     matrix: Arc<ParityCheck>,
     columns: Columns,
     stream: Stream,
-    /// For each bit and check what it was reached from in the search that has this number.
+    /// The predecessor of each bit and of each check, with the number of the search that reached it.
     bits: Vec<(u32, u32)>,
     checks: Vec<(u32, u32)>,
     searches: u32,
 }
 
 impl Impulses {
-    /// Impulses on a matrix, under a seed.
+    /// Makes impulses on a matrix, under a seed.
     pub fn new(matrix: Arc<ParityCheck>, seed: u64) -> Self {
         Self {
             columns: matrix.transpose(),
@@ -40,8 +40,8 @@ impl Impulses {
         }
     }
 
-    /// The wrong bits of impulse `number`, ascending: a short cycle through a random bit, and a short path from one of the
-    /// checks that it violates to another.
+    /// The wrong bits of impulse `number`, ascending: a short cycle through a random bit, and a short path between two of the checks that
+    /// it violates.
     pub fn draw(&mut self, number: u64) -> Vec<u32> {
         let home = ((u128::from(self.stream.bits(number, 0)) * self.matrix.columns() as u128) >> 64) as u32;
         // A path from one check of the bit to another of them is a cycle.
@@ -77,7 +77,7 @@ impl Impulses {
         let mut queue = VecDeque::from([from]);
         while let Some(check) = queue.pop_front() {
             let row = matrix.row(check as usize);
-            // Begins anywhere, so that of equally short paths none is favoured.
+            // The search begins at a random bit, so that none of several equally short paths is favoured.
             let start = draw(1 + u64::from(check), row.len());
             for &bit in row[start..].iter().chain(&row[..start]) {
                 if bits[bit as usize].0 == now || wrong.contains(&bit) {
@@ -106,9 +106,9 @@ impl Impulses {
         Vec::new()
     }
 
-    /// What a bit-flipping decoder leaves of strong errors: in the first round these stay as they are, and others join them of
-    /// whose checks as many are violated as satisfied; from then on all bits flip of whose checks no more are satisfied. Returns
-    /// the wrong bits at the end, ascending: none if all are corrected or too many have become wrong.
+    /// Applies a bit-flipping decoder to strong errors. In the first round these stay, and bits with as many violated as satisfied checks
+    /// join them. From then on all bits flip that have no more satisfied than violated checks. Returns the wrong bits at the end,
+    /// ascending: none if all are corrected or too many have become wrong.
     ///
     /// Source: R. Gallager, "Low-density parity-check codes", 1963, section 4 (the first decoder). Deviation: ties flip, and the
     /// first round.

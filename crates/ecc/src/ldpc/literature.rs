@@ -1,16 +1,16 @@
 use super::ParityCheck;
 use crate::bch::field::Field;
 
-/// Codes of the literature whose error floors are known, made from their algebra. Methods that look for the causes of
-/// error floors are compared with what was published of them.
+/// Codes of the literature whose error floors are known, made from their algebra. Methods that look for the causes of error floors are
+/// compared with the published results for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceCode {
     /// The Margulis code (2640, 1320): (3, 6)-regular, girth 8, full rank.
     ///
-    /// Checks are the elements g of SL(2, 11), the 1,320 matrices of determinant 1 over the integers modulo 11; bits are
-    /// two copies of it, in the same order. With A = (1 2; 0 1) and B = (1 0; 2 1), check g holds the bits g A^2, g A B
-    /// A^-1 and g B of the first copy, and g A^-2, g A B^-1 A^-1 and g B^-1 of the second. What makes it fail at low
-    /// noise is 1,320 sets of 12 bits with 4 unsatisfied checks, and 1,320 of 14 bits with 4.
+    /// Checks are the elements g of SL(2, 11), the 1,320 matrices of determinant 1 over the integers modulo 11. Bits are two copies of it,
+    /// in the same order. Let A = (1 2; 0 1) and B = (1 0; 2 1). Check g holds the bits g A^2, g A B A^-1 and g B of the first copy. Of the
+    /// second it holds g A^-2, g A B^-1 A^-1 and g B^-1. Its failures at low noise come from 1,320 sets of 12 bits with 4 unsatisfied
+    /// checks, and 1,320 sets of 14 bits with 4.
     ///
     /// Source: G. Margulis, "Explicit constructions of graphs without short cycles and low density codes", 1982; J.
     /// Rosenthal, P. Vontobel, "Constructions of LDPC codes using Ramanujan graphs and ideas from Margulis", 2000; D.
@@ -20,17 +20,18 @@ pub enum ReferenceCode {
     /// A code like that of 10GBASE-T Ethernet, IEEE 802.3an: (2048, 1723), (6, 32)-regular, girth 6, 384 checks of rank
     /// 325.
     ///
-    /// A check is a codeword of a Reed-Solomon code over GF(64) of length 32 with two information symbols; it holds of
-    /// each of the 32 blocks of 64 bits the one whose number is the codeword's symbol. Two codewords agree in one symbol
-    /// at most, so there are no cycles of length 4. The 64 checks of a block row are a coset of the multiples of one
-    /// codeword without zeros, and agree nowhere. Here that codeword is (1 + alpha x) g(x), and the cosets are those of
-    /// mu x g(x) with mu = 0, 1, alpha, ..., alpha^4, where g has the roots alpha to alpha^30 and alpha^6 = alpha + 1.
+    /// A check is a codeword of a Reed-Solomon code over GF(64) of length 32 with two information symbols. In each of the 32 blocks of 64
+    /// bits it holds the bit whose number is the codeword's symbol. Two codewords agree in one symbol at most, so there are no cycles of
+    /// length 4. The 64 checks of a block row are a coset of the multiples of one codeword without zeros, and agree nowhere.
     ///
-    /// The standard prints its matrix, not how these choices were made. Size and rank hardly depend on them; the number of
-    /// absorbing sets of 8 bits with 8 unsatisfied checks does. Among the 190 codes of this rank that have other first
-    /// codewords, other primitive alphas, or mu = 1, alpha, ..., alpha^5, it lies between 2,048 and 26,496; only this one,
-    /// and the same with its blocks in reverse, has the 14,272 that are published for the standard's. So it is probably
-    /// that code, but for the order of checks and bits.
+    /// Here that codeword is (1 + alpha x) g(x), and the cosets are those of mu x g(x) with mu = 0, 1, alpha, ..., alpha^4. The polynomial
+    /// g has the roots alpha to alpha^30, where alpha^6 = alpha + 1.
+    ///
+    /// The standard prints its matrix, and does not say how these choices were made. Size and rank hardly depend on them, but the number of
+    /// absorbing sets of 8 bits with 8 unsatisfied checks does. There are 190 codes of this rank that have other first codewords, other
+    /// primitive alphas, or mu = 1, alpha, ..., alpha^5. Among them the number lies between 2,048 and 26,496. Only this code, and the same
+    /// with its blocks in reverse, has the 14,272 sets that are published for the standard's. So it is probably that code, but for the
+    /// order of checks and bits.
     ///
     /// Source: I. Djurdjevic, J. Xu, K. Abdel-Ghaffar, S. Lin, "A class of low-density parity-check codes constructed
     /// based on Reed-Solomon codes with two information symbols", 2003; Z. Zhang, L. Dolecek, B. Nikolic, V. Anantharam,
@@ -40,10 +41,10 @@ pub enum ReferenceCode {
 }
 
 impl ReferenceCode {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Self; 2] = [Self::Margulis2640, Self::Ethernet2048];
 
-    /// The name, such as `margulis-2640`.
+    /// The name of the code, such as `margulis-2640`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Margulis2640 => "margulis-2640",
@@ -63,7 +64,7 @@ impl ReferenceCode {
         matrix.expect("rows are not empty, nor are columns twice in them")
     }
 
-    /// How many [symmetries](Self::symmetry) are known: 1,320 or 64.
+    /// The number of known [symmetries](Self::symmetry): 1,320 or 64.
     pub fn symmetries(self) -> usize {
         match self {
             Self::Margulis2640 => SpecialLinear::new().elements.len(),
@@ -72,15 +73,15 @@ impl ReferenceCode {
     }
 
     /// A permutation of the bits that maps checks to checks: the image of each bit. Those with `index` below
-    /// [`symmetries`](Self::symmetries) form a group, and all but the identity move every bit; so sets of bits come in
-    /// families whose size divides that of the group, and one of a family stands for all.
+    /// [`symmetries`](Self::symmetries) form a group, and all but the identity move every bit. So sets of bits come in families whose size
+    /// divides that of the group, and one set of a family stands for all.
     ///
     /// # Panics
     /// If there is no such symmetry.
     pub fn symmetry(self, index: usize) -> Vec<u32> {
         match self {
             Self::Margulis2640 => {
-                // Checks multiply from the right, so multiplication from the left commutes with them.
+                // Checks are multiplied from the right, so multiplication from the left commutes with them.
                 let group = SpecialLinear::new();
                 let by = group.elements[index];
                 let image = |copy: usize, element: &Element| group.number(multiply(by, *element)) + 1320 * copy as u32;

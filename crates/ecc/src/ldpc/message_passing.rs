@@ -8,40 +8,40 @@ use super::ParityCheck;
 use super::parity_check::Syndrome;
 use crate::{Outcome, bits};
 
-/// When a-posteriori values take effect.
+/// The time at which a-posteriori values take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
-    /// At once: each check reads what the checks before it wrote.
+    /// A-posteriori values take effect at once: each check reads what the checks before it wrote.
     ///
     /// Source: D. Hocevar, "A reduced complexity decoder architecture via layered decoding of LDPC codes", 2004.
     Layered,
-    /// After all checks: each check reads what the iteration before it wrote.
+    /// A-posteriori values take effect after all checks: each check reads what the iteration before it wrote.
     ///
     /// Source: R. Gallager, "Low-density parity-check codes", 1963.
     Flooding,
 }
 
-/// What a check answers each of its bits, given what the others say.
+/// The rule by which a check answers each of its bits from the messages of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// The exact LLR of the sum of the other bits.
     ///
     /// Source: R. Gallager, "Low-density parity-check codes", 1963, section 4.
     SumProduct,
-    /// The least magnitude, times `factor`.
+    /// The least magnitude of the others, times `factor`.
     ///
     /// Source: J. Chen, M. Fossorier, "Near optimum universal belief propagation based decoding of low-density parity
     /// check codes", 2002.
     NormalisedMinSum {
-        /// Above 0, at most 1; 1 is plain min-sum.
+        /// Factor above 0, at most 1; 1 is plain min-sum.
         factor: f64,
     },
-    /// The least magnitude, less `offset`, at least zero.
+    /// The least magnitude of the others, less `offset`, at least zero.
     ///
     /// Source: J. Chen, A. Dholakia, E. Eleftheriou, M. Fossorier, X.-Y. Hu, "Reduced-complexity decoding of LDPC
     /// codes", 2005.
     OffsetMinSum {
-        /// At least 0, in the unit of the LLRs; 0 is plain min-sum.
+        /// Offset of at least 0, in the unit of the LLRs; 0 is plain min-sum.
         offset: f64,
     },
 }
@@ -80,15 +80,15 @@ pub trait Real:
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The least probability that is told from zero.
+    /// The least probability that is distinguished from zero.
     const LEAST: Self;
-    /// The largest magnitude of an input or a message: sums of many such are still finite.
+    /// The largest magnitude of an input or a message. Sums of many such numbers are still finite.
     const LARGEST: Self;
     /// The nearest number to `value`.
     fn of(value: f64) -> Self;
     /// The magnitude.
     fn abs(self) -> Self;
-    /// e to this power, the same on every CPU.
+    /// e to the power of this number, the same on every CPU.
     fn exp(self) -> Self;
     /// The natural logarithm, the same on every CPU.
     fn ln(self) -> Self;
@@ -127,12 +127,12 @@ fn with_sign<F: Real>(negative: bool, magnitude: F) -> F {
     if negative { -magnitude } else { magnitude }
 }
 
-/// An LLR of the channel, infinite ones made finite.
+/// Makes an LLR of the channel finite.
 fn channel<F: Real>(llr: F) -> F {
     with_sign(llr < F::ZERO, least(llr.abs(), F::LARGEST))
 }
 
-/// Turns what each bit of a check says into what the check answers it. `suffixes` is scratch for one value more.
+/// Replaces the messages from the bits of a check by its answers to them. `suffixes` is scratch for one value more.
 fn answer<F: Real>(rule: Rule, messages: &mut [F], suffixes: &mut [F]) {
     match rule {
         Rule::SumProduct => sum_product(messages, suffixes),
@@ -147,13 +147,12 @@ fn answer<F: Real>(rule: Rule, messages: &mut [F], suffixes: &mut [F]) {
     }
 }
 
-/// The sum of bits is wrong if an odd number of them is: p + q - 2 p q of two. The probabilities of being wrong are at
-/// most one half and only ever added up as positive terms, so none is lost beside a large one, as a product of tanh
-/// loses it.
+/// The sum of bits is wrong if an odd number of them is wrong: p + q - 2 p q for two. The probabilities of being wrong are at most one
+/// half, and are only added as positive terms. So none is lost beside a large one, as it would be in a product of tanh.
 fn sum_product<F: Real>(messages: &mut [F], suffixes: &mut [F]) {
     let either = |p: F, q: F| p * (F::ONE - q) + q * (F::ONE - p);
     let mut negative = false;
-    // Not zero: the answer of a check of one bit is finite too.
+    // A number above zero, so that the answer of a check of one bit is finite, too.
     suffixes[messages.len()] = F::LEAST;
     for (index, message) in messages.iter_mut().enumerate().rev() {
         let odds = (-message.abs()).exp();
@@ -200,10 +199,10 @@ pub struct MessagePassing<F> {
     max_iterations: u32,
     /// The order in which checks are processed.
     order: Vec<u32>,
-    /// What each check last answered, by edge.
+    /// The last answers of each check, by edge.
     answers: Vec<F>,
     a_posteriori: Vec<F>,
-    /// The a-posteriori values in the making (flooding only).
+    /// The a-posteriori values of the next iteration (flooding only).
     next: Vec<F>,
     /// The messages of one check, and scratch for its rule.
     messages: Vec<F>,
@@ -212,7 +211,7 @@ pub struct MessagePassing<F> {
 }
 
 impl<F: Real> MessagePassing<F> {
-    /// The decoder of `parity_check` that stops at a codeword or after `max_iterations`, its checks in the order of the
+    /// Makes the decoder of `parity_check` that stops at a codeword or after `max_iterations`. It processes checks in the order of the
     /// rows.
     ///
     /// # Errors
@@ -240,10 +239,10 @@ impl<F: Real> MessagePassing<F> {
         })
     }
 
-    /// The same decoder, its checks processed in the order `order`: each row once.
+    /// Returns the same decoder, which processes its checks in the order `order`: each row once.
     ///
     /// # Errors
-    /// An order that is not one of all rows.
+    /// An order that does not contain each row once.
     pub fn in_order(mut self, order: Vec<u32>) -> Result<Self> {
         let mut sorted = order.clone();
         sorted.sort_unstable();
@@ -262,7 +261,7 @@ impl<F: Real> MessagePassing<F> {
     /// A bit is decided as 1 if its a-posteriori value is below zero, as 0 if it is zero or more.
     ///
     /// # Panics
-    /// If `llr` or `decided` is not of the length of the code, or an LLR is not a number. Infinite ones are allowed.
+    /// If `llr` or `decided` does not have the length of the code, or an LLR is not a number. Infinite LLRs are allowed.
     pub fn decode(&mut self, llr: &[F], decided: &mut [u8]) -> Outcome {
         let columns = self.parity_check.columns();
         assert_eq!(llr.len(), columns, "LLRs");
@@ -320,7 +319,7 @@ impl<F: Real> MessagePassing<F> {
         }
     }
 
-    /// Decides every bit, and how many checks the decisions violate.
+    /// Decides every bit. Returns the number of checks that the decisions violate.
     fn decide(&mut self, decided: &mut [u8]) -> u32 {
         for (byte, values) in decided.iter_mut().zip(self.a_posteriori.chunks(8)) {
             let bit = |(index, &value): (usize, &F)| u8::from(value < F::ZERO) << (7 - index);
@@ -341,8 +340,7 @@ mod tests {
         [Rule::SumProduct, Rule::NormalisedMinSum { factor: 0.75 }, Rule::OffsetMinSum { offset: 0.5 }];
     const SCHEDULES: [Schedule; 2] = [Schedule::Layered, Schedule::Flooding];
 
-    /// A matrix whose Tanner graph is a tree of `checks` checks: each hangs on one bit and brings one to four of its
-    /// own.
+    /// A matrix whose Tanner graph is a tree of `checks` checks: each hangs on one bit and brings one to four bits of its own.
     fn tree(stream: &Stream, trial: u64, checks: u64) -> ParityCheck {
         let mut columns = 1;
         let mut rows = Vec::new();
@@ -356,7 +354,7 @@ mod tests {
         ParityCheck::from_rows(columns as usize, &rows).unwrap()
     }
 
-    /// For every bit, `combine` of the exponents of all codewords with a 0 there, less that of all with a 1. The
+    /// Applies `combine` to the exponents of all codewords with a 0 in a bit, and subtracts its value for all with a 1, for every bit. The
     /// exponent of a word is the logarithm of its probability, but for a constant.
     fn by_enumeration(matrix: &ParityCheck, llr: &[f64], combine: fn(&[f64]) -> f64) -> Vec<f64> {
         let columns = matrix.columns();
@@ -390,8 +388,8 @@ mod tests {
         decoder.a_posteriori().to_vec()
     }
 
-    /// Where there is no cycle, is sum-product the exact bitwise maximum a posteriori, and min-sum its max-log form, by
-    /// either schedule in any order?
+    /// On a graph without cycles, is sum-product the exact bitwise maximum a posteriori, and min-sum its max-log form, by either schedule
+    /// in any order?
     #[test]
     fn on_a_tree_message_passing_is_exact() {
         let stream = Stream::new(3, Purpose::Noise);
@@ -436,7 +434,7 @@ mod tests {
         }
     }
 
-    /// Do known bits, checks of one bit and words that never converge leave every value finite, in the narrow type too?
+    /// Do known bits, checks of one bit and words that never converge leave every value finite, also in the narrow type?
     #[test]
     fn values_stay_finite() {
         let rows: Vec<Vec<u32>> =

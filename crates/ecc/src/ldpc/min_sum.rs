@@ -11,22 +11,22 @@ use crate::{InstructionSet, Outcome, bits};
 pub(super) use kernel::MESSAGE_LIMIT;
 use kernel::{Arithmetic, HEAVIEST_COLUMN, Kernel, Order, State, compile, lanes};
 
-/// How the smallest magnitudes that a check receives become those that it sends, in the integers of [`MinSum`].
+/// The correction that turns the smallest magnitudes that a check receives into those that it sends, in the integers of [`MinSum`].
 ///
-/// A factor below one makes up for min-sum taking the smallest magnitude where sum-product would answer less. Early messages are
-/// the most overestimated: factors that grow over the first iterations save 8 % of the iterations of `flash-8/9` at 0.0075, and
-/// where only ten are allowed lower the frame error rate of the adaptive codes 3 to 26 times (docs/model/ldpc-decoding.md).
+/// Min-sum answers with the smallest magnitude, where sum-product would answer less; a factor below one makes up for this. Early messages
+/// are overestimated the most. So factors that grow over the first iterations save 8 % of the iterations of `flash-8/9` at 0.0075. If only
+/// ten iterations are allowed, they lower the frame error rate of the adaptive codes 3 to 26 times (docs/model/ldpc-decoding.md).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
-    /// For each iteration, and the last for all that follow: magnitudes are multiplied by so many sixteenths and rounded. On
-    /// soft decisions no factor is larger than the last: to overshoot saves iterations there too, but loses words.
+    /// Sixteenths by which magnitudes are multiplied, and then rounded, in each iteration; the last number holds for all that follow. On
+    /// soft decisions no factor is larger than the last. Larger early factors would save iterations there, too, but lose words.
     pub factors_16ths: Vec<u8>,
-    /// What is then subtracted, down to zero.
+    /// Magnitude that is then subtracted, down to zero.
     pub offset: u8,
 }
 
 impl Correction {
-    /// The factors that decoded best of those tried on the shipped codes of such a rate.
+    /// Returns the factors that decoded best among those tried on the shipped codes of such a rate.
     pub fn for_rate(rate: f64) -> Self {
         let factors: &[u8] = match rate {
             0.7.. => &[8, 10, 12, 12, 12, 11],
@@ -60,13 +60,13 @@ impl Correction {
     }
 }
 
-/// The most steps of a staircase: those of messages of five bits.
+/// The largest number of steps of a staircase: that of messages of five bits.
 const MOST_STEPS: usize = 15;
 
-/// What checks answer in messages of few bits: the least magnitude that a check receives is quantised, and the index stands for a
+/// The answers of checks in messages of few bits. The least magnitude that a check receives is quantised, and the index stands for a
 /// magnitude in the integers of [`MinSum`].
 ///
-/// A quantiser keeps the order of magnitudes, so that the least of quantised magnitudes is the quantised least: a check that gets
+/// A quantiser keeps the order of magnitudes, so that the least of quantised magnitudes is the quantised least. So a check that receives
 /// and sends nothing but signs and indices answers the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Staircase {
@@ -77,8 +77,8 @@ pub struct Staircase {
 
 impl Staircase {
     /// # Arguments
-    /// - `thresholds`: a magnitude has as high an index as the number of thresholds that it reaches.
-    /// - `values`: the magnitude that each index stands for, so one more; both up to 127.
+    /// - `thresholds`: the index of a magnitude is the number of thresholds that it reaches.
+    /// - `values`: the magnitude of each index, so one number more than thresholds. All numbers are up to 127.
     ///
     /// # Errors
     /// More than 15 thresholds, another number of values than one more, or numbers that fall or exceed 127.
@@ -103,7 +103,7 @@ impl Staircase {
         Ok(Self { lowest: values[0], steps, count: thresholds.len() as u8 })
     }
 
-    /// Thresholds and what they lead to.
+    /// The steps: each threshold with its value.
     #[inline(always)]
     fn steps(&self) -> &[[u8; 2]] {
         &self.steps[..self.count.into()]
@@ -114,12 +114,12 @@ impl Staircase {
         self.steps().iter().map(|step| step[0]).collect()
     }
 
-    /// What indices stand for, lowest first.
+    /// The magnitudes of the indices, lowest first.
     pub fn values(&self) -> Vec<u8> {
         std::iter::once(self.lowest).chain(self.steps().iter().map(|step| step[1])).collect()
     }
 
-    /// What is answered to a least magnitude of `magnitude`.
+    /// The answer to a least magnitude of `magnitude`.
     pub fn answer(&self, magnitude: u8) -> u8 {
         let reached = self.steps().iter().rfind(|step| step[0] <= magnitude);
         reached.map_or(self.lowest, |step| step[1])
@@ -131,11 +131,11 @@ impl Staircase {
 pub struct RcqTables {
     /// The raw bit error rate for which they were designed.
     pub designed_for: f64,
-    /// The magnitude of a hard decision, and the largest that an LLR may have: larger ones are lowered to it.
+    /// The magnitude of a hard decision, and the largest of an LLR: larger ones are lowered to it.
     pub channel_limit: u8,
-    /// What a check may answer at most so that a-posteriori values do not overflow.
+    /// The largest answer of a check, so that a-posteriori values do not overflow.
     pub message_limit: u8,
-    /// What checks answer in each iteration, and the last for all that follow.
+    /// The answers of checks in each iteration; the last staircase holds for all that follow.
     pub staircases: Vec<Staircase>,
 }
 
@@ -157,13 +157,13 @@ impl RcqTables {
         Ok(())
     }
 
-    /// The tables of the second pass over a word that these left trapped: a check says the least that it can, or, if it receives at
-    /// least what the channel and two such answers come to, as much as that.
+    /// The tables of the second pass, over a word that the decoder with these tables left trapped. A check answers the least magnitude. If
+    /// it receives at least the sum of the channel's magnitude and two such answers, it answers that sum.
     ///
-    /// In a small absorbing set every bit is also told the truth, by a check outside: its bits hear too little from one another to say
-    /// more than the least, while all others soon say the most, and outvote them. Tried on all sets of up to ten bits of `flash-8/9`,
-    /// none of which remains if nothing else is wrong: a threshold from 3 to 6 above a channel of 22 does the same; where the channel is
-    /// less than half of the largest answer nearly all remain.
+    /// In a small absorbing set every bit also gets a correct message, from a check outside. The bits of the set hear too little from one
+    /// another to answer more than the least, while all others soon answer the most, and outvote them. It was tried on all sets of up to
+    /// ten bits of `flash-8/9`: none remains if nothing else is wrong. A threshold from 3 to 6 above a channel of 22 does the same. If the
+    /// channel is less than half of the largest answer nearly all remain.
     fn releasing(&self) -> Self {
         let least = (self.channel_limit / RELEASING_PART).max(1).min(self.message_limit);
         let threshold = self.channel_limit.saturating_add(2 * least).min(MESSAGE_LIMIT);
@@ -173,19 +173,20 @@ impl RcqTables {
     }
 }
 
-/// The least answer of the second pass is this part of what the channel says.
+/// Divisor of the channel's magnitude that gives the least answer of the second pass.
 const RELEASING_PART: u8 = 11;
 
-/// How many bits a-posteriori values have.
+/// The number of bits of a-posteriori values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// Hard decisions of codes whose heaviest columns have weight 4: eight bits, and sixteen for a word that they give up with at
-    /// most [`TRAPPED_CHECKS`] violated checks, which is decoded once more from what was received. Everything else: sixteen, for
-    /// which eight stand in, in codes of a rate of at least 0.7 with columns of weight [`HEAVIEST_NARROW_COLUMN`] at most. What
-    /// eight do not decode sixteen do, as if they were the first.
+    /// Hard decisions of codes whose heaviest columns have weight 4 are decoded in eight bits. A word that they give up with at most
+    /// [`TRAPPED_CHECKS`] violated checks is decoded once more in sixteen bits from the received word.
+    ///
+    /// Everything else is decoded in sixteen bits. In codes of a rate of at least 0.7 with columns of weight [`HEAVIEST_NARROW_COLUMN`] at
+    /// most, eight bits try first. Words that they do not decode are decoded in sixteen, as if these were the first.
     Adaptive,
-    /// Eight bits alone. No a-posteriori value of hard decisions exceeds `largest`, so a smaller one makes the circuit smaller and
-    /// the error floor higher; those of soft decisions may be up to 127.
+    /// Eight bits alone. No a-posteriori value of hard decisions exceeds `largest`, so a smaller one makes the circuit smaller and the
+    /// error floor higher. Values of soft decisions may be up to 127.
     Eight {
         /// The largest a-posteriori magnitude, from [`LEAST_LARGEST`] to [`MOST_LARGEST`].
         largest: u8,
@@ -197,26 +198,26 @@ pub enum Width {
 /// The weight of the heaviest column of codes that are decoded in eight bits first.
 pub const HEAVIEST_NARROW_COLUMN: u32 = 16;
 
-/// The largest a-posteriori magnitude of eight bits where nothing else is asked for.
+/// The default of the largest a-posteriori magnitude of eight bits.
 pub const MOST_LARGEST: u8 = 126;
-/// The least that may be asked for.
+/// The least value of `largest` that may be asked for.
 pub const LEAST_LARGEST: u8 = 12;
 
-/// A word that is given up with so many violated checks or fewer is taken to be trapped by a small set of bits, not to hold
-/// too many errors: of words of `flash-8/9` with 336 errors that fail half leave more than 310 checks, and one in sixteen 64
-/// or fewer.
+/// The number of violated checks up to which a word that is given up is taken to be trapped by a small set of bits, and not to hold too
+/// many errors. Half of the words of `flash-8/9` with 336 errors that fail leave more than 310 violated checks, and one in sixteen leaves
+/// 64 or fewer.
 pub const TRAPPED_CHECKS: u32 = 64;
 
 /// Layered min-sum with messages of eight bits over a quasi-cyclic code, vectorised over the checks of a circulant.
 ///
-/// A-posteriori values have eight bits as well where that loses little: beside smaller messages they saturate without harm. But
-/// such messages cannot outvote the bits of a small absorbing set, which hold one another in their errors. A word that seems to be
-/// trapped is therefore decoded once more with 16 bits, in which messages may grow to eight times what a hard decision says
-/// ([`Width`]). Its iterations are those of both passes together, or of the second alone where eight bits only stand in for
-/// sixteen. An a-posteriori value of zero decides for bit 0.
+/// A-posteriori values have eight bits as well if that loses little: beside smaller messages they saturate without harm. But such messages
+/// cannot outvote the bits of a small absorbing set, which hold one another in their errors. A word that seems to be trapped is therefore
+/// decoded once more with 16 bits, in which messages may grow to eight times the magnitude of a hard decision ([`Width`]). Its iterations
+/// are those of both passes together, or those of the second alone if eight bits only try before sixteen. An a-posteriori value of zero
+/// decides for bit 0.
 ///
-/// Decisions are checked before the first iteration and up to four times in each, the first but once, so that a word is done as
-/// soon as it has converged; the iteration that was begun counts in full.
+/// Decisions are checked before the first iteration, once in the first, and up to four times in each later one, so that a word is done as
+/// soon as it has converged. The iteration that was begun counts in full.
 ///
 /// Every instruction set decides the same. A decoder belongs to one thread and allocates nothing once it is made.
 ///
@@ -237,28 +238,28 @@ pub struct MinSum {
 
 /// A pass over a word.
 struct Pass {
-    /// Whether a-posteriori values have eight bits, and not sixteen.
+    /// True if a-posteriori values have eight bits, false if sixteen.
     narrow: bool,
     arithmetic: Arithmetic,
 }
 
-/// The first pass over a word, and the one over words that it seems to leave trapped, or that it leaves at all.
+/// The first pass over a word, and the second pass, over words that the first seems to leave trapped, or over all that it leaves.
 struct Passes {
     first: Pass,
     second: Option<Second>,
 }
 
 enum Second {
-    /// What was received is decoded anew.
+    /// The received word is decoded anew.
     Anew(Pass),
-    /// The same, whatever the first pass left, and that pass is forgotten.
+    /// The received word is decoded anew, whatever the first pass left, and the first pass is forgotten.
     Instead(Pass),
-    /// What the first pass has decided is decoded, as hard decisions.
+    /// The decisions of the first pass are decoded, as hard decisions.
     OfDecided(Pass),
 }
 
 impl MinSum {
-    /// The decoder of a code, with the vectors of the CPU of which its circulants take the fewest.
+    /// Makes the decoder of a code, with those vectors of the CPU of which its circulants take the fewest.
     ///
     /// # Errors
     /// A correction out of range; columns too heavy.
@@ -266,11 +267,11 @@ impl MinSum {
         Self::with(code, correction, Width::Adaptive, InstructionSet::detect())
     }
 
-    /// As [`MinSum::new`], with a-posteriori values of `width` and the instructions `widest` at most.
+    /// Makes a decoder like [`MinSum::new`], with a-posteriori values of `width` and the instructions `widest` at most.
     ///
     /// # Errors
-    /// As [`MinSum::new`]; instructions that the CPU does not have; a largest a-posteriori value out of range, or one that
-    /// leaves columns as heavy as those of the code no message.
+    /// See [`MinSum::new`]; also instructions that the CPU does not have, or a largest a-posteriori value that is out of range or leaves no
+    /// message for columns as heavy as those of the code.
     pub fn with(code: &QuasiCyclic, correction: &Correction, width: Width, widest: InstructionSet) -> Result<Self> {
         correction.check()?;
         let (instructions, order, heaviest) = Self::fit(code, widest)?;
@@ -322,11 +323,11 @@ impl MinSum {
         }
     }
 
-    /// The decoder whose messages have few bits, as the tables for hard decisions and for LLRs say, with the instructions `widest` at
-    /// most. A-posteriori values have eight bits where none can overflow them, and otherwise sixteen: that changes speed, not results.
+    /// Makes the decoder whose messages have few bits, by the tables for hard decisions and for LLRs, with the instructions `widest` at
+    /// most. A-posteriori values have eight bits if none can overflow them, and otherwise sixteen. That changes speed, not results.
     ///
-    /// A word that seems to be trapped is decoded once more from what was decided, as hard decisions, with the same number of iterations
-    /// at most; its iterations are those of both passes.
+    /// A word that seems to be trapped is decoded once more, from its decisions as hard decisions, with the same number of iterations at
+    /// most. Its iterations are those of both passes.
     ///
     /// Source: L. Wang et al., "Reconstruction-computation-quantization (RCQ): a paradigm for low bit width LDPC decoding", 2022.
     /// Deviation: the second pass.
@@ -345,19 +346,19 @@ impl MinSum {
         Ok(Self::of_passes(code, (instructions, order), passes(hard), passes(soft)))
     }
 
-    /// Whether there is a decoder of a code, without making one.
+    /// Tells whether there is a decoder of a code, without making one.
     pub fn decodes(code: &QuasiCyclic) -> bool {
         Self::fit(code, InstructionSet::detect()).is_ok()
     }
 
-    /// The instructions that take the fewest vectors for a circulant, how these lie in memory, and the weight of the heaviest column.
+    /// The instructions that take the fewest vectors for a circulant, the order of these in memory, and the weight of the heaviest column.
     fn fit(code: &QuasiCyclic, widest: InstructionSet) -> Result<(InstructionSet, Order, u32)> {
         let available = InstructionSet::available();
         if !available.contains(&widest) {
             return Err(Error::code("decoder", format!("this CPU does not have {}", widest.name())));
         }
         let size = code.circulant_size();
-        // Plain vectors take longer where they fit than others where they do not.
+        // Plain vectors that fit take longer than other vectors that do not.
         let plain = widest == InstructionSet::Portable;
         let sets = available.into_iter().filter(|set| *set <= widest && (plain || *set != InstructionSet::Portable));
         let dealt = sets.clone().rfind(|set| size.is_multiple_of(lanes(*set)));
@@ -383,17 +384,17 @@ impl MinSum {
     /// Decodes hard decisions in place: `word` is packed, received before and decided after. Each pass has `max_iterations`.
     ///
     /// # Panics
-    /// If the word has not as many bytes as the code wants.
+    /// If the word does not have as many bytes as the code wants.
     pub fn decode_hard(&mut self, word: &mut [u8], max_iterations: u32) -> Outcome {
         self.decode(None, max_iterations, word)
     }
 
-    /// Decodes log-likelihood ratios, one for each bit, into `word`, packed. Each pass has `max_iterations`.
+    /// Decodes log-likelihood ratios, one for each bit, into `word`, packed. Each pass has at most `max_iterations`.
     ///
-    /// Min-sum does not depend on their scale but for rounding: magnitudes of the likeliest bits from 20 to 40 serve well.
+    /// Min-sum does not depend on their scale, except for rounding. Magnitudes of the likeliest bits from 20 to 40 serve well.
     ///
     /// # Panics
-    /// If the ratios or the word are not as many as the code wants.
+    /// If there are not as many ratios, or bytes of the word, as the code wants.
     pub fn decode_soft(&mut self, llrs: &[i8], max_iterations: u32, word: &mut [u8]) -> Outcome {
         assert_eq!(llrs.len(), self.codeword_bits, "log-likelihood ratios of a word");
         self.decode(Some(llrs), max_iterations, word)
@@ -425,15 +426,16 @@ impl MinSum {
         [of(&self.hard, false), of(&self.soft, true)].concat()
     }
 
-    /// The state of this decoder of `code` as a word comes, and after each iteration of each pass over it: whoever builds a decoder
-    /// compares it with these states. Of a frame whose LLRs are all zero, too, which is no success of a decoder that is measured.
+    /// Records the state of this decoder of `code` for the received word, and after each iteration of each pass over it. Somebody who
+    /// builds a decoder can compare it with these states. A frame whose LLRs are all zero is recorded, too; in measurements it is no
+    /// success.
     ///
     /// # Arguments
-    /// - `llrs`: as [`MinSum::decode_soft`] takes them; without them hard decisions are decoded.
-    /// - `word`: received before, if there are no LLRs, and decided after.
+    /// - `llrs`: LLRs as [`MinSum::decode_soft`] takes them; without them hard decisions are decoded.
+    /// - `word`: the received word, if there are no LLRs; afterwards the decided word.
     ///
     /// # Panics
-    /// As [`MinSum::decode_soft`] and [`MinSum::decode_hard`].
+    /// See [`MinSum::decode_soft`] and [`MinSum::decode_hard`].
     pub fn trace(
         &self,
         code: &QuasiCyclic,
@@ -458,57 +460,57 @@ impl MinSum {
     }
 }
 
-/// The numbers that a pass over a word computes with.
+/// The numbers of a pass over a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassFacts {
-    /// Whether it decodes LLRs; otherwise hard decisions.
+    /// True if it decodes LLRs, false for hard decisions.
     pub soft: bool,
-    /// From 1.
+    /// Number of the pass, from 1.
     pub pass: u32,
-    /// Whether a later pass begins with what was received; otherwise with what was decided.
+    /// True if a later pass begins with the received word, false if with the decided word.
     pub from_received: bool,
     /// Bits of a-posteriori values, which saturate.
     pub posterior_bits: u8,
     /// The magnitude of a hard decision, and the largest of an LLR.
     pub channel_limit: u8,
-    /// How checks answer.
+    /// The answers of checks.
     pub messages: MessageFacts,
 }
 
-/// How checks answer.
+/// The answers of checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageFacts {
-    /// By [`Correction`].
+    /// Answers by [`Correction`].
     Corrected {
-        /// Of each iteration, and the last of all that follow.
+        /// Sixteenths of the factor of each iteration; the last holds for all that follow.
         factors_16ths: Vec<u8>,
-        /// What is subtracted.
+        /// Magnitude that is subtracted.
         offset: u8,
-        /// The largest magnitude.
+        /// The largest magnitude of an answer.
         limit: u8,
     },
-    /// By a staircase for each iteration, and the last for all that follow.
+    /// Answers by a staircase for each iteration; the last holds for all that follow.
     Staircases(Vec<Staircase>),
 }
 
-/// What a decoder holds after an iteration.
+/// The state of a decoder after an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// The pass over the word, from 1.
     pub pass: u32,
-    /// How many iterations of this pass were begun; 0: the word as it came. The last one ends where the word converges, perhaps a
-    /// quarter of the block rows into it.
+    /// Number of iterations of this pass that were begun; 0 for the received word. The last iteration ends where the word converges,
+    /// perhaps a quarter of the block rows into it.
     pub iteration: u32,
     /// A-posteriori values of the bits.
     pub posteriors: Vec<i16>,
-    /// Messages to the bits: of each circulant, by block row and then block column, those of its checks.
+    /// Messages to the bits, by circulant (by block row and then block column) and check.
     pub messages: Vec<i8>,
-    /// How many checks the decisions violate.
+    /// Number of checks that the decisions violate.
     pub syndrome_weight: u32,
 }
 
 impl Passes {
-    /// Decodes a word by passes that `run` runs; `room` is as long as it.
+    /// Decodes a word by passes that `run` runs; `room` is as long as the word.
     fn run(
         &self,
         mut run: impl FnMut(&Pass, Option<&[i8]>, &mut [u8]) -> Outcome,

@@ -1,6 +1,6 @@
 use softsense_base::{Error, Result};
 
-/// The longest codeword, in bits: sixteen times the longest in flash today. What is longer is a mistake in a file.
+/// The longest codeword, in bits: sixteen times the longest in flash today. A longer one is a mistake in a file.
 pub(crate) const LONGEST_CODEWORD: usize = 1 << 20;
 
 /// A sparse parity-check matrix over GF(2), row by row.
@@ -12,7 +12,7 @@ pub struct ParityCheck {
 }
 
 impl ParityCheck {
-    /// The matrix with `columns` columns whose row `i` has ones at the columns `rows[i]`, in any order.
+    /// Makes the matrix with `columns` columns whose row `i` has ones at the columns `rows[i]`, in any order.
     ///
     /// # Errors
     /// A column out of range or twice in a row, an empty row, no rows, or at least as many rows as columns.
@@ -71,7 +71,7 @@ impl ParityCheck {
         &self.row_columns[self.row_starts[row] as usize..self.row_starts[row + 1] as usize]
     }
 
-    /// The number of the first edge of `row`, edges being counted row by row.
+    /// The number of the first edge of `row`. Edges are counted row by row.
     #[inline]
     pub fn row_start(&self, row: usize) -> usize {
         self.row_starts[row] as usize
@@ -107,15 +107,15 @@ impl ParityCheck {
         Columns { starts, rows }
     }
 
-    /// How many checks the packed `word` violates: zero for a codeword.
+    /// The number of checks that the packed `word` violates: zero for a codeword.
     pub fn syndrome_weight(&self, word: &[u8]) -> usize {
         self.syndrome_weight_of_first(self.rows(), word)
     }
 
-    /// How many of the first `checks` checks the packed `word` violates.
+    /// The number of the first `checks` checks that the packed `word` violates.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If there are fewer checks.
     pub fn syndrome_weight_of_first(&self, checks: usize, word: &[u8]) -> usize {
         let odd = |row: &usize| {
             self.row(*row).iter().fold(false, |odd, &column| odd ^ crate::bits::get(word, column as usize))
@@ -139,7 +139,7 @@ impl Columns {
     }
 }
 
-/// Ones along a diagonal: of rows `row..row + length` each at the next column, from `column`.
+/// A run of ones along a diagonal: rows `row..row + length` have each a one at the next column, from `column` on.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     row: usize,
@@ -147,14 +147,14 @@ struct Run {
     length: usize,
 }
 
-/// Computes which checks a word violates, again and again for one matrix.
+/// Computes the checks that a word violates, again and again for one matrix.
 ///
-/// Where the ones stand in long diagonal runs, as in quasi-cyclic matrices, 64 checks are computed at once.
+/// If the ones stand in long diagonal runs, as in quasi-cyclic matrices, 64 checks are computed at once.
 #[derive(Debug, Clone)]
 pub(crate) struct Syndrome {
     /// The ones as runs, or none if the runs are short.
     runs: Option<Vec<Run>>,
-    /// The word: 64 bits a number behind one number of zeros, or one bit a byte.
+    /// The word: 64 bits a number after one number of zeros, or one bit a byte.
     packed: Vec<u64>,
     unpacked: Vec<u8>,
     /// The violated checks: check `i` is bit `63 - i % 64` of number `i / 64`.
@@ -162,7 +162,7 @@ pub(crate) struct Syndrome {
 }
 
 impl Syndrome {
-    /// Runs shorter than this on average are slower than bit by bit.
+    /// The mean length of runs below which bit by bit is faster.
     const SHORTEST: usize = 16;
 
     pub(crate) fn new(parity_check: &ParityCheck) -> Self {
@@ -185,7 +185,7 @@ impl Syndrome {
         Self { runs, packed: vec![0; packed], unpacked: vec![0; unpacked], violated }
     }
 
-    /// Computes which checks of `parity_check`, from which this was made, the packed `word` violates.
+    /// Computes the checks of `parity_check`, from which this was made, that the packed `word` violates.
     pub(crate) fn compute(&mut self, parity_check: &ParityCheck, word: &[u8]) {
         self.violated.fill(0);
         let Some(runs) = &self.runs else {
@@ -205,8 +205,7 @@ impl Syndrome {
         }
         for &Run { row, column, length } in runs {
             let (first, end) = (row / 64, (row + length).div_ceil(64));
-            // The 64 columns beside the 64 rows of a number start here, counted from the number of zeros before the
-            // word.
+            // The 64 columns beside the 64 rows of a number start here, counted from the number of zeros before the word.
             let start = column + 64 - row % 64;
             let columns = self.packed[start / 64..].windows(2).map(|pair| {
                 let pair = u128::from(pair[0]) << 64 | u128::from(pair[1]);
@@ -226,7 +225,7 @@ impl Syndrome {
         }
     }
 
-    /// How many checks the word violates.
+    /// The number of checks that the word violates.
     pub(crate) fn weight(&self) -> u32 {
         self.violated.iter().map(|number| number.count_ones()).sum()
     }
@@ -247,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// Does the syndrome by runs agree with the one by bits, at every alignment of rows and columns?
+    /// Is the syndrome by runs the same as the syndrome by bits, at every alignment of rows and columns?
     #[test]
     fn syndromes_by_runs_are_those_by_bits() {
         let stream = Stream::new(1, Purpose::Data);

@@ -5,7 +5,7 @@ use super::encoder::StructuredEncoder;
 use super::parity_check::LONGEST_CODEWORD;
 use crate::InstructionSet;
 
-/// So many choices of columns are looked at, and so many tried in full.
+/// The largest number of choices of columns that are examined, and of those that are tried in full.
 const MOST_CHOICES: usize = 100_000;
 const MOST_ORDERS: usize = 200;
 
@@ -27,13 +27,13 @@ pub struct QuasiCyclic {
     circulant_size: usize,
     rows: usize,
     columns: usize,
-    /// The last block columns, which are not sent.
+    /// The number of last block columns that are not sent.
     punctured: usize,
     blocks: Vec<Block>,
 }
 
 impl QuasiCyclic {
-    /// The matrix of `rows` x `columns` circulants of size `circulant_size`, zero but for `blocks`.
+    /// Makes the matrix of `rows` x `columns` circulants of size `circulant_size`, zero but for `blocks`.
     ///
     /// # Errors
     /// Two blocks at one place, a place or a shift out of range, an empty block row, no more columns than rows.
@@ -68,10 +68,10 @@ impl QuasiCyclic {
         Ok(Self { circulant_size, rows, columns, punctured: 0, blocks })
     }
 
-    /// The same matrix, of whose words the last `punctured` block columns are not sent.
+    /// Returns the same matrix as that of a code whose last `punctured` block columns are not sent.
     ///
     /// # Errors
-    /// More of them than block rows, which the last columns hold the parity bits of.
+    /// More punctured columns than block rows. The last columns, as many as block rows, hold the parity bits.
     pub fn with_punctured(self, punctured: usize) -> Result<Self> {
         if punctured > self.rows {
             let found = format!("found {punctured} punctured block columns");
@@ -80,17 +80,18 @@ impl QuasiCyclic {
         Ok(Self { punctured, ..self })
     }
 
-    /// Any matrix, as one of circulants of size one.
+    /// Makes any matrix one of circulants of size one.
     pub fn of_ones(matrix: &ParityCheck) -> Self {
         let ones = (0..matrix.rows()).flat_map(|row| matrix.row(row).iter().map(move |&column| (row, column)));
         let blocks = ones.map(|(row, column)| Block { row: row as u32, column, shift: 0 }).collect();
         Self { circulant_size: 1, rows: matrix.rows(), columns: matrix.columns(), punctured: 0, blocks }
     }
 
-    /// The largest circulants of more than one bit that a matrix is made of, one or none at each place; none if it is not made of any.
+    /// Finds the largest circulants of more than one bit of which a matrix is made, one or none at each place. None if there are no such
+    /// circulants.
     ///
-    /// It expands to the same matrix. Where several sizes will do, what is decoded does not depend on which one is taken: within a block row
-    /// no two checks meet in a bit.
+    /// The result expands to the same matrix. If several sizes are possible, decisions do not depend on the size: within a block row no two
+    /// checks meet in a bit.
     pub fn found_in(matrix: &ParityCheck) -> Option<Self> {
         let (mut divisor, mut rest) = (matrix.rows(), matrix.columns());
         while rest > 0 {
@@ -100,7 +101,7 @@ impl QuasiCyclic {
         sizes.find_map(|size| Self::of_size(matrix, size))
     }
 
-    /// The matrix as circulants of a size that divides it, if it is made of these.
+    /// The matrix as circulants of a size that divides it, if it is made of such circulants.
     fn of_size(matrix: &ParityCheck, size: usize) -> Option<Self> {
         let long = size as u32;
         let mut blocks = Vec::new();
@@ -110,7 +111,7 @@ impl QuasiCyclic {
                 return None;
             }
             for offset in 1..long {
-                // Each one stays in its block, so they stay in order.
+                // Each one stays in its block, so the ones stay in order.
                 let moved = first.iter().map(|column| column - column % long + (column % long + offset) % long);
                 if !moved.eq(matrix.row(row * size + offset as usize).iter().copied()) {
                     return None;
@@ -137,7 +138,7 @@ impl QuasiCyclic {
         self.columns
     }
 
-    /// How many of the last block columns are not sent.
+    /// The number of last block columns that are not sent.
     pub fn punctured(&self) -> usize {
         self.punctured
     }
@@ -154,12 +155,12 @@ impl QuasiCyclic {
         &self.blocks[start..end]
     }
 
-    /// Reads a base matrix: a line `columns rows circulant_size`, then a line for each block row with the shift of every
-    /// block column, -1 where there is no circulant. A last line may say 1 of the block columns that are sent, and 0 of the last ones that
-    /// are not. Empty lines, and lines that start with `#`, are skipped.
+    /// Reads a base matrix: a line `columns rows circulant_size`, then a line for each block row with the shift of every block column, -1
+    /// for no circulant. A last line may have 1 for each block column that is sent, and 0 for the last ones that are not. Empty lines, and
+    /// lines that start with `#`, are skipped.
     ///
     /// # Errors
-    /// What is malformed, at `place` and its line.
+    /// The first fault, at `place` and its line.
     pub fn parse(place: &str, text: &str) -> Result<Self> {
         let (matrix, sent, line) = Self::parse_sent(place, text)?;
         let punctured = sent.iter().rev().take_while(|sent| !**sent).count();
@@ -177,12 +178,12 @@ impl QuasiCyclic {
             .map_err(|error| Error::code(format!("{place}: {}", error.place()), error.message()))
     }
 
-    /// As [`QuasiCyclic::parse`], whichever columns are not sent: they become the last ones, and as many parity columns that are sent
-    /// become data columns, such that the parity part is invertible. The words are the same, their bits in another order, and
-    /// data are encoded otherwise. The second answer says for each block column which one it is in the text.
+    /// Reads a base matrix like [`QuasiCyclic::parse`], but any columns may be punctured. These become the last ones, and as many parity
+    /// columns that are sent become data columns, such that the parity part is invertible. The words are the same with their bits in
+    /// another order, and data are encoded differently. The second result has the number in the text of each block column.
     ///
     /// # Errors
-    /// As [`QuasiCyclic::parse`]; no such order found.
+    /// See [`QuasiCyclic::parse`]; also no such order found.
     pub fn parse_in_any_order(place: &str, text: &str) -> Result<(Self, Vec<usize>)> {
         let (matrix, sent, line) = Self::parse_sent(place, text)?;
         let found = sent.iter().filter(|sent| !**sent).count();
@@ -198,7 +199,7 @@ impl QuasiCyclic {
         }
     }
 
-    /// The matrix of a text, which of its block columns are sent, and the place that says so.
+    /// The matrix of a text, whether each of its block columns is sent, and the place in the text that says so.
     fn parse_sent(place: &str, text: &str) -> Result<(Self, Vec<bool>, String)> {
         let mut lines =
             (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
@@ -239,7 +240,7 @@ impl QuasiCyclic {
                     _ => {
                         let found = format!("found shift {shift} in block column {}", column + 1);
                         let expected = format!("expected -1 or 0 to {}", size - 1);
-                        // A table for several sizes is one for the largest.
+                        // A table for several sizes is a table for the largest.
                         let scaled = if shift < size {
                             ""
                         } else {
@@ -270,8 +271,8 @@ impl QuasiCyclic {
         Ok((matrix, all_sent, sent_place))
     }
 
-    /// The block columns in an order in which those that are not sent are the last ones, and the last ones, as many as there are block
-    /// rows, are invertible. Parity columns with few circulants become data columns first.
+    /// An order of the block columns in which the punctured ones are last, and the last ones, as many as there are block rows, are
+    /// invertible. Parity columns with few circulants become data columns first.
     fn order_for_encoding(&self, sent: &[bool]) -> Option<Vec<usize>> {
         let (kept, last): (Vec<usize>, Vec<usize>) = (0..self.columns).partition(|&column| sent[column]);
         let as_it_is: Vec<usize> = kept.iter().chain(&last).copied().collect();
@@ -292,7 +293,7 @@ impl QuasiCyclic {
             if looked_at > MOST_CHOICES {
                 return Some(None);
             }
-            // What is singular where every circulant counts as a one is so in full.
+            // A matrix that is singular with a one for every circulant is singular in full.
             if !invertible(self.rows, solved.iter().map(|&column| &rows_of[column][..])) {
                 return None;
             }
@@ -359,7 +360,7 @@ fn check_length(place: &str, columns: usize, circulant_size: usize) -> Result<()
     Err(Error::code(place, format!("{found}, expected at most {LONGEST_CODEWORD} bits in all")))
 }
 
-/// Gives `found` each choice of so many of the first `count` numbers, the lowest first, until it answers.
+/// Gives `found` each choice of `many` of the first `count` numbers, the lowest first, until it returns something.
 fn combinations<T>(count: usize, many: usize, found: &mut impl FnMut(&[usize]) -> Option<T>) -> Option<T> {
     let mut chosen: Vec<usize> = (0..many).collect();
     loop {
@@ -374,7 +375,7 @@ fn combinations<T>(count: usize, many: usize, found: &mut impl FnMut(&[usize]) -
     }
 }
 
-/// Whether columns, as many as there are rows and each given by its ones, are invertible over GF(2).
+/// Tells whether columns, as many as there are rows and each given by its ones, are invertible over GF(2).
 fn invertible<'a>(rows: usize, columns: impl Iterator<Item = &'a [usize]>) -> bool {
     let words = rows.div_ceil(64);
     // Reduced columns, by the row of their first one.

@@ -7,27 +7,27 @@ use super::density_evolution::{BISECTIONS, DegreeDistribution, Evolution, Graph,
 use super::min_sum::{MESSAGE_LIMIT, RcqTables, Staircase};
 use crate::channel::{LARGEST_REGION_LLR, bisect};
 
-/// The magnitude of a hard decision beside the largest a-posteriori one: what the fast decoder has in eight bits.
+/// The magnitude of a hard decision, and the largest a-posteriori magnitude beside it: the ratio of the fast decoder in eight bits.
 const HARD_LIMIT: u32 = 22;
 const OF_LARGEST: u32 = 127;
 
-/// Flooding iterations that stand for a layered one.
+/// Number of flooding iterations that stand for a layered one.
 const FLOODING_IN_LAYERED: u32 = 2;
 
-/// Tables are designed for so many iterations at most; the last table serves all that follow.
+/// The largest number of iterations for which tables are designed; the last table serves all that follow.
 const MOST_ITERATIONS: u32 = 100;
 
-/// What the tables of a decoder with messages of few bits are designed for.
+/// The design of the tables of a decoder with messages of few bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RcqDesign {
-    /// Bits of a message, its sign included, of [`Self::MESSAGE_BITS`].
+    /// Bits of a message, its sign included, within [`Self::MESSAGE_BITS`].
     pub message_bits: u8,
-    /// Bits of an a-posteriori value, its sign included, of [`Self::POSTERIOR_BITS`].
+    /// Bits of an a-posteriori value, its sign included, within [`Self::POSTERIOR_BITS`].
     pub posterior_bits: u8,
-    /// How many thresholds the channel is read with, 1 to 7. One makes tables for hard decisions, more for LLRs of which the largest is
-    /// [`LARGEST_REGION_LLR`].
+    /// Number of thresholds with which the channel is read, 1 to 7. One makes tables for hard decisions, more make tables for LLRs, the
+    /// largest of which is [`LARGEST_REGION_LLR`].
     pub levels: usize,
-    /// After how many layered iterations the decoder gives up.
+    /// Number of layered iterations after which the decoder gives up.
     pub iterations: u32,
 }
 
@@ -37,30 +37,30 @@ impl RcqDesign {
     /// Bits that a-posteriori values may have.
     pub const POSTERIOR_BITS: RangeInclusive<u8> = 7..=10;
 
-    /// Bits of an a-posteriori value where none are asked for: 8 for columns of weight 4 at most, whose messages then have the room that
-    /// they need, and otherwise 10.
+    /// The default of the bits of an a-posteriori value: 8 for columns of weight 4 at most, whose messages then have the room that they
+    /// need, and otherwise 10.
     pub fn usual_posterior_bits(code: &LdpcCode) -> u8 {
         let heaviest = code.parity_check().column_weights().into_iter().max().unwrap_or(0);
         if heaviest <= 4 { 8 } else { 10 }
     }
 
-    /// The tables for codes of these degrees, and the channel for which they were designed.
+    /// Designs the tables for codes of these degrees. The tables also name the raw bit error rate for which they were designed.
     ///
     /// Density evolution goes through the iterations with whole numbers as the decoder has them, two flooding iterations for each layered
-    /// one. For each layered iteration it knows, of every least magnitude that a check may receive, how often the check would then be
-    /// right and wrong, on average over both. Thresholds are those for which an index tells the bit the most, by dynamic
-    /// programming; an index stands for the logarithm of right over wrong, in steps of the channel's LLRs, rounded, and not so large that
-    /// an a-posteriori value could overflow. Iterations end when fewer than one bit of a codeword is wrong on average.
+    /// one. In each layered iteration it knows, for every least magnitude that a check may receive, how often the check would be right and
+    /// wrong, on average over both. The chosen thresholds are those for which an index has the most information about the bit, by dynamic
+    /// programming. An index stands for the logarithm of right over wrong, in steps of the channel's LLRs, rounded. It is limited so that
+    /// no a-posteriori value can overflow. Iterations end when fewer than one bit of a codeword is wrong on average.
     ///
-    /// Tables depend on the raw bit error rate that they are designed for. It is the largest, to 1e-3 of the Shannon limit, at which
-    /// its own tables succeed within the iterations: that is their predicted threshold too. Tables for 2 % less or more
-    /// lost words on `flash-8/9`.
+    /// Tables depend on the raw bit error rate for which they are designed. It is the largest rate, to 1e-3 of the Shannon limit, at which
+    /// its own tables succeed within the iterations, and so their predicted threshold, too. Tables for 2 % less or more lost words on
+    /// `flash-8/9`.
     ///
     /// Source: L. Wang, C. Terrill, M. Stark, Z. Li, S. Chen, C. Hulse, C. Kuo, R. Wesel, G. Bauch, R. Pitchumani,
-    /// "Reconstruction-computation-quantization (RCQ): a paradigm for low bit width LDPC decoding", 2022, section IV; thresholds:
-    /// B. Kurkoski and H. Yagi, "Quantization of binary-input discrete memoryless channels", 2014. Deviations: what is
-    /// quantised is the least magnitude at a check, not each magnitude that it receives, which says the same and maximises the information of
-    /// what bits are told; one table serves two flooding iterations.
+    /// "Reconstruction-computation-quantization (RCQ): a paradigm for low bit width LDPC decoding", 2022, section IV; thresholds: B.
+    /// Kurkoski and H. Yagi, "Quantization of binary-input discrete memoryless channels", 2014. Deviations: the least magnitude at a check
+    /// is quantised, and not each magnitude that it receives. That says the same, and maximises the information of the messages to bits.
+    /// One table serves two flooding iterations.
     ///
     /// # Errors
     /// A number of bits or of levels out of range; columns so heavy that a-posteriori values leave no room for messages.
@@ -70,13 +70,13 @@ impl RcqDesign {
         let success = 1.0 / codeword_bits as f64;
         let design = |p| self.designed_for(p, degrees, limits, success);
         let (low, high) = bisect(0.0..Graph::of_degrees(degrees, 1).limit(self.levels), BISECTIONS, |p| design(p).1);
-        // Degrees that never succeed have tables too, of the lowest rate that was tried.
+        // Degrees that never succeed have tables, too: those of the lowest rate that was tried.
         let rber = if low > 0.0 { low } else { high };
         let Limits { channel: channel_limit, message: message_limit, .. } = limits;
         Ok(RcqTables { designed_for: rber, channel_limit, message_limit, staircases: design(rber).0 })
     }
 
-    /// What the channel and what checks may say so that no a-posteriori value overflows.
+    /// The limits of the channel's magnitudes and of answers, so that no a-posteriori value overflows.
     fn limits(&self, degrees: &DegreeDistribution) -> Result<Limits> {
         let heaviest = degrees.bits().last().map_or(1, |&(degree, _)| degree) as u32;
         let largest = (1 << (self.posterior_bits - 1)) - 1;
@@ -93,10 +93,10 @@ impl RcqDesign {
         Ok(Limits { channel: channel_limit as u8, message: message_limit as u8, heaviest: heaviest as usize })
     }
 
-    /// Whether bits and levels are in range.
+    /// Checks that bits and levels are in range.
     ///
     /// # Errors
-    /// One that is not.
+    /// The number that is not in range.
     pub fn check(&self) -> Result<()> {
         check_levels(self.levels)?;
         let numbers = [
@@ -134,7 +134,7 @@ impl RcqDesign {
         let mut staircases = Vec::new();
         for _ in 0..self.iterations.clamp(1, MOST_ITERATIONS) {
             let mut least = evolution.least_magnitudes(MESSAGE_LIMIT.into());
-            // What later flooding iterations of a layered one meet depends on what the first answer.
+            // The input of later flooding iterations of a layered one depends on the answers of the first.
             let mut trial = evolution.clone();
             for _ in 1..FLOODING_IN_LAYERED {
                 trial.iterate_with(&answers(&quantise(&least)));
@@ -153,7 +153,7 @@ impl RcqDesign {
     }
 }
 
-/// The largest magnitudes of what the channel and what a check says, and how many checks a bit has.
+/// The largest magnitude of the channel, the largest answer of a check, and the largest number of checks of a bit.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     channel: u8,
@@ -165,18 +165,18 @@ fn answers(staircase: &Staircase) -> Vec<u8> {
     (0..=MESSAGE_LIMIT).map(|magnitude| staircase.answer(magnitude)).collect()
 }
 
-/// What being right and wrong so often tells of a bit, less a term that does not depend on how magnitudes are grouped: nat.
+/// The information about a bit in being right and wrong this often, less a term that does not depend on the groups of magnitudes: nat.
 fn information([right, wrong]: [f64; 2]) -> f64 {
     let part = |mass: f64| if mass > 0.0 { mass * libm::log(mass / (right + wrong)) } else { 0.0 };
     part(right) + part(wrong)
 }
 
-/// How often being right and wrong from one magnitude to another.
+/// The probabilities of being right and wrong between two magnitudes.
 fn between(sums: &[[f64; 2]], from: usize, to: usize) -> [f64; 2] {
     [0, 1].map(|side| sums[to][side] - sums[from][side])
 }
 
-/// For each number of magnitudes, from 0 on, how often they are right and wrong.
+/// The probabilities of being right and wrong below each magnitude, cumulated from 0 on.
 fn cumulated(least: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut sum = [0.0; 2];
     let sums = least.iter().map(|[right, wrong]| {
@@ -186,12 +186,13 @@ fn cumulated(least: &[[f64; 2]]) -> Vec<[f64; 2]> {
     std::iter::once([0.0; 2]).chain(sums).collect()
 }
 
-/// The thresholds between magnitudes, each right and wrong so often, for which the group of a magnitude tells the most.
+/// The thresholds between magnitudes for which the group of a magnitude has the most information. `least` has the probabilities of each
+/// magnitude, right and wrong.
 fn most_informative(least: &[[f64; 2]], thresholds: usize) -> Vec<u8> {
     let (sums, count) = (cumulated(least), least.len());
     let told: Vec<Vec<f64>> =
         (0..=count).map(|to| (0..to).map(|from| information(between(&sums, from, to))).collect()).collect();
-    // For each number of magnitudes: the most that groups of them tell, and for each number of groups where the last begins.
+    // For each number of magnitudes: the most information of their groups, and for each number of groups the start of the last.
     let mut best: Vec<f64> = told.iter().map(|told| told.first().copied().unwrap_or(0.0)).collect();
     let mut begins = Vec::new();
     for groups in 2..=thresholds + 1 {
@@ -221,9 +222,9 @@ fn most_informative(least: &[[f64; 2]], thresholds: usize) -> Vec<u8> {
     found
 }
 
-/// What the groups between thresholds stand for: the logarithm of right over wrong, in steps of `step`, at most `limit`.
+/// The values of the groups between thresholds: the logarithm of right over wrong, in steps of `step`, at most `limit`.
 ///
-/// A group that is never met stands for what the one below does, and none for less than that.
+/// A group that is never met has the value of the group below, and no group has less than the group below.
 fn values(least: &[[f64; 2]], thresholds: &[u8], step: f64, limit: u8) -> Vec<u8> {
     let sums = cumulated(least);
     let edges: Vec<usize> =
@@ -244,7 +245,7 @@ fn values(least: &[[f64; 2]], thresholds: &[u8], step: f64, limit: u8) -> Vec<u8
 mod tests {
     use super::*;
 
-    /// All ways to choose so many thresholds between magnitudes.
+    /// Lists all ways to choose `thresholds` thresholds between magnitudes.
     fn choices(first: usize, count: usize, thresholds: usize) -> Vec<Vec<usize>> {
         if thresholds == 0 {
             return vec![Vec::new()];
@@ -263,7 +264,7 @@ mod tests {
         edges.windows(2).map(|edges| information(between(&sums, edges[0], edges[1]))).sum()
     }
 
-    /// Do no other thresholds tell more? All are tried, on magnitudes that are right and wrong at random.
+    /// Do no other thresholds give more information? All are tried, on magnitudes that are right and wrong at random.
     #[test]
     fn thresholds_are_the_most_informative() {
         let stream = softsense_base::Stream::new(1, softsense_base::Purpose::Noise);
@@ -286,7 +287,7 @@ mod tests {
         }
     }
 
-    /// Is an index worth the logarithm of its odds, rounded and limited, and never less than the one below?
+    /// Is the value of an index the logarithm of its odds, rounded and limited, and never less than the one below?
     #[test]
     fn values_are_log_odds() {
         let odds = |odds: f64| [odds / (1.0 + odds), 1.0 / (1.0 + odds)];
@@ -297,7 +298,7 @@ mod tests {
         assert_eq!(values(&least[..3], &[1], 0.25, 60), [0, both.round() as u8]);
     }
 
-    /// Have degrees that no iteration helps, and columns that no check knows, tables too?
+    /// Do degrees that no iteration helps, and columns that no check knows, have tables, too?
     #[test]
     fn degrees_that_never_succeed_have_tables() {
         let weights: [(&[usize], &[usize]); 5] =
@@ -314,11 +315,11 @@ mod tests {
         }
     }
 
-    /// Do tables of five bits promise what min-sum of wider messages does, those of four and three bits little less, and those of
-    /// fewer bits never more?
+    /// Do tables of five bits promise as much as min-sum with wider messages, those of four and three bits little less, and those of fewer
+    /// bits never more?
     #[test]
     fn few_bits_are_predicted_to_lose_little() {
-        // Each layered iteration as two flooding ones, as tables are designed.
+        // Each layered iteration counts as two flooding ones, as in the design of tables.
         let factors_16ths = [8, 10, 12, 12, 12, 11].into_iter().flat_map(|factor| [factor; 2]).collect();
         let correction = super::super::Correction { factors_16ths, offset: 0 };
         for (degrees, levels) in [(DegreeDistribution::regular(4, 36), 1), (DegreeDistribution::regular(4, 36), 3)] {

@@ -2,29 +2,29 @@ use softsense_base::normal_quantile;
 
 use super::density_evolution::power;
 
-/// How many checks of an LDPC code the hard decisions of a codeword violate, by the degrees of its bits and checks, when each bit is
-/// wrong by itself with the same probability.
+/// The number of checks of an LDPC code that the hard decisions of a codeword violate, from the degrees of its bits and checks. Each bit is
+/// wrong independently with the same probability.
 ///
-/// A check of d bits is violated with probability (1 - (1 - 2 p)^d) / 2 (R. Gallager, "Low-density parity-check codes", 1963,
-/// lemma 4.1). Two checks that share a bit are violated together more often: with degrees d and e their covariance is
-/// ((1 - 2 p)^(d + e - 2) - (1 - 2 p)^(d + e)) / 4. No two share more, as there are no 4-cycles; and every d and e of such a
-/// pair is taken for the mean degree of a check that an edge leads to. The weight is near normal: a sum of thousands.
+/// A check of d bits is violated with probability (1 - (1 - 2 p)^d) / 2 (R. Gallager, "Low-density parity-check codes", 1963, lemma 4.1).
+/// Two checks that share a bit are violated together more often. With degrees d and e their covariance is ((1 - 2 p)^(d + e - 2) - (1 - 2
+/// p)^(d + e)) / 4. No two checks share more bits, as there are no 4-cycles. Both degrees of such a pair are taken to be the mean degree of
+/// a check that an edge leads to. The weight is near normal: a sum of thousands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyndromeWeights {
     codeword_bits: f64,
-    /// Degree and number of checks.
+    /// Each degree with its number of checks.
     checks: Vec<(usize, f64)>,
-    /// Pairs of checks that share a bit, and the mean degree of a check that an edge leads to.
+    /// Number of pairs of checks that share a bit, and the mean degree of a check that an edge leads to.
     pairs: f64,
     mean_degree: f64,
 }
 
 impl SyndromeWeights {
     /// # Arguments
-    /// - `bits`, `checks`: degrees, and how many have each.
+    /// - `bits`, `checks`: degrees, each with its number of bits or checks.
     ///
     /// # Panics
-    /// If there are none of either.
+    /// If there are no bits or no checks.
     pub fn new(bits: &[(u32, u32)], checks: &[(u32, u32)]) -> Self {
         let numbers = |degrees: &[(u32, u32)]| -> Vec<(usize, f64)> {
             degrees.iter().map(|&(degree, count)| (degree as usize, count.into())).collect()
@@ -43,13 +43,13 @@ impl SyndromeWeights {
         }
     }
 
-    /// How many checks there are.
+    /// The number of checks.
     pub fn checks(&self) -> u32 {
         self.checks.iter().map(|(_, count)| count).sum::<f64>() as u32
     }
 
-    /// The same of `checks` of the checks, taken for a random choice: as many of each degree, and as many pairs that share a bit, as
-    /// such a choice has in the mean. All of them if there are no more.
+    /// The numbers for `checks` of the checks, which are taken to be a random choice. They have the mean number of checks of each degree,
+    /// and of pairs that share a bit, in such a choice. If there are no more checks, it is all of them.
     #[must_use]
     pub fn of_some(&self, checks: u32) -> Self {
         let share = (f64::from(checks) / f64::from(self.checks())).min(1.0);
@@ -60,32 +60,32 @@ impl SyndromeWeights {
         }
     }
 
-    /// The mean at a raw bit error rate.
+    /// The mean weight at a raw bit error rate.
     pub fn mean(&self, rber: f64) -> f64 {
         let agree = 1.0 - 2.0 * rber;
         self.over_checks(|degree| 0.5 * (1.0 - power(agree, degree)))
     }
 
-    /// The variance at a raw bit error rate.
+    /// The variance of the weight at a raw bit error rate.
     pub fn variance(&self, rber: f64) -> f64 {
         let agree = 1.0 - 2.0 * rber;
         let alone = self.over_checks(|degree| 0.25 * (1.0 - power(agree * agree, degree)));
-        // The covariance of a pair is that of the bits that the two do not share, times the variance of the bit that they do.
+        // The covariance of a pair is that of the bits that the two do not share, times the variance of the bit that they share.
         let of_others = libm::pow(agree, 2.0 * self.mean_degree - 2.0);
         alone + 0.5 * self.pairs * of_others * (1.0 - agree * agree)
     }
 
-    /// A weight that is drawn for a codeword.
+    /// Draws a weight for a codeword.
     ///
-    /// Most of its variance is that of the number of errors, which a codeword's fate has, too: the more errors, the more often
-    /// decoding fails. `rank` tells that number, and `uniform` the rest.
+    /// Most of its variance comes from the number of errors, which a codeword's fate has, too: the more errors, the more often decoding
+    /// fails. The argument `rank` determines that number, and `uniform` the other part of the weight.
     ///
     /// # Arguments
     /// - `rank`: the share of codewords with fewer errors than this one, in (0, 1).
-    /// - `uniform`: in (0, 1), for what else there is to draw.
+    /// - `uniform`: a number in (0, 1) for the other part.
     pub fn draw(&self, rber: f64, rank: f64, uniform: f64) -> u32 {
         let of_one = rber * (1.0 - rber);
-        // Cornish and Fisher's expansion of the binomial quantile: half an error off at most.
+        // Cornish and Fisher's expansion of the binomial quantile, which is half an error off at most.
         let z = normal_quantile(rank);
         let sigma = libm::sqrt(self.codeword_bits * of_one);
         let errors = self.codeword_bits * rber + z * sigma + (1.0 - 2.0 * rber) * (z * z - 1.0) / 6.0;
@@ -94,7 +94,7 @@ impl SyndromeWeights {
         let slope = self.over_checks(|degree| degree as f64 * power(agree, degree - 1));
         let rest = (self.variance(rber) - slope * slope * of_one / self.codeword_bits).max(0.0);
         let weight = self.mean(with) + normal_quantile(uniform) * libm::sqrt(rest);
-        // Where no bit is wrong, no check is violated.
+        // If no bit is wrong, no check is violated.
         if with == 0.0 { 0 } else { libm::round(weight.max(1.0)) as u32 }
     }
 
@@ -110,9 +110,9 @@ mod tests {
     use crate::bits;
     use crate::catalogue::Code;
 
-    /// Are mean and variance those of random errors, and does the number of errors tell as much of the weight as the draw says?
-    /// 2,000 codewords at each rate: a mean within four standard errors, a variance within 15 % (standard error 3 %), a correlation
-    /// of errors and weight within 0.02.
+    /// Are mean and variance those of random errors, and is the correlation of the weight with the number of errors that of the draw? There
+    /// are 2,000 codewords at each rate: a mean within four standard errors, a variance within 15 % (standard error 3 %), a correlation of
+    /// errors and weight within 0.02.
     #[test]
     fn weights_are_those_of_random_errors() {
         for name in ["flash-8/9", "adaptive-3/4"] {

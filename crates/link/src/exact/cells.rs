@@ -6,7 +6,7 @@ const STATE_BITS: u32 = 12;
 pub(crate) const QUANTILE_BITS: u32 = 64 - STATE_BITS;
 
 impl Cell {
-    /// The cell of 64 uniform bits, in one of the states `candidates`, of which there are 1, 2 or 4.
+    /// Makes the cell of 64 uniform bits, in one of the states `candidates`, of which there are 1, 2 or 4.
     pub(crate) fn of_draw(draw: u64, candidates: &[u8]) -> Self {
         let low = draw & ((1 << STATE_BITS) - 1);
         let state = candidates[(low as usize * candidates.len()) >> STATE_BITS];
@@ -22,13 +22,13 @@ impl Cell {
     }
 }
 
-/// In which region the cells of a state are.
+/// A map from the quantiles of the cells of a state to regions.
 ///
 /// Source: H.-C. Chen, Y. Asau, "On generating random variates from an empirical distribution", 1974: the guide.
 pub(crate) struct RegionOf {
     /// Quantiles at the references, in multiples of 2^-52.
     below: Vec<u64>,
-    /// By the first eight bits of a quantile, the least region.
+    /// The least region for each value of the first eight bits of a quantile.
     guide: [u8; 256],
 }
 
@@ -50,8 +50,8 @@ impl RegionOf {
         region
     }
 
-    /// The region of the median, and how far from either end of the quantiles, in multiples of 2^-52, others reach: cells with at
-    /// least so many on their outer side are in this one.
+    /// Returns the region of the median, and a distance in multiples of 2^-52: cells whose quantile is at least so far from both ends are
+    /// in this region.
     pub(crate) fn central(&self) -> (usize, u64) {
         let region = self.region(1 << (QUANTILE_BITS - 1));
         let low = region.checked_sub(1).map_or(0, |before| self.below[before]);

@@ -5,7 +5,7 @@ use softsense_base::Stream;
 use softsense_ecc::channel::LARGEST_REGION_LLR;
 use softsense_nand::{CellSpec, Cells, Placement, ReadWith, Sensing, Wear};
 
-/// What the cells of a codeword are like when it is read.
+/// The condition of the cells of a codeword when it is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CellCondition {
     /// One boundary between two Gaussian states, on which decode tables are measured.
@@ -15,43 +15,42 @@ pub enum CellCondition {
     },
     /// Cells with threshold voltages.
     Voltages {
-        /// What they have been through.
+        /// Wear of the cells.
         wear: Wear,
-        /// Which page of the wordline the codeword is in.
+        /// Page of the wordline that the codeword is in.
         page: usize,
     },
 }
 
-/// Conditions between grid points of this distance, in ln(RBER), ln(1 + P/E cycles), ln(1 + hours) and ln(1 + effective reads /
-/// 1,000), are read with the references and LLRs of the nearest: placing them takes up to 100 ms.
+/// Distances of grid points in ln(RBER), ln(1 + P/E cycles), ln(1 + hours) and ln(1 + effective reads / 1,000). Conditions between grid
+/// points are read with the references and LLRs of the nearest one, as placing references takes up to 100 ms.
 ///
-/// Cells are as their own condition makes them, so that raw errors are unbiased. References are where information is
-/// stationary, so that at most 1e-5 bits of it are lost, as by 0.02 % of RBER; and LLRs are off by less than a decoder's
-/// integer. A test measures both.
+/// Cells follow their own condition, so raw errors are unbiased. References are placed where information is stationary, so at most 1e-5
+/// bits of it are lost, as by 0.02 % of RBER. LLRs are off by less than a decoder's integer. A test measures both.
 const RBER_GRID: f64 = 0.01;
 const PE_GRID: f64 = 0.01;
 const HOURS_GRID: f64 = 0.05;
 const READS_GRID: f64 = 0.02;
-/// Effective reads from which on conditions are told apart by their logarithm.
+/// Scale of effective reads: above it conditions are told apart by the logarithm of the reads.
 const READS_SCALE: f64 = 1000.0;
 
-/// Least and greatest RBER of [`CellCondition::Boundary`]: below, one codeword of 4 KB in 27,000 has an error at all.
+/// Least and greatest RBER of [`CellCondition::Boundary`]. At the least one, one codeword of 4 KB in 27,000 has an error at all.
 pub(crate) const BOUNDARY_RBER: std::ops::RangeInclusive<f64> = 1e-9..=0.499;
 
-/// A condition on the grid, how its cells are read, and what a search has found for that.
+/// A condition on the grid, the way in which its cells are read, and the result of a search for valleys.
 type ReferenceKey = ([i64; 4], ReadWith, Option<FoundGaps>);
 
 /// The gap that a search for valleys has chosen at each boundary between states.
 pub(crate) type FoundGaps = Box<[u8]>;
 
-/// A number's place on a grid, and the number there.
+/// Returns the index of the nearest grid point, and its value.
 fn on_grid(value: f64, distance: f64) -> (i64, f64) {
     let index = libm::round(value / distance);
     (index as i64, index * distance)
 }
 
 impl CellCondition {
-    /// The cells.
+    /// Returns the cells.
     pub(crate) fn cells(self, spec: Option<&CellSpec>) -> Cells {
         match (self, spec) {
             (Self::Boundary { rber }, None) => {
@@ -64,7 +63,7 @@ impl CellCondition {
         }
     }
 
-    /// The cells as they look when they are sensed for a share of the time, wherever references stand.
+    /// Returns the cells as they look when they are sensed for a share of the time, wherever references stand.
     pub(crate) fn looking(self, spec: Option<&CellSpec>, sensing_percent: u8) -> Cells {
         match (self, spec) {
             (Self::Voltages { wear, .. }, Some(spec)) => {
@@ -74,7 +73,7 @@ impl CellCondition {
         }
     }
 
-    /// The cells as they are read, after a search with what it has found.
+    /// Returns the cells as they are read; after a search for valleys, with the gaps that it has found.
     fn read_with(self, spec: Option<&CellSpec>, read: ReadWith, found: Option<&FoundGaps>) -> Cells {
         match (self, spec, found) {
             (Self::Voltages { wear, .. }, Some(spec), None) => spec.read_with(wear, read),
@@ -93,7 +92,7 @@ impl CellCondition {
         }
     }
 
-    /// The nearest condition that references are placed for.
+    /// Returns the nearest grid point, for which references are placed.
     fn placed(self) -> ([i64; 4], Self) {
         match self {
             Self::Boundary { rber } => {
@@ -115,13 +114,13 @@ impl CellCondition {
     }
 }
 
-/// References of one level, and what the decoder is told of their regions.
+/// References of one level, and the LLRs of their regions.
 #[derive(Clone)]
 pub(crate) struct References {
     pub(crate) sensing: Sensing,
     /// LLRs in a decoder's integers; at level 1 their signs.
     pub(crate) llrs: Vec<i8>,
-    /// The natural logarithm that one step stands for.
+    /// The LLR, in natural logarithms, that one step stands for.
     pub(crate) step: f64,
 }
 
@@ -130,7 +129,7 @@ impl References {
         let sensing = Sensing::new(cells, page, level, placement);
         if level == 1 {
             let sign = |llr: &f64| if *llr < 0.0 { -1 } else { 1 };
-            // The LLR of a hard decision: finite where none is wrong.
+            // The LLR of a hard decision stays finite where no bit is wrong.
             let rber = cells.rber(page).clamp(0.5 / codeword_bits as f64, 0.499);
             let llrs = sensing.llrs(cells).iter().map(sign).collect();
             return Self { sensing, llrs, step: libm::log((1.0 - rber) / rber) };
@@ -153,11 +152,11 @@ impl PlacedReferences {
         Self { placement, codeword_bits, placed: HashMap::new() }
     }
 
-    /// Those for a condition, or one so near that it makes no difference.
+    /// Returns the references of a condition, or of the grid point that stands for it.
     ///
     /// # Arguments
     /// - `spec`: cells with threshold voltages; none at a boundary.
-    /// - `found`: what a search for valleys has found, where references stand there.
+    /// - `found`: the gaps that a search for valleys has found, where references stand there.
     pub(crate) fn of(
         &mut self,
         spec: Option<&CellSpec>,
@@ -181,11 +180,11 @@ impl PlacedReferences {
     }
 }
 
-/// The gap at each boundary that a search for valleys finds by what it counts for a codeword.
+/// Returns the gap at each boundary that a search for valleys finds by the cells that it counts for a codeword.
 ///
 /// # Arguments
-/// - `counts`: what is random in what is counted, for the draw of the codeword.
-/// - `part`: which part of it, or which page of its wordline.
+/// - `counts`: the stream of the randomness of the counts.
+/// - `part`: the part of the codeword, or the page of its wordline.
 pub(crate) fn found_gaps(spec: &CellSpec, wear: Wear, counts: &Stream, draw: u64, part: u64) -> FoundGaps {
     let mut next = part << 32;
     let gaps = spec.found_gaps(wear, || {
@@ -195,17 +194,17 @@ pub(crate) fn found_gaps(spec: &CellSpec, wear: Wear, counts: &Stream, draw: u64
     gaps.into_iter().map(|gap| gap as u8).collect()
 }
 
-/// Real decodes count retention in steps of this much in ln(1 + hours), and effective reads in ln(1 + reads / 1,000): a read that
-/// takes milliseconds, or comes again soon, then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own
-/// after an hour or more, and within 0.5 % after as many reads as raise it with their tenth power.
+/// Step of ln(1 + hours) and of ln(1 + reads / 1,000) in which real decodes count retention and effective reads. A read that takes
+/// milliseconds, or comes again soon, then meets the same cells, and needs no second decode. RBER is within 0.1 % of its own value after an
+/// hour or more, and within 0.5 % after so many reads that it grows with their tenth power.
 const AGE_STEP: f64 = 1e-3;
 
-/// A wear in steps.
+/// Rounds a wear to the steps.
 pub(crate) fn in_steps(wear: Wear) -> Wear {
     in_steps_of(wear, AGE_STEP)
 }
 
-/// A wear in steps of a length in ln(1 + hours) and ln(1 + reads / 1,000).
+/// Rounds a wear to steps of a given length in ln(1 + hours) and ln(1 + reads / 1,000).
 pub(crate) fn in_steps_of(wear: Wear, step: f64) -> Wear {
     let in_steps = |value: f64, scale| scale * libm::expm1(on_grid(libm::log1p(value / scale), step).1);
     Wear {
@@ -221,8 +220,8 @@ mod tests {
 
     use super::*;
 
-    /// Is as little lost by the grid as its documentation says? At the worst distance from a grid point, references are
-    /// compared with those of the condition itself: their information about the bits, and their LLRs.
+    /// Does the grid lose as little as its documentation says? At the worst distance from a grid point, references are compared with those
+    /// of the condition itself: their information about the bits, and their LLRs.
     #[test]
     fn the_grid_of_references_costs_next_to_nothing() {
         let spec = CellSpec::default();

@@ -2,7 +2,7 @@ use softsense_base::Result;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::measure::{Algorithm, DecoderSpec, FrameDecoder};
 
-/// A decoder that may have to know what a step of an LLR stands for.
+/// A decoder that may depend on the value of one step of an LLR.
 pub(crate) struct StepDecoder {
     pub(crate) spec: DecoderSpec,
     /// The step that the decoder was made for; none if it does not matter.
@@ -19,7 +19,7 @@ impl StepDecoder {
         Ok(Self { spec, step: floating.then_some(1.0), decoder: spec.decoder(code, 1.0)? })
     }
 
-    /// Another one like it.
+    /// Makes another decoder of the same kind.
     pub(crate) fn again(&self, code: &Code) -> Self {
         Self::new(code, self.spec).expect("it was made before")
     }

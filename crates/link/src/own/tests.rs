@@ -5,7 +5,7 @@ const STEPS: StepsThere =
     StepsThere { max_level: 7, retry_entries: 3, search_sensings: 0, has_default: true, page_types: 3 };
 const BEGINS: ReadBegins = ReadBegins { page_type: 0, pe_cycles: 900, block: 17, remembered_level: 1 };
 
-/// What a closure answers.
+/// A policy that answers with a closure.
 struct Answers<F>(F);
 
 impl<F: FnMut(&OwnRead) -> Option<OwnStep> + Send + Sync> ReadPolicy for Answers<F> {
@@ -26,7 +26,7 @@ fn traits(observes: Observes, is_function: bool) -> PolicyTraits {
     PolicyTraits { observes, looks_ahead: true, is_function }
 }
 
-/// The levels of shipped policies, as one of a user's own would have them.
+/// Makes the levels of a shipped policy, as a user's policy would give them.
 fn like(policy: Policy) -> impl FnMut(&OwnRead) -> Option<OwnStep> + Send + Sync + Clone {
     move |read| {
         let tried = read.tried.len() as u8;
@@ -38,7 +38,7 @@ fn like(policy: Policy) -> impl FnMut(&OwnRead) -> Option<OwnStep> + Send + Sync
     }
 }
 
-/// Are a table, a policy that is asked and the shipped one the same, step by step, ahead and after?
+/// Do a table, a policy that is asked and the shipped one make the same steps, ahead and after?
 #[test]
 fn own_policies_make_the_steps_of_shipped_ones() {
     for policy in [Policy::TwoStep, Policy::Progressive] {
@@ -61,7 +61,7 @@ fn own_policies_make_the_steps_of_shipped_ones() {
                     assert_eq!(made(&own, after, &history), step);
                 }
                 let cost = own.cost();
-                // What was answered ahead is not asked for again.
+                // An answer that was given ahead is not asked for again.
                 let decisions = if policy == Policy::TwoStep { 3 } else { 8 };
                 assert_eq!(cost.tabulated, is_function.then_some(decisions));
                 assert_eq!(cost.calls, if is_function { 0 } else { decisions });
@@ -70,7 +70,7 @@ fn own_policies_make_the_steps_of_shipped_ones() {
     }
 }
 
-/// Does a policy see the bucket of what it observes, in a table and without one?
+/// Does a policy see the bucket of its observation, with a table and without one?
 #[test]
 fn buckets_are_seen() {
     let observes = Observes {
@@ -80,7 +80,7 @@ fn buckets_are_seen() {
         syndrome_weight: Watched::Bucket(vec![100, 200]),
         ..Observes::default()
     };
-    // All that is seen, in the level of what follows.
+    // The level of the answer encodes all observations.
     let answers = |read: &OwnRead| {
         let level = match read.tried.as_slice() {
             [] => 1,
@@ -100,7 +100,7 @@ fn buckets_are_seen() {
                     assert_eq!(own.after(0, weight).unwrap().unwrap().level, second);
                     let third = 1 + page_type as u8 + bucket + u8::from(remembered_level == 2);
                     assert_eq!(own.after(0, 0).unwrap().unwrap().level, third);
-                    // The third is a hard decision for some, with an outcome of its own.
+                    // For some, the third step is a hard decision, with an outcome of its own.
                     assert_eq!(own.after(0, weight).unwrap(), None);
                 }
             }
@@ -109,7 +109,7 @@ fn buckets_are_seen() {
     }
 }
 
-/// Are policies asked during the run that observe what is not finite, or more than a table holds?
+/// Are policies asked during the run if their observations are not finite, or more than a table holds?
 #[test]
 fn what_is_not_finite_is_asked_for() {
     let whole = Observes { syndrome_weight: Watched::Whole, ..Observes::default() };
@@ -131,7 +131,7 @@ fn what_is_not_finite_is_asked_for() {
     assert_eq!(asked(traits(many, true), STEPS, deep).unwrap().cost().tabulated, None);
 }
 
-/// Is an answer that is no step refused, with what was found and expected?
+/// Is an answer that is not a valid step refused, with the value found and the values expected?
 #[test]
 fn answers_that_are_no_steps_are_refused() {
     let refused = |answer: Option<OwnStep>| {
@@ -154,7 +154,7 @@ fn answers_that_are_no_steps_are_refused() {
     assert!(error.contains("found two answers to one question"), "{error}");
 }
 
-/// Are the references of an entry sensed anew, and those of a search once?
+/// Are the references of an entry sensed anew, and those of a search only once?
 #[test]
 fn references_move() {
     let steps = StepsThere { search_sensings: 9, ..STEPS };

@@ -17,30 +17,30 @@ pub(super) struct Exact {
     pub(super) flash: Flash,
     pub(super) levels: u8,
     pub(super) data_bits: usize,
-    /// What a circuit has to know of its code, where that is an LDPC code.
+    /// Parameters of the code that a circuit depends on; none where it is not an LDPC code.
     pub(super) ldpc: Option<LdpcShape>,
-    /// Which of the readers by P/E cycles.
+    /// Index of the reader, by P/E cycles.
     ages: ByAge<usize>,
     reading: Mutex<Reading>,
 }
 
-/// What decodes, each with a code, and what it has decoded lately.
+/// Readers, each with a code, and the results of recent decodes.
 #[derive(Debug)]
 struct Reading {
     readers: Vec<CodewordReader>,
-    /// By number and write.
+    /// Recent results, by number and write of the codeword.
     known: HashMap<(u64, u32), Known>,
 }
 
-/// What is known of a codeword.
+/// Recent results for a codeword.
 #[derive(Debug)]
 struct Known {
     conditions: Conditions,
-    /// By how its cells were read.
+    /// Attempts, by how the cells were read.
     attempts: Vec<(ReadWith, DecodeAttempt)>,
 }
 
-/// What the cells of each part of a codeword are like, and whose codeword it is.
+/// The conditions of the cells of each part of a codeword, and the reader of the codeword.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Conditions {
     reader: usize,
@@ -48,10 +48,10 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// What the cells of the first part have been through.
+    /// Returns the wear of the cells of the first part.
     ///
     /// # Panics
-    /// If they have no threshold voltages.
+    /// If the cells have no threshold voltages.
     pub(super) fn wear(&self) -> Wear {
         match self.parts[0] {
             CellCondition::Voltages { wear, .. } => wear,
@@ -60,12 +60,12 @@ impl Conditions {
     }
 }
 
-/// Codewords that are known at once: 10 MB.
+/// Most codewords whose results are kept: 10 MB.
 const MOST_KNOWN: usize = 1 << 16;
 
 impl Exact {
     /// # Arguments
-    /// - `readers`: each with the P/E cycles up to which codewords are its.
+    /// - `readers`: each reader with the P/E cycles up to which codewords are read by it.
     pub(super) fn new(readers: Vec<(u32, CodewordReader)>, flash: Flash) -> Self {
         let (ages, readers): (Vec<u32>, Vec<CodewordReader>) = readers.into_iter().unzip();
         let (code, levels) = (readers[0].code(), readers[0].levels());
@@ -76,8 +76,8 @@ impl Exact {
         Self { flash, levels, data_bits, ldpc, ages, reading }
     }
 
-    /// What the cells of each part of a codeword are like. A factor on the RBER of threshold voltages acts as further P/E
-    /// cycles, or fewer. What errors of a codeword have in common, all its parts have.
+    /// Returns the conditions of the cells of each part of a codeword. A factor on the RBER of threshold voltages acts as more or fewer P/E
+    /// cycles. The overdispersion of a codeword is common to all its parts.
     pub(super) fn conditions(&self, number: u64, write: u32, cells: &[CellAge]) -> Conditions {
         let reader = *self.ages.at(|| cells[0].wear.pe_cycles);
         Conditions { reader, parts: cells.iter().map(|&age| self.condition(number, write, age)).collect() }
@@ -101,7 +101,7 @@ impl Exact {
         CellCondition::Voltages { wear, page }
     }
 
-    /// One attempt at a codeword.
+    /// Makes one attempt at a codeword.
     fn attempt(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> DecodeAttempt {
         let mut reading = self.lock();
         let Reading { readers, known } = &mut *reading;
@@ -123,7 +123,7 @@ impl Exact {
         attempt
     }
 
-    /// How many checks of its code hard decisions violate, where that has sparse ones and is one for all ages.
+    /// Returns the distribution of violated checks, if the code is an LDPC code, and the same at all ages.
     pub(super) fn syndrome_weights(&self) -> Option<SyndromeWeights> {
         match self.lock().readers.as_slice() {
             [reader] => match reader.code() {
@@ -134,7 +134,7 @@ impl Exact {
         }
     }
 
-    /// How many of the first checks of the code the hard decisions of a step violate.
+    /// Counts the violated checks among the first checks of the code, by the hard decisions of a step.
     pub(super) fn violated_of_first(&self, checks: u32, fate: &Fate, step: Step) -> u32 {
         let conditions = conditions(fate);
         let reader = &mut self.lock().readers[conditions.reader];
@@ -145,12 +145,12 @@ impl Exact {
         self.reading.lock().expect("a panic in a decoder ends the run")
     }
 
-    /// How many checks the hard decisions of a step violate.
+    /// Returns the number of checks that the hard decisions of a step violate.
     pub(super) fn syndrome_weight(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> Option<u32> {
         self.attempt(number, write, conditions, step).syndrome_weight
     }
 
-    /// What a step makes of a codeword.
+    /// Returns the outcome of a step for a codeword.
     pub(super) fn outcome(&self, number: u64, write: u32, conditions: &Conditions, step: Step) -> Outcome {
         let outcome = Outcome::from(self.attempt(number, write, conditions, step));
         Outcome { iterations: outcome.iterations.filter(|_| self.ldpc.is_some()), ..outcome }

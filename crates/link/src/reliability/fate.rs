@@ -8,32 +8,32 @@ use super::exact::Conditions;
 use super::{Fates, Flash, Kind, Reliability};
 use crate::{CellAge, DecodeTable, History, MAX_LEVEL, Observation, ReadSpec, Side, SoftLevels, Step};
 
-/// What pages are like at the moment at which they are asked for: all that the codewords in them have in common.
+/// The conditions of pages at the moment of a read, which hold for all codewords in the pages.
 #[derive(Debug, Clone)]
 pub struct PageConditions {
-    /// How often their block has been written.
+    /// Number of writes of the block so far.
     write: u32,
-    /// The age whose code they are in; 0 where no age is looked at.
+    /// Age at which the code is looked up; 0 where ages do not matter.
     code_age: u32,
-    /// The mean of their raw bit error rates, with the references with which reads begin; 0 where none is known.
+    /// Mean raw bit error rate of the pages, with the references with which reads begin; 0 where it is not known.
     rber: f64,
-    /// Where that is in the grid of the decode table.
+    /// Index of this rate in the grid of the decode table.
     above: u32,
-    /// Where more is asked of them: codewords are really decoded, or read with other references.
+    /// Cells of the pages, where more than the mean rate is needed: for real decodes, or for reads with other references.
     pages: Option<Arc<Pages>>,
 }
 
-/// The pages among which codewords are divided equally, where they are asked again and again.
+/// The pages among which codewords are divided equally, kept for further questions.
 #[derive(Debug)]
 pub(super) struct Pages {
     first: PageCells,
     others: Box<[PageCells]>,
-    /// The mean of their raw bit error rates, by each way in which they have been read but the first, with which reads begin.
+    /// Mean raw bit error rates of the pages, by how they were read, except for the first way, with which reads begin.
     rbers: Mutex<Known>,
 }
 
-/// The last raw bit error rates that were worked out, with how the pages are read, and the next one's place. They stand in the pages, as
-/// most reads end before there are many.
+/// The last raw bit error rates that were computed, each with how the pages are read, and the place of the next one. They are stored in
+/// place, as most reads end before there are many.
 #[derive(Debug, Default)]
 struct Known {
     rbers: [Option<(ReadWith, f64)>; 8],
@@ -45,7 +45,7 @@ struct Known {
 struct PageCells {
     age: CellAge,
     wear: LocatedWear,
-    /// How much more than others they err.
+    /// Factor on the raw bit error rate.
     factor: f64,
 }
 
@@ -59,24 +59,24 @@ impl PageCells {
     }
 }
 
-/// The mean of the raw bit error rates of pages, as they are read.
+/// Returns the mean raw bit error rate of pages that are read in a given way.
 fn mean_rber(flash: &Flash, read: ReadWith, first: &PageCells, others: &[PageCells]) -> f64 {
     let sum = others.iter().fold(first.rber(flash, read), |sum, page| sum + page.rber(flash, read));
     sum / (1 + others.len()) as f64
 }
 
 impl Pages {
-    /// The cells of the first of them.
+    /// Returns the cells of the first page.
     pub(super) fn first(&self) -> &CellAge {
         &self.first.age
     }
 
-    /// The cells of each.
+    /// Returns the cells of each page.
     pub(super) fn ages(&self) -> impl Iterator<Item = CellAge> {
         std::iter::once(&self.first).chain(&self.others).map(|page| page.age)
     }
 
-    /// The mean of their raw bit error rates, as they are read.
+    /// Returns the mean raw bit error rate of the pages, read in a given way.
     fn rber(&self, flash: &Flash, read: ReadWith) -> f64 {
         let mut known = self.rbers.lock().expect("nothing panics while it works out a raw bit error rate");
         if let Some((_, rber)) = known.rbers.iter().flatten().find(|(known, _)| *known == read) {
@@ -90,99 +90,99 @@ impl Pages {
     }
 }
 
-/// What will come of reading one codeword, whatever is tried: its random draw, which is fixed when it is written, and its cells at
-/// the moment at which it was asked for. Re-reads at one age agree, levels are nested, and all policies meet the same fates.
+/// Everything that determines the outcome of any attempt at a codeword: its random draw, which is fixed when it is written, and the state
+/// of its cells at one moment. Re-reads at one age agree, levels are nested, and all policies meet the same fates.
 #[derive(Debug, Clone, Default)]
 pub struct Fate {
-    /// The codeword: its number in the device, and how often its block has been written.
+    /// The codeword: its number in the device, and the number of writes of its block.
     number: u64,
     write: u32,
-    /// The age whose code it is in; 0 where no age is looked at.
+    /// Age at which the code is looked up; 0 where ages do not matter.
     code_age: u32,
-    /// 64 uniform bits, those of the seed, the number and the write; 0 where nothing is drawn.
+    /// 64 uniform bits, a function of the seed, the number and the write; 0 where nothing is drawn.
     draw: u64,
-    /// Raw bit error rate with the references with which reads begin; 0 where none is known.
+    /// Raw bit error rate with the references with which reads begin; 0 where it is not known.
     rber: f64,
-    /// Where that is in the grid of its decode table.
+    /// Index of this rate in the grid of the decode table.
     above: u32,
-    /// What its cells are like, where it is really decoded.
+    /// Conditions of the cells, for real decodes.
     pub(super) conditions: Option<Box<Conditions>>,
-    /// Its pages, where they are read with more than the references with which reads begin.
+    /// Pages of the codeword, if reads use other references than those with which they begin.
     pub(super) pages: Option<Arc<Pages>>,
 }
 
 impl PageConditions {
-    /// The mean raw bit error rate of the pages, with the references with which reads begin; 0 where none is known.
+    /// Returns the mean raw bit error rate of the pages, with the references with which reads begin; 0 where it is not known.
     pub fn mean_rber(&self) -> f64 {
         self.rber
     }
 }
 
 impl Fate {
-    /// The number of the codeword in the device.
+    /// Returns the number of the codeword in the device.
     #[inline]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Its raw bit error rate with the references with which reads begin; 0 where none is known.
+    /// Returns the raw bit error rate with the references with which reads begin; 0 where it is not known.
     #[inline]
     pub fn rber(&self) -> f64 {
         self.rber
     }
 
-    /// How often its block has been written.
+    /// Returns the number of writes of the block.
     pub(super) fn write(&self) -> u32 {
         self.write
     }
 
-    /// The draw as a number in [0, 1).
+    /// Returns the draw as a number in [0, 1).
     #[inline]
     fn uniform(&self) -> f64 {
         (self.draw >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 }
 
-/// Where hard decisions of a codeword are looked up.
+/// The point at which hard decisions of a codeword are looked up.
 #[derive(Debug, Clone, Copy)]
 struct HardDecision {
     rber: f64,
-    /// Where that is in the grid of its decode table.
+    /// Index of this rate in the grid of the decode table.
     above: usize,
 }
 
-/// What one step makes of a codeword.
+/// The outcome of one step for a codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Whether the decoder finds a codeword.
     pub decoded: bool,
-    /// Whether that is another word than was written, which nobody notices. Only where codewords are really decoded.
+    /// Whether the codeword found is another one than was written, which the controller does not notice. Only real decodes tell it.
     pub undetected: bool,
-    /// Whether no bit was wrong, of a BCH code by age, where that was asked for: its syndromes tell.
+    /// Whether no bit was wrong, for a BCH code by age, if that was asked for: its syndromes tell.
     pub clean: bool,
     /// Whether so few hard decisions were wrong that no decoder is needed (see [`Questions`]).
     pub few_errors: bool,
-    /// Decoding iterations, where they were asked for. A word that needs none takes one: to find that out.
+    /// Decoding iterations, if they were asked for. A word that needs none takes one, to find this out.
     pub iterations: Option<u16>,
 }
 
-/// What an [`Outcome`] tells beside the success of decoding: what nobody asks for is not worked out.
+/// Optional parts of an [`Outcome`], beside the success of decoding: parts that nobody asks for are not computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Questions {
-    /// How many iterations a decode takes.
+    /// Whether iterations are asked for.
     pub iterations: bool,
-    /// Whether no bit of a BCH code was wrong.
+    /// Whether outcomes tell if a BCH codeword had no wrong bit.
     pub clean: bool,
-    /// Whether so many of so many hard decisions, or fewer, are wrong.
+    /// Limit on wrong hard decisions for the question whether they are few; none where it is not asked.
     pub few_errors: Option<FewErrors>,
-    /// Not what is asked, but where references stand when reads begin: what comes of those is known sooner.
+    /// References with which reads begin. This is no question: outcomes at these references are found faster.
     pub first_references: ReferencesAt,
 }
 
-/// So few errors that no decoder is needed.
+/// A limit on errors up to which no decoder is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FewErrors {
-    /// Wrong bits at most.
+    /// Most wrong bits.
     pub errors: u32,
     /// Bits of a codeword.
     pub bits: u32,
@@ -192,18 +192,18 @@ pub struct FewErrors {
 #[inline]
 fn is_without_error(drawn: f64, bits: f64, rber: f64) -> bool {
     let errors = bits * rber;
-    // Most draws are told by (1 - p)^n < 1 / (1 + np + (np)^2 / 2), which rounding leaves alone unless np is tiny.
+    // Most draws are decided by (1 - p)^n < 1 / (1 + np + (np)^2 / 2), which holds in spite of rounding unless np is tiny.
     let may_be = errors < 0.01 || drawn * (1.0 + errors + 0.5 * errors * errors) <= 1.0;
     may_be && drawn <= libm::exp(bits * libm::log1p(-rber))
 }
 
 impl Reliability {
-    /// What pages are like now, for the codewords in them.
+    /// Returns the conditions of pages now, for the codewords in them.
     ///
     /// # Arguments
-    /// - `write`: how often their block has been written.
-    /// - `parts`: pages among which each codeword is divided equally.
-    /// - `cells`: those of each of the parts, from 0; asked for only where they matter.
+    /// - `write`: the number of writes of the block.
+    /// - `parts`: the number of pages among which each codeword is divided equally.
+    /// - `cells`: the cells of each part, from 0; asked for only where they matter.
     #[inline]
     pub fn conditions(&self, write: u32, parts: u32, cells: impl Fn(u32) -> CellAge) -> PageConditions {
         let mut conditions = PageConditions { write, code_age: 0, rber: 0.0, above: 0, pages: None };
@@ -211,7 +211,7 @@ impl Reliability {
         let page = |part| PageCells::new(flash, write, cells(part));
         let first = page(0);
         conditions.code_age = first.age.code_age;
-        // Nothing is allocated for none.
+        // An empty list allocates nothing.
         let others: Box<[PageCells]> = (1..parts).map(page).collect();
         conditions.rber = mean_rber(flash, self.first_read(), &first, &others);
         if self.keeps_cells || self.is_exact() {
@@ -223,13 +223,13 @@ impl Reliability {
         conditions
     }
 
-    /// How reads begin, as far as it is known.
+    /// Returns how reads begin, as far as it is known.
     #[inline]
     fn first_read(&self) -> ReadWith {
         ReadWith::hard(if self.keeps_cells { self.questions.first_references } else { ReferencesAt::Cells })
     }
 
-    /// The decode table for codewords in the code of an age; `None` where there is none.
+    /// Returns the decode table for the code of an age; `None` where there is none.
     #[inline]
     fn table_at(&self, code_age: u32) -> Option<&DecodeTable> {
         match &self.kind {
@@ -242,10 +242,10 @@ impl Reliability {
         }
     }
 
-    /// What will come of reading a codeword in pages now.
+    /// Returns the fate of a codeword in pages now.
     ///
     /// # Arguments
-    /// - `number`: of the codeword in the device.
+    /// - `number`: the number of the codeword in the device.
     #[inline]
     pub fn fate(&self, pages: &PageConditions, number: u64) -> Fate {
         let PageConditions { write, code_age, rber, above, .. } = *pages;
@@ -268,7 +268,7 @@ impl Reliability {
         fate
     }
 
-    /// What a step makes of a codeword. It is a function of both: asked again, it is the same.
+    /// Returns the outcome of a step for a codeword. It is a function of both, so it is the same when asked again.
     #[inline]
     pub fn outcome(&self, fate: &Fate, step: Step) -> Outcome {
         let level = step.level;
@@ -302,7 +302,7 @@ impl Reliability {
                     let hard = self.hard_decision(fate, step);
                     Outcome {
                         decoded: !table.fails(1, hard.above, hard.rber, fate.uniform()),
-                        // The greatest draws are those without an error, as the least have too many.
+                        // The least draws have too many errors, so the greatest draws are those without an error.
                         clean: self.questions.clean
                             && is_without_error(1.0 - fate.uniform(), f64::from(*bits), hard.rber),
                         ..Outcome::default()
@@ -315,8 +315,8 @@ impl Reliability {
         }
     }
 
-    /// How many checks the hard decisions of a step violate; `None` where the code is not known to have sparse ones, and of soft
-    /// levels. A function of both, as the outcome.
+    /// Returns the number of checks that the hard decisions of a step violate. It is `None` for soft levels, and where the code is not
+    /// known to have sparse checks. It is a function of fate and step, as the outcome is.
     pub fn syndrome_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
         if let Some(exact) = self.exact() {
             return exact.syndrome_weight(fate.number, fate.write, conditions(fate), step);
@@ -328,20 +328,20 @@ impl Reliability {
         Some(self.drawn_weight(fate, step, weights))
     }
 
-    /// How many of so many bits are wrong in the hard decisions of a step, by the draw that its iterations are by: those with the
-    /// fewest errors take the fewest.
+    /// Returns the number of wrong bits among `codeword_bits` in the hard decisions of a step. It uses the draw of the iterations, so that
+    /// codewords with the fewest errors take the fewest iterations.
     pub fn wrong_bits(&self, fate: &Fate, step: Step, codeword_bits: u32) -> u32 {
         let draw = self.iterations_draw(fate, 1);
         binomial_quantile(codeword_bits.into(), self.hard_decision(fate, step).rber, draw) as u32
     }
 
-    /// How many checks hard decisions violate, where that is drawn.
+    /// Draws the number of checks that hard decisions violate.
     pub(super) fn drawn_weight(&self, fate: &Fate, step: Step, weights: &SyndromeWeights) -> u32 {
-        // The least draws are those that fail: they have the most errors.
+        // The least draws are those that fail, because they have the most errors.
         weights.draw(self.hard_decision(fate, step).rber, 1.0 - fate.uniform(), self.weights.uniform(fate.draw, 0))
     }
 
-    /// Where the hard decisions of a step are looked up.
+    /// Returns the point at which the hard decisions of a step are looked up.
     #[inline]
     fn hard_decision(&self, fate: &Fate, step: Step) -> HardDecision {
         let read = ReadWith { level: 1, ..step.read_with() };
@@ -353,14 +353,14 @@ impl Reliability {
         HardDecision { rber, above }
     }
 
-    /// The raw bit error rate of a codeword whose pages are kept, as they are read.
+    /// Returns the raw bit error rate of a codeword whose pages are kept, read in a given way.
     fn rber_by(&self, fate: &Fate, read: ReadWith) -> f64 {
         let flash = self.flash().expect("fates with pages are of flash");
         let mean = fate.pages.as_ref().expect("they are kept where they are asked again").rber(flash, read);
         flash.factors.codeword_rber(mean, fate.number, fate.write.into())
     }
 
-    /// The raw bit error rate at which a table is asked what a step makes of a codeword.
+    /// Returns the raw bit error rate at which a table is asked for the outcome of a step.
     fn level_rber(&self, table: &DecodeTable, fate: &Fate, hard: HardDecision, step: Step) -> f64 {
         match table.soft_levels() {
             SoftLevels::Information if step.level > 1 && fate.pages.is_some() => self.rber_by(fate, step.read_with()),
@@ -368,7 +368,7 @@ impl Reliability {
         }
     }
 
-    /// Whether a soft level, or one before it with the same references, decodes a codeword.
+    /// Whether a soft level, or a level before it with the same references, decodes a codeword.
     fn soft_decodes(&self, table: &DecodeTable, fate: &Fate, hard: HardDecision, step: Step) -> bool {
         let uniform = fate.uniform();
         if table.soft_levels() == SoftLevels::HardRber || fate.pages.is_none() {
@@ -381,23 +381,24 @@ impl Reliability {
             })
     }
 
-    /// The least level that decodes a codeword, which no controller knows; one more than there are if none does.
+    /// Returns the least level that decodes a codeword, which no controller knows; one more than there are levels if none does.
     pub fn least_level(&self, fate: &Fate) -> u8 {
         let levels = self.levels();
         (1..=levels).find(|&level| self.outcome(fate, Step::fresh(level)).decoded).unwrap_or(MAX_LEVEL + 1)
     }
 
-    /// The raw bit error rate of a codeword in pages; `None` where none is known.
+    /// Returns the raw bit error rate of a codeword in pages; `None` where it is not known.
     ///
     /// # Arguments
-    /// - `number`: of the codeword in the device.
+    /// - `number`: the number of the codeword in the device.
     pub fn rber(&self, pages: &PageConditions, number: u64) -> Option<f64> {
         let flash = self.flash()?;
         let of_pages = pages.pages.as_ref().map_or(pages.rber, |pages| pages.rber(flash, ReadWith::level(1)));
         Some(flash.factors.codeword_rber(of_pages, number, pages.write.into()))
     }
 
-    /// The probability that a step fails codewords like this one, over all draws: `None` where no table and no formula tells.
+    /// Returns the probability that a step fails codewords like this one, over all draws; `None` where neither a table nor a formula tells
+    /// it.
     pub fn p_fail(&self, fate: &Fate, step: Step) -> Option<f64> {
         match &self.kind {
             Kind::Perfect => Some(0.0),
@@ -412,11 +413,10 @@ impl Reliability {
         }
     }
 
-    /// What reads of codewords like this one come to, over all draws: the probability that every step of a policy fails, and the mean
-    /// number of steps. A draw that an easier step decodes is decoded by harder ones, so that steps fail together as often as
-    /// the best of them. What is remembered of other reads is not, and nothing is predicted; violated checks are as many as their mean,
-    /// and what is inferred is what is so in the middle. `None` where no table
-    /// and no formula tells, and of a policy of the user's own.
+    /// Returns, for reads of codewords like this one, the probability that every step of a policy fails, and the mean number of steps, over
+    /// all draws. A draw that an easier step decodes is decoded by harder ones, so that all steps fail as often as the best of them.
+    /// Nothing is remembered of other reads, and nothing is predicted. Violated checks have their mean number, and inferred references are
+    /// the median ones. `None` where neither a table nor a formula tells it, and for a policy of the user's own.
     pub fn read_through(&self, fate: &Fate, spec: &ReadSpec) -> Option<(f64, f64)> {
         if spec.policy.own().is_some() {
             return None;
@@ -437,13 +437,14 @@ impl Reliability {
         Some((all_fail, mean_steps))
     }
 
-    /// How many checks hard decisions violate in the mean.
+    /// Returns the mean number of checks that hard decisions violate.
     fn mean_weight(&self, fate: &Fate, step: Step) -> Option<u32> {
         let weights = self.table_at(fate.code_age)?.syndrome_weights()?;
         Some(weights.mean(self.hard_decision(fate, step).rber) as u32)
     }
 
-    /// The raw bit error rate of a codeword that is beyond its decode table, so that its outcome is a guess, and on which side.
+    /// Returns the raw bit error rate of a codeword that is beyond its decode table, so that its outcome is a guess, and the side on which
+    /// it is.
     #[inline]
     pub fn beyond_table(&self, fate: &Fate) -> Option<(Side, f64)> {
         let Kind::Tables(tables) = &self.kind else { return None };
@@ -453,13 +454,13 @@ impl Reliability {
         tables.tables.at(|| fate.code_age).beyond(fate.rber).map(|side| (side, fate.rber))
     }
 
-    /// Those with the fewest errors are those that take the fewest iterations with hard decision.
+    /// Whether a codeword has few errors. Codewords with the fewest errors are those that take the fewest iterations with hard decision.
     fn has_few_errors(&self, fate: &Fate, rber: f64, few: FewErrors) -> bool {
         self.iterations_draw(fate, 1) < binomial_cdf(few.errors.into(), few.bits.into(), rber)
     }
 
     fn iterations_draw(&self, fate: &Fate, level: u8) -> f64 {
-        // Eight levels at most, so (write, level) pack into one index.
+        // There are at most eight levels, so (write, level) pack into one index.
         self.iterations.uniform(fate.number, u64::from(fate.write) * 8 + u64::from(level))
     }
 }
@@ -474,7 +475,7 @@ mod tests {
 
     use super::is_without_error;
 
-    /// Is a word without an error exactly where its draw is at most the probability of that, also where the two nearly meet?
+    /// Is a word without an error exactly where its draw is at most the probability of that, also where the two almost agree?
     #[test]
     fn words_without_errors_are_those_of_the_definition() {
         let draws = Stream::new(1, Purpose::CodewordDraw);

@@ -7,34 +7,34 @@ use softsense_nand::{CellSpec, InferredBy, ReadWith, ReferencesAt};
 use super::{Kind, Outcome, Questions, Reliability};
 use crate::{DecodeAttempt, Step};
 
-/// A codeword that is programmed, sensed and decoded elsewhere. Answers are functions of what is asked.
+/// A codeword that is programmed, sensed and decoded elsewhere. Answers are functions of the arguments.
 pub trait Readings: fmt::Debug + Send + Sync {
-    /// An attempt to decode it as its cells are read, and how many hard decisions are wrong then. At level 1 of an LDPC code it has
+    /// Makes an attempt to decode it with given references, and counts the wrong hard decisions. At level 1 of an LDPC code the attempt has
     /// the syndrome weight.
     fn attempt(&self, read: ReadWith) -> (DecodeAttempt, u32);
 
-    /// How many of the first checks of its LDPC code its hard decisions violate.
+    /// Counts the violated checks among the first checks of the LDPC code, by hard decisions.
     fn violated_of_first(&self, checks: u32, read: ReadWith) -> u32;
 
-    /// Where a measurement, after a read with references at a place, says that they belong: so many steps off the default ones.
+    /// Returns where references belong by a measurement after a read at given references, in steps off the default ones.
     fn inferred(&self, by: InferredBy, references: ReferencesAt) -> i8;
 }
 
-/// A codeword of which a read is told all that it asks.
+/// A codeword that answers all questions of a read.
 #[derive(Debug, Clone)]
 pub struct GivenCodeword {
-    /// Its cells, which say where references may be moved to.
+    /// Cells of the codeword, which say where references may be moved to.
     pub cells: CellSpec,
-    /// The deepest level that is read, 1 to 7.
+    /// Deepest level of reads, 1 to 7.
     pub levels: u8,
-    /// How many checks of its code hard decisions violate; none where it has no sparse ones.
+    /// Distribution of the number of checks that hard decisions violate; none where the code has no sparse checks.
     pub syndrome_weights: Option<SyndromeWeights>,
-    /// What its reads come to.
+    /// Results of reads.
     pub readings: Arc<dyn Readings>,
 }
 
 impl GivenCodeword {
-    /// What a step makes of it.
+    /// Returns the outcome of a step.
     pub(super) fn outcome(&self, step: Step, questions: Questions) -> Outcome {
         let (attempt, raw_errors) = self.readings.attempt(step.read_with());
         let few_errors = step.level == 1 && questions.few_errors.is_some_and(|few| raw_errors <= few.errors);
@@ -44,7 +44,7 @@ impl GivenCodeword {
 }
 
 impl Reliability {
-    /// The same, but that every codeword is a given one.
+    /// Makes every codeword the given one.
     #[must_use]
     pub fn of_given(self, codeword: GivenCodeword) -> Self {
         Self { kind: Kind::Given(Box::new(codeword)), ..self }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::{FewErrors, ReliabilitySpec};
 
-    /// Levels 1 and 3 fail, level 2 decodes a word that was none.
+    /// A codeword of which levels 1 and 3 fail, and level 2 decodes a word that was not written.
     #[derive(Debug)]
     struct SecondLevel;
 
@@ -92,7 +92,7 @@ mod tests {
         let fate = reliability.fate(&reliability.conditions(0, 1, |_| unreachable!("no cells are asked for")), 5);
         let outcome = |reliability: &Reliability, level| reliability.outcome(&fate, Step::fresh(level));
         assert_eq!([1, 2, 3].map(|level| outcome(&reliability, level).decoded), [false, true, false]);
-        // A word that needs no iteration takes one: to find that out.
+        // A word that needs no iteration takes one, to find this out.
         assert_eq!([1, 2].map(|level| outcome(&reliability, level).iterations), [Some(20), Some(1)]);
         assert_eq!((reliability.levels(), reliability.least_level(&fate)), (3, 2));
         for (errors, few) in [(337, false), (338, true)] {

@@ -1,4 +1,4 @@
-//! Measurements of cells beside their data: they tell where references should be, and whether decoding is worth trying.
+//! Measurements of cells besides their data, which tell where references should be, and whether decoding is worth trying.
 
 use softsense_ecc::ldpc::SyndromeWeights;
 use softsense_nand::{InferredBy, ReferencesAt};
@@ -6,14 +6,14 @@ use softsense_nand::{InferredBy, ReferencesAt};
 use super::{Kind, Reliability};
 use crate::{Fate, Predictor, Step};
 
-/// A [`Predictor`] of a code.
+/// A [`Predictor`] for a code.
 #[derive(Debug, Clone)]
 pub struct CompiledPredictor {
-    /// How many checks it counts.
+    /// Number of checks that are counted.
     checks: u32,
-    /// How many of them hard decisions violate.
+    /// Distribution of the number of these checks that hard decisions violate.
     weights: SyndromeWeights,
-    /// The most violated checks with which decoding is tried.
+    /// Most violated checks with which decoding is tried.
     threshold: f64,
 }
 
@@ -24,19 +24,19 @@ impl CompiledPredictor {
         Self { checks, threshold: weights.mean(predictor.threshold_rber), weights }
     }
 
-    /// How many checks it counts, the first of the code.
+    /// Returns the number of checks that are counted, the first of the code.
     pub fn checks(&self) -> u32 {
         self.checks
     }
 
-    /// The most violated checks with which decoding is tried: their mean at the predictor's raw bit error rate.
+    /// Returns the most violated checks with which decoding is tried: their mean at the predictor's raw bit error rate.
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 }
 
 impl Reliability {
-    /// A predictor for its code; `None` where nobody knows how many checks hard decisions violate, or codes change with age.
+    /// Returns a predictor for the code; `None` where the number of violated checks is not known, or codes change with age.
     pub fn predictor(&self, predictor: &Predictor) -> Option<CompiledPredictor> {
         if let Some(exact) = self.exact() {
             return exact.syndrome_weights().map(|weights| CompiledPredictor::new(predictor, &weights));
@@ -48,7 +48,7 @@ impl Reliability {
         weights.map(|weights| CompiledPredictor::new(predictor, weights))
     }
 
-    /// Whether the hard decisions of a codeword violate more checks than a predictor lets pass. A function of all three.
+    /// Whether the hard decisions of a codeword violate more checks than a predictor lets pass. It is a function of all arguments.
     pub fn predicts_failure(&self, fate: &Fate, step: Step, predictor: &CompiledPredictor) -> bool {
         let weight = match (&self.kind, self.exact()) {
             (Kind::Given(codeword), _) => codeword.readings.violated_of_first(predictor.checks, step.read_with()),
@@ -58,12 +58,12 @@ impl Reliability {
         f64::from(weight) > predictor.threshold
     }
 
-    /// Where a measurement with references at a place says that they belong: so many steps off the default ones. Of sentinels that
-    /// are read where something was inferred before, it is where calibration moves them. What is random has a draw of the page: it is the
-    /// same for all its codewords, and whenever it is asked again.
+    /// Returns where references belong by a measurement with given references, in steps off the default ones. Sentinels that are read where
+    /// something was inferred before give the calibrated references. Randomness has a draw of the page, so the result is the same for all
+    /// codewords of the page, and whenever it is asked again.
     ///
     /// # Panics
-    /// If its cells infer nothing in this way.
+    /// If the cells infer nothing in this way.
     pub fn inferred(&self, fate: &Fate, by: InferredBy, references: ReferencesAt) -> i8 {
         if let Kind::Given(codeword) = &self.kind {
             return codeword.readings.inferred(by, references);
@@ -73,7 +73,7 @@ impl Reliability {
         self.inferred_of(fate, by, references, uniforms)
     }
 
-    /// The same where nothing is random: by the medians of what is counted.
+    /// Returns the typical result of [`Self::inferred`], by the medians of the counts.
     pub(super) fn inferred_typically(&self, fate: &Fate, by: InferredBy, references: ReferencesAt) -> i8 {
         self.inferred_of(fate, by, references, [0.5; 2])
     }

@@ -2,46 +2,46 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole};
 
-/// When a block changes from one code rate to another. It does so when it is erased.
+/// The rule by which a block changes from one code rate to another. A change happens when the block is erased.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateSwitch {
-    /// By its P/E cycles: it uses the first rate whose `to_pe_cycles` they do not exceed.
+    /// The block's P/E cycles: it uses the first rate whose `to_pe_cycles` they do not exceed.
     #[default]
     PeCycles,
-    /// By what its decodes have shown since it was last written.
+    /// The results of the block's decodes since it was last written.
     Observed(ObservedSwitch),
 }
 
-/// Code rates that follow what a controller sees of a block, with hysteresis. The block begins with the rate of its P/E cycles. When it
-/// is erased, it goes to the next stronger code if the mean over its decodes since it was written is above a limit, or one of them
-/// has failed; to the next weaker one if the mean is below another limit; otherwise it keeps its code.
+/// Code rates that follow a controller's observations of a block, with hysteresis. The block begins with the rate of its P/E cycles. When
+/// it is erased, the mean over its decodes since the last write decides. Above a limit, or after a failed decode, it goes to the next
+/// stronger code. Below another limit it goes to the next weaker one; otherwise it keeps its code.
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, 2017, section III: "switching into stronger codes when LDPC decoder's iterations pass a
 /// predetermined limit". The paper gives neither the limit, nor other quantities to count, nor a way back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObservedSwitch {
-    /// What is counted of each decode.
+    /// Quantity that is counted in each decode.
     pub by: Observable,
     /// Limit of the mean above which a block goes to the next stronger code: one for all rates, or one for each but the last.
     pub stronger_above: Vec<f64>,
-    /// Limit of the mean below which a block goes back to the next weaker code: one for all rates, or one for each but
-    /// the first. Without this field it never goes back.
+    /// Limit of the mean below which a block goes back to the next weaker code: one for all rates, or one for each but the first. Without
+    /// this field a block never goes back.
     #[serde(default)]
     pub weaker_below: Vec<f64>,
-    /// Decodes of a block below which nothing is concluded from their mean.
+    /// Number of decodes of a block below which their mean is ignored.
     #[serde(default = "super::one")]
     pub least_decodes: u32,
 }
 
-/// What a controller counts in each decode of hard decisions.
+/// Quantity that a controller counts in each decode of hard decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Observable {
     /// Decoding iterations, of any level.
     MeanIterations,
-    /// Bits that were corrected; the number given is the size of a codeword in flash in bits, data and parity.
+    /// Bits that were corrected. The number is the size of a codeword in flash, data and parity, in bits.
     CorrectedErrors {
         /// Bits of a codeword in flash, data and parity.
         codeword_bits: u32,
@@ -51,7 +51,7 @@ pub enum Observable {
 }
 
 impl RateSwitch {
-    /// What is observed, if that is what blocks go by.
+    /// Returns the observations, if blocks change by them.
     pub fn observed(&self) -> Option<&ObservedSwitch> {
         match self {
             Self::PeCycles => None,
@@ -60,7 +60,7 @@ impl RateSwitch {
     }
 
     /// # Arguments
-    /// - `rates`: how many there are.
+    /// - `rates`: the number of rates.
     pub(super) fn check(&self, rates: usize) -> Result<()> {
         let Self::Observed(observed) = self else { return Ok(()) };
         let path = |field| format!("reliability.adaptive.switch.observed.{field}");
@@ -95,7 +95,7 @@ impl RateSwitch {
 }
 
 impl ObservedSwitch {
-    /// The limit of a rate above which a stronger one is taken; none where there is none.
+    /// Returns the limit above which a stronger rate follows; `None` where there is no stronger one.
     fn stronger_than(&self, rate: usize) -> Option<f64> {
         if self.stronger_above.len() == 1 {
             Some(self.stronger_above[0])
@@ -104,7 +104,7 @@ impl ObservedSwitch {
         }
     }
 
-    /// The limit of a rate below which a weaker one is taken; none where it never is.
+    /// Returns the limit below which a weaker rate follows; `None` where rates never go back.
     fn weaker_than(&self, rate: usize) -> Option<f64> {
         match self.weaker_below.as_slice() {
             [limit] => Some(*limit),
@@ -112,13 +112,13 @@ impl ObservedSwitch {
         }
     }
 
-    /// The rate of a block that is erased.
+    /// Returns the rate of a block that is erased.
     ///
     /// # Arguments
-    /// - `rate`: what it was written with.
-    /// - `last`: the strongest there is.
-    /// - `mean`: over its decodes; none where there were too few.
-    /// - `failed`: whether one of them was in vain.
+    /// - `rate`: the rate with which it was written.
+    /// - `last`: the strongest rate.
+    /// - `mean`: the mean over its decodes; none where there were too few.
+    /// - `failed`: whether one of its decodes failed.
     pub fn next(&self, rate: usize, last: usize, mean: Option<f64>, failed: bool) -> usize {
         let above = |limit| mean.is_some_and(|mean| mean > limit);
         let below = |limit| mean.is_some_and(|mean| mean < limit);
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Does a block go one rate at a time, by the limits of its own rate, and not beyond the first and the last?
+    /// Does a block change by one rate at a time, by the limits of its own rate, and not beyond the first and the last?
     #[test]
     fn blocks_go_one_rate_at_a_time() {
         let one = switch(&[6.0], &[3.0]);

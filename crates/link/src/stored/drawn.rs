@@ -2,8 +2,7 @@ use softsense_base::Stream;
 
 use crate::exact::QUANTILE_BITS;
 
-/// The number of tiers apart from the outermost one, which has a share of 2^-16 of all cells, about one cell in two
-/// codewords of 4 KB.
+/// Number of tiers except the outermost one, which has a share of 2^-16 of all cells: about one cell in two codewords of 4 KB.
 const TIERS: u32 = 16;
 
 /// From this tier outwards distances between cells are so long that a logarithm is cheaper than a table.
@@ -19,9 +18,9 @@ const END_BITS: u32 = QUANTILE_BITS - 1;
 /// A cell that was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DrawnCell {
-    /// Its place in the codeword.
+    /// Position of the cell in the codeword.
     pub(super) at: u32,
-    /// Its quantile among the cells of its state, in multiples of 2^-52.
+    /// Quantile of the cell among the cells of its state, in multiples of 2^-52.
     pub(super) quantile: u64,
 }
 
@@ -43,7 +42,7 @@ pub(super) struct Drawn {
     cells: Vec<DrawnCell>,
     /// The next tier inwards; none when all are drawn.
     next: Option<u32>,
-    /// Bit by bit, which cells are drawn.
+    /// Bitmap of the cells that are drawn.
     taken: Vec<u64>,
 }
 
@@ -64,7 +63,7 @@ impl Drawn {
     /// not depend on earlier calls.
     ///
     /// # Arguments
-    /// - `draw`: of the place and the programming.
+    /// - `draw`: the random draw of the place and the programming.
     pub(super) fn within(&mut self, draw: u64, reach: u64) -> &[DrawnCell] {
         if self.of != Some(draw) {
             self.of = Some(draw);
@@ -81,8 +80,7 @@ impl Drawn {
         &self.cells
     }
 
-    /// The smallest distance of a tier from an end of the quantiles, and the number of random bits of distances within
-    /// it.
+    /// Returns the smallest distance of a tier from an end of the quantiles, and the number of random bits of distances within it.
     fn ends_of(tier: u32) -> (u64, u32) {
         match tier {
             TIERS => (0, END_BITS - TIERS),
@@ -92,7 +90,7 @@ impl Drawn {
 
     fn draw(&mut self, draw: u64, tier: u32) {
         let (least, bits) = Self::ends_of(tier);
-        // More draws than a tier takes lie between those of two tiers.
+        // The indices of two tiers are farther apart than the number of draws that a tier takes.
         let mut index = u64::from(tier) << 40;
         let (stream, skips) = (self.stream, &self.skips[tier as usize]);
         let mut at = 0u32;
@@ -109,7 +107,7 @@ impl Drawn {
                 self.taken[word] |= bit;
                 index += 1;
                 let random = stream.bits(draw, index);
-                // From the lower end, or by complement from the upper one.
+                // The quantile is counted from the lower end, or by complement from the upper one.
                 let from_end = least + (random >> (64 - bits));
                 let quantile = from_end ^ ((random & 1).wrapping_neg() & ((1 << QUANTILE_BITS) - 1));
                 self.cells.push(DrawnCell { at, quantile });
@@ -124,24 +122,24 @@ impl Drawn {
 enum Skips {
     /// Every remaining cell is in the tier.
     None,
-    /// By inversion: 1 / ln(1 - p).
+    /// Inversion: 1 / ln(1 - p).
     ByLogarithm(f64),
-    /// By inversion from a table.
+    /// Inversion by a table.
     ///
     /// Source: H.-C. Chen, Y. Asau, "On generating random variates from an empirical distribution", 1974: the guide.
     ByTable {
-        /// 2^64 times the probabilities of passing over 1, 2, ... cells at least; then 0.
+        /// 2^64 times the probabilities of passing over at least 1, 2, ... cells; then 0.
         at_least: Vec<u64>,
-        /// By the first bits of a draw, the fewest cells.
+        /// The fewest cells for each value of the first bits of a draw.
         guide: Box<[u16; 1 << GUIDE_BITS]>,
-        /// The most cells: beyond them it begins anew, as a geometric distribution has no memory.
+        /// Most cells in the table. Beyond them the search starts again, as a geometric distribution has no memory.
         longest: usize,
     },
 }
 
 impl Skips {
     fn of_tier(tier: u32) -> Self {
-        // The probability among cells that are not farther out.
+        // Probability among cells that are not farther out.
         let p = match tier {
             TIERS => libm::exp2(-f64::from(TIERS)),
             0 => return Skips::None,
@@ -169,7 +167,7 @@ impl Skips {
         match self {
             Skips::None => 0,
             Skips::ByLogarithm(per_ln) => {
-                // In (0, 1].
+                // The number is in (0, 1].
                 let uniform = ((random() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
                 (libm::log(uniform) * per_ln) as u32
             }
@@ -206,8 +204,8 @@ mod tests {
         Drawn::new(Stream::new(3, Purpose::StoredCells), BITS)
     }
 
-    /// Are all cells there when all tiers are drawn, each once, with uniform quantiles? Chi-square of 1,000 equal shares of 100
-    /// codewords has a standard deviation of 45; and of the ends by themselves, where 2^-10 and 2^-14 of all cells are.
+    /// Does drawing all tiers draw every cell once, with uniform quantiles? Chi-square of 1,000 equal shares of 100 codewords has a
+    /// standard deviation of 45. The ends are also tested by themselves, where 2^-10 and 2^-14 of all cells are.
     #[test]
     fn all_tiers_are_all_cells_with_uniform_quantiles() {
         let (mut drawn, words) = (drawn(), 100);
@@ -239,7 +237,7 @@ mod tests {
         }
     }
 
-    /// Are the cells in reach those of the dense draw, in whatever order reaches are asked for, and places uncorrelated?
+    /// Are the cells in reach those of the dense draw, in whatever order reaches are asked for, and are places uncorrelated?
     #[test]
     fn what_is_in_reach_does_not_depend_on_what_was_asked() {
         let from_end = |cell: &DrawnCell| cell.quantile.min((1 << QUANTILE_BITS) - 1 - cell.quantile);
@@ -260,8 +258,8 @@ mod tests {
         }
     }
 
-    /// Are distances between cells of a tier geometric? Of 20,000 in each, the mean and the share of none passed over, within four
-    /// standard errors.
+    /// Are distances between cells of a tier geometric? For 20,000 distances in each tier, the mean and the share of zeros have to be
+    /// within four standard errors.
     #[test]
     fn skips_are_geometric() {
         let stream = Stream::new(5, Purpose::StoredCells);

@@ -7,30 +7,30 @@ use softsense_nand::{CellSpec, Cells, ReadWith, Wear};
 use crate::CellCondition;
 use crate::exact::{FoundGaps, PlacedReferences, References, RegionOf};
 
-/// The most pages that share a wordline, and the number of states of that many bits.
+/// The most pages that share a wordline, and the number of states of as many bits.
 const MOST_PAGES: usize = 4;
 const MOST_STATES: usize = 1 << MOST_PAGES;
 
-/// The number of conditions that are cached: 20 MB.
+/// Most conditions that are cached: 20 MB.
 const MOST_KNOWN: usize = 1 << 13;
 
-/// How the cells of a page are read, whatever their data. Values for states are indexed by their bits: the bit of page
-/// i is bit i of the index.
+/// The reading of the cells of a page, whatever their data. Values for states are indexed by the bits of the state: the bit of page i is
+/// bit i of the index.
 pub(super) struct Sensed {
     regions: Vec<RegionOf>,
     /// The decoder's input for each region; at level 1 only its sign.
     llrs: Vec<i8>,
-    /// The LLR that one step of this input stands for.
+    /// LLR that one step of this input stands for.
     pub(super) step: f64,
     /// The decoder's input for cells in the middle of their state.
     central: [i8; MOST_STATES],
-    /// The distance from both ends of the quantiles from which on cells read like those in the middle, by state, and
-    /// for all states.
+    /// Distance from both ends of the quantiles from which on cells read like those in the middle, by state; and the largest over all
+    /// states.
     reach: Vec<u64>,
     pub(super) most_reach: u64,
     /// Whether cells in the middle of each state are read correctly.
     as_written: bool,
-    /// Whether the decoder's input for the middle of a state is the same for all states with the same bit.
+    /// Input for the middle of a state with a 0 and with a 1, where it is the same for all states with the same bit.
     by_bit: Option<[i8; 2]>,
 }
 
@@ -44,8 +44,8 @@ impl Sensed {
         }
         let regions: Vec<RegionOf> =
             states.iter().map(|&state| RegionOf::new(&references.sensing.cumulative(cells, state))).collect();
-        // A hard decision is what the chip sends: 1 below the first reference, and changed by every one. Where references are so far
-        // off that most cells of a region hold the other bit, the chip does not know.
+        // A hard decision is the bit that the chip sends: 1 below the first reference, and changed by every reference. The chip does not
+        // know if references are so far off that most cells of a region hold the other bit.
         let decision = |region: usize| if region.is_multiple_of(2) { -1 } else { 1 };
         let llrs = if level == 1 {
             (0..references.sensing.regions()).map(decision).collect()
@@ -69,7 +69,7 @@ impl Sensed {
         Self { regions, llrs, step: references.step, central, reach, most_reach, as_written, by_bit }
     }
 
-    /// The decoder's input for a cell, if it differs from the input for the middle of its state.
+    /// Returns the decoder's input for a cell, if it differs from the input for the middle of its state.
     #[inline]
     pub(super) fn apart(&self, state: usize, quantile: u64, from_end: u64) -> Option<i8> {
         if from_end >= self.reach[state] {
@@ -79,13 +79,13 @@ impl Sensed {
         (llr != self.central[state]).then_some(llr)
     }
 
-    /// The decoder's input for a cell.
+    /// Returns the decoder's input for a cell.
     #[inline]
     pub(super) fn of_cell(&self, state: usize, quantile: u64) -> i8 {
         self.llrs[self.regions[state].region(quantile)]
     }
 
-    /// The hard decisions if all cells are in the middle of their states.
+    /// Writes the hard decisions if all cells are in the middle of their states.
     pub(super) fn central_bits(&self, pages: &[&[u8]], page: usize, word: &mut [u8], bits: usize) {
         if self.as_written {
             return word.copy_from_slice(pages[page]);
@@ -97,7 +97,7 @@ impl Sensed {
         bits::clear_padding(word, bits);
     }
 
-    /// The decoder's input if all cells are in the middle of their states.
+    /// Writes the decoder's input if all cells are in the middle of their states.
     pub(super) fn central_llrs(&self, pages: &[&[u8]], page: usize, llrs: &mut [i8]) {
         let bytes = llrs.chunks_mut(8).enumerate();
         let write = |to: &mut [i8], eight: u64| {
@@ -116,12 +116,12 @@ impl Sensed {
     }
 }
 
-/// Eight times the same byte.
+/// Returns eight times the same byte.
 fn spread(llr: i8) -> u64 {
     u64::from(llr as u8) * 0x0101_0101_0101_0101
 }
 
-/// The bits of a byte, the first as the first of eight bytes: all ones or none.
+/// Masks of the bits of a byte: eight bytes of all ones or none, with the first bit in the first byte.
 static MASKS: [u64; 256] = {
     let mut masks = [0; 256];
     let mut byte = 0;
@@ -138,7 +138,7 @@ static MASKS: [u64; 256] = {
     masks
 };
 
-/// For each bit the value of the state that the bits of the pages give.
+/// Returns for each bit the value of the state that the bits of the pages give.
 #[inline]
 fn chosen(of_state: &[u64; MOST_STATES], pages: impl ExactSizeIterator<Item = u64>) -> u64 {
     let mut left = *of_state;
@@ -156,7 +156,7 @@ fn chosen(of_state: &[u64; MOST_STATES], pages: impl ExactSizeIterator<Item = u6
 /// A condition: wear in steps, the page, how it is read, and the result of a search for valleys.
 type Key = (u32, u64, u64, usize, ReadWith, Option<FoundGaps>);
 
-/// Cached values of cells by their condition, for all readers of a drive.
+/// A cache of sensed values by condition, for all readers of a drive.
 pub(super) struct SensedByCondition {
     references: Mutex<PlacedReferences>,
     known: Mutex<HashMap<Key, Arc<Sensed>>>,

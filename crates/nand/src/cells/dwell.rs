@@ -16,7 +16,7 @@ use softsense_base::{Error, Result, expect_number};
 pub struct Dwell {
     /// Hours between the erase of a block and the one before, on average.
     pub hours: f64,
-    /// The same for the cells that were measured.
+    /// Hours between erases for the cells that were measured.
     pub reference_hours: f64,
     /// Share by which charge loss falls when the rest is ten times as long.
     pub slowdown_per_decade: f64,
@@ -35,7 +35,7 @@ impl Dwell {
         Ok(())
     }
 
-    /// How much there is of what retention does.
+    /// The factor on the effect of retention.
     pub(super) fn retention_factor(self) -> f64 {
         1.0 - self.slowdown_per_decade * libm::log10(self.hours / self.reference_hours)
     }

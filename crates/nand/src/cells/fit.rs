@@ -2,7 +2,7 @@ use softsense_base::{Error, Result};
 
 use super::measured::{MeasuredStates, Mechanism, ProgrammedAs, TimeLaw};
 
-/// What was measured of the cells of one age.
+/// Measurements of the cells of one age.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     /// Program/erase cycles.
@@ -11,29 +11,29 @@ pub struct Measurement {
     pub retention_hours: f64,
     /// Mean of each state, the erased one first.
     pub mean: Vec<f64>,
-    /// Standard deviation of each state; of an age without them only the means count.
+    /// Standard deviation of each state. An age without standard deviations counts with its means only.
     pub sigma: Option<Vec<f64>>,
 }
 
-/// What a fit does not find out, but is told.
+/// The quantities that a fit is given, because measurements do not tell them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitSpec {
-    /// What a unit of the measurements is, in volts.
+    /// Volts per unit of the measurements.
     pub unit_v: f64,
-    /// The temperature of the measurements, in degrees Celsius; data rests at it, too.
+    /// The temperature of the measurements, in degrees Celsius. The fitted data rests at it, too.
     pub temperature_c: f64,
-    /// Activation energy of what is logarithmic in time, in eV.
+    /// Activation energy of the mechanism that is logarithmic in time, in eV.
     pub logarithmic_energy_ev: f64,
-    /// Activation energy of what saturates, in eV.
+    /// Activation energy of the mechanism that saturates, in eV.
     pub saturating_energy_ev: f64,
-    /// Exponent of P/E cycles in what time does to means.
+    /// Exponent of P/E cycles in the effect of time on means.
     pub mean_pe_exponent: f64,
-    /// Exponent of P/E cycles in what time does to variances.
+    /// Exponent of P/E cycles in the effect of time on variances.
     pub variance_pe_exponent: f64,
 }
 
 impl Default for FitSpec {
-    /// The activation energy of JESD218 for what is logarithmic, and the exponents of LaLDPC's eq. 1.
+    /// The activation energy of JESD218 for the logarithmic mechanism, and the exponents of LaLDPC's eq. 1.
     fn default() -> Self {
         Self {
             unit_v: 1.0,
@@ -46,23 +46,25 @@ impl Default for FitSpec {
     }
 }
 
-/// The time from which the logarithmic mechanism is logarithmic: measurements begin after days, and do not tell.
+/// The time after which the logarithmic mechanism is logarithmic. It is assumed: measurements begin after days, and do not tell it.
 const T0_HOURS: f64 = 1.0;
 
-/// Time constants that are tried for the mechanism that saturates, for each factor of e.
+/// The number of time constants that are tried for the mechanism that saturates, for each factor of e.
 const TAUS_A_NEPER: f64 = 20.0;
 
 impl MeasuredStates {
-    /// The states that follow measurements best, by least squares: of means, by P/E cycles, a mechanism that is logarithmic in
-    /// time, and one that saturates; of variances, by the first of these. What measurements do not tell is left out: what
-    /// cycles do, where all are of one number of them, and what saturates, where there are less than four times.
+    /// The states that follow measurements best, by least squares. Their means follow from P/E cycles, a mechanism that is logarithmic in
+    /// time, and a mechanism that saturates; their variances follow from P/E cycles and the logarithmic mechanism.
     ///
-    /// Mechanisms have their coefficients at the P/E cycles at which most times were measured. The time constant of the
-    /// saturating term has the least squares of means, each divided by the spread of its state, between the shortest
-    /// and the longest time. A slower term cannot be told from the logarithmic one.
+    /// A part that measurements do not tell is left out: the effect of cycles if all measurements have the same number of them, and the
+    /// saturating mechanism if there are less than four times.
+    ///
+    /// Mechanisms have their coefficients at the P/E cycles at which most times were measured. The time constant of the saturating term
+    /// has the least squares of means, each divided by the spread of its state, between the shortest and the longest time. A slower term
+    /// cannot be told from the logarithmic one.
     ///
     /// # Errors
-    /// Too few measurements, or not as many numbers in each as there are states.
+    /// Too few measurements, or a measurement that does not have one number for each state.
     pub fn fit(measurements: &[Measurement], spec: FitSpec) -> Result<Self> {
         let times = distinct(measurements.iter().map(|each| each.retention_hours));
         let spreads: Vec<&Measurement> = measurements.iter().filter(|each| each.sigma.is_some()).collect();
@@ -200,7 +202,7 @@ impl MeasuredStates {
     }
 }
 
-/// Numbers that differ, ascending.
+/// Distinct numbers, ascending.
 fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -208,8 +210,8 @@ fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The coefficients with which `rows` come nearest to `values`, and the sum of squares that is left; `None` where they do not
-/// determine them. By Householder reflections.
+/// The coefficients with which `rows` come nearest to `values`, by Householder reflections, and the remaining sum of squares. `None` if
+/// the rows do not determine the coefficients.
 fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let columns = rows.first()?.len();
     let mut work: Vec<Vec<f64>> =
@@ -220,7 +222,7 @@ fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<(Vec<f64>, f64)> {
     for at in 0..columns {
         let norm = |rows: &[Vec<f64>]| libm::sqrt(rows.iter().map(|row| row[at] * row[at]).sum());
         let (whole, length) = (norm(&work), norm(&work[at..]));
-        // What is left of a column that others make up is rounding.
+        // The rest of a column that is a combination of other columns is rounding.
         if length <= 1e-9 * whole || length == 0.0 {
             return None;
         }
@@ -252,7 +254,7 @@ mod tests {
         let rows: Vec<Vec<f64>> = [0.0, 1.0, 2.0, 3.0].map(|x| vec![1.0, x]).into();
         let (found, rest) = least_squares(&rows, &[1.0, 3.0, 5.0, 7.0]).unwrap();
         assert!((found[0] - 1.0).abs() < 1e-12 && (found[1] - 2.0).abs() < 1e-12 && rest < 1e-20);
-        // By hand: the mean is 2.5, the slope 1.1, and 0.7, 0.1, -0.1... squared are left.
+        // By hand: the mean is 2.5, the slope 1.1, and the squares of 0.7, 0.1, -0.1... are left.
         let (found, rest) = least_squares(&rows, &[1.0, 1.0, 4.0, 4.0]).unwrap();
         assert!((found[0] - 0.7).abs() < 1e-12 && (found[1] - 1.2).abs() < 1e-12 && (rest - 1.8).abs() < 1e-12);
         let same = vec![vec![1.0, 2.0]; 4];

@@ -4,35 +4,35 @@ use softsense_base::{Error, Result, binomial_quantile, expect_number, expect_who
 
 use crate::ReferencesAt;
 
-/// How a controller, or the die, infers where references belong from what it measures at one boundary between states, with the
-/// chip's default references.
+/// Inference of references: a controller, or the die, measures at one boundary between states with the chip's default references, and
+/// infers where the references of all boundaries belong.
 ///
-/// What is measured is how many more cells of the lower of the two states read as the upper one than the other way round:
+/// The measured quantity d says how many more cells of the lower of the two states read as the upper one than the other way round:
 ///
 /// ```text
 /// d = P(lower state reads above) - P(upper state reads below)
 /// ```
 ///
-/// in shares of a state's cells. It is negative where the best reference is below the default one. The offset of the measured
-/// boundary is a polynomial in d, and those of the others follow it linearly; both are fitted once for a batch of chips.
+/// in shares of a state's cells. It is negative where the best reference is below the default one. The offset of the measured boundary is
+/// a polynomial in d, and the offsets of the others follow it linearly. Both are fitted once for a batch of chips.
 ///
-/// Two things measure d. *Sentinels* are cells that are programmed to the two states, half of them to each, and known: each error is
-/// one. The *share of ones* counts all cells below the boundary, of data that is scrambled: a share of (boundary + 1) / states where
-/// all are read right. Both counts are random.
+/// There are two ways to measure d. *Sentinels* are cells that are programmed to the two states, half of them to each. They are known, so
+/// each error is seen. The *share of ones* counts all cells below the boundary in data that is scrambled; it is (boundary + 1) / states
+/// if all cells are read right. Both counts are random.
 ///
-/// Source: Q. Li et al., "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash", MICRO 2020 (sentinels, the
-/// polynomial of degree 5, linear dependence, calibration), and "Swift-Read", ISSCC 2022 (the share of ones, in the die), both
+/// Source: Q. Li et al., "Shaving Retries with Sentinels for Fast Read over High-Density 3D Flash", MICRO 2020, for sentinels, the
+/// polynomial of degree 5, linear dependence and calibration; "Swift-Read", ISSCC 2022, for the share of ones, in the die. Both are known
 /// through notes of others. That both infer by one polynomial is ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Inference {
-    /// The measured boundary: i is that between states i and i + 1.
+    /// The measured boundary: boundary i lies between states i and i + 1.
     pub boundary: usize,
-    /// Step of inferred offsets of the measured boundary, in volts: they are multiples of it.
+    /// Step of the inferred offsets of the measured boundary, in volts: the offsets are multiples of it.
     pub step_v: f64,
-    /// Most steps of an inferred offset in either direction, 1 to 100.
+    /// Largest number of steps of an inferred offset in either direction, 1 to 100.
     pub steps: u32,
-    /// The offset of the measured boundary, in volts: coefficients of d^0, d^1, ...
+    /// The offset of the measured boundary, in volts: the coefficients of d^0, d^1, ...
     pub offset_v: Vec<f64>,
     /// The smallest and the largest d for which the polynomial was fitted; beyond them it is constant.
     pub differences: [f64; 2],
@@ -41,10 +41,10 @@ pub struct Inference {
     /// Number of sentinel cells of a wordline. Reads use them with `read.references = "sentinels"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentinels: Option<u32>,
-    /// Steps by which references are moved once more, if the read fails where sentinels placed them.
+    /// Steps by which references are moved once more if the read fails with references that sentinels placed.
     #[serde(default = "one_step")]
     pub calibration_steps: u32,
-    /// Number of cells whose share below the boundary is counted: the cells of a page. Reads use this with
+    /// Number of cells whose share below the boundary is counted: the cells of a page. Reads use this number with
     /// `read.references = "share_of_ones"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_cells: Option<u32>,
@@ -54,7 +54,7 @@ fn one_step() -> u32 {
     1
 }
 
-/// What d is measured by.
+/// The way in which d is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InferredBy {
     /// The errors of known cells.
@@ -64,8 +64,8 @@ pub enum InferredBy {
 }
 
 impl InferredBy {
-    /// Where references stand when it measures, of a read with references at a place: sentinels go on from where something was
-    /// inferred before, which calibrates that; the die counts with default references, wherever the page was read.
+    /// The place of the references during the measurement, for a read with references at `references`. Sentinels start from references
+    /// that were inferred before, which calibrates these. The die counts with default references, whatever the references of the read.
     pub fn measured_at(self, references: ReferencesAt) -> ReferencesAt {
         match (self, references) {
             (InferredBy::Sentinels, ReferencesAt::Inferred(_)) => references,
@@ -107,7 +107,7 @@ impl Inference {
         Ok(())
     }
 
-    /// Whether cells are counted in a way.
+    /// Tells whether cells are counted in this way.
     pub fn counts(&self, by: InferredBy) -> bool {
         match by {
             InferredBy::Sentinels => self.sentinels.is_some(),
@@ -118,13 +118,13 @@ impl Inference {
     /// Offsets of the default references at each boundary, in volts.
     ///
     /// # Arguments
-    /// - `steps`: how far the reference of the measured boundary is off, in steps.
+    /// - `steps`: the steps by which the reference of the measured boundary is off.
     pub fn offsets_v(&self, steps: i8) -> Vec<f64> {
         let offset_v = self.step_v * f64::from(steps);
         self.follow.iter().map(|[at_none_v, slope]| at_none_v + slope * offset_v).collect()
     }
 
-    /// How many steps off the default references are that a difference asks for.
+    /// The steps off the default references at which references belong, by a measured difference.
     pub fn steps_for(&self, difference: f64) -> i8 {
         let d = difference.clamp(self.differences[0], self.differences[1]);
         let offset_v = self.offset_v.iter().rev().fold(0.0, |sum, coefficient| sum * d + coefficient);
@@ -132,14 +132,16 @@ impl Inference {
         libm::round(offset_v / self.step_v).clamp(-most, most) as i8
     }
 
-    /// How many steps off references are, after a failure where they were so many off and had a difference.
+    /// The steps off the default references after one more move. Before, references were `steps` off, the read failed, and the difference
+    /// was measured there.
     pub fn calibrated(&self, steps: i8, difference: f64) -> i8 {
         let by = self.calibration_steps as i32;
         let moved = i32::from(steps) + if difference < 0.0 { -by } else { by };
         moved.clamp(-(self.steps as i32), self.steps as i32) as i8
     }
 
-    /// Where a difference that was [measured](InferredBy::measured_at) at a place says that references belong.
+    /// The steps off the default references at which references belong, by a difference that was [measured](InferredBy::measured_at) with
+    /// references at `measured_at`.
     pub fn inferred(&self, measured_at: ReferencesAt, difference: f64) -> i8 {
         match measured_at {
             ReferencesAt::Inferred(steps) => self.calibrated(steps, difference),
@@ -147,18 +149,19 @@ impl Inference {
         }
     }
 
-    /// How many known cells there are of each of the two states.
+    /// The number of known cells of each of the two states.
     ///
     /// # Panics
-    /// If there are none.
+    /// If there are no known cells.
     pub fn sentinels_of_a_state(&self) -> u64 {
         u64::from(self.sentinels.expect("a number of sentinels") / 2)
     }
 
-    /// How many known cells of the lower state read above, and of the upper state below; arguments as those of [`Self::measured`].
+    /// The numbers of known cells of the lower state that read above, and of the upper state that read below. The arguments are those of
+    /// [`Self::measured`].
     ///
     /// # Panics
-    /// If there are none.
+    /// If there are no known cells.
     pub fn counted_errors(&self, errors: (f64, f64), uniforms: [f64; 2]) -> (u64, u64) {
         let of = |p, uniform| binomial_quantile(self.sentinels_of_a_state(), p, uniform);
         (of(errors.0, uniforms[0]), of(errors.1, uniforms[1]))
@@ -169,7 +172,7 @@ impl Inference {
     /// # Arguments
     /// - `errors`: shares of the cells of the lower state that read above, and of the upper state that read below.
     /// - `states`: of a cell.
-    /// - `uniforms`: two numbers in [0, 1), which are what is random. Where errors grow, so do their counts of the same numbers.
+    /// - `uniforms`: two random numbers in [0, 1). For the same numbers counts grow with the errors.
     ///
     /// # Panics
     /// If cells are not counted in this way.
@@ -224,13 +227,13 @@ mod tests {
         );
     }
 
-    /// Have counts the means and spreads of binomial ones? 4,000 of each: means within four standard errors, spreads within 8 %
-    /// (standard error 1.1 %).
+    /// Do counts have the means and spreads of binomial ones? There are 4,000 counts of each. Means are within four standard errors,
+    /// spreads within 8 % (standard error 1.1 %).
     #[test]
     fn differences_are_those_of_counted_cells() {
         let (inference, stream) = (inference(), Stream::new(3, Purpose::Counts));
         let (up, down) = (0.06, 0.01);
-        // Of 200 known cells each; and of 100,000 of four states, of which half are below.
+        // The counts are of 200 known cells of each state, and of 100,000 cells of four states, half of which are below.
         let expected = [
             (InferredBy::Sentinels, f64::sqrt((up * (1.0 - up) + down * (1.0 - down)) / 200.0)),
             (InferredBy::ShareOfOnes, 4.0 * f64::sqrt(0.25 / 100_000.0)),

@@ -1,16 +1,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most states that a cell has, and the most pages that share its wordline.
+/// The most states of a cell, and the most pages that share its wordline.
 pub(crate) const MAX_STATES: usize = 16;
 pub(crate) const MAX_PAGES: usize = 4;
 
-/// Which page's bit changes between which neighbouring states. Erased cells hold ones, and each boundary between states
-/// changes the bit of one page: a Gray code.
+/// The assignment of boundaries between states to pages. Erased cells hold ones, and each boundary changes the bit of one page: a Gray
+/// code.
 ///
-/// The names give the number of boundaries of each page. Of the Gray codes of four bits with the numbers of
-/// `qlc_4_3_4_4`, `qlc_2_3_5_5` and `qlc_1_2_6_6` these are the ones whose boundaries of one page are farthest from each other, as the
-/// published assignments are not in our sources.
+/// The names give the number of boundaries of each page. The published assignments for `qlc_4_3_4_4`, `qlc_2_3_5_5` and `qlc_1_2_6_6` are
+/// not in our sources. They are taken to be the Gray codes with these numbers whose boundaries of one page are farthest from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Mapping {
     /// Two states, one page.
@@ -66,7 +65,7 @@ impl Mapping {
         }
     }
 
-    /// How many states a cell has.
+    /// The number of states of a cell.
     pub fn states(self) -> usize {
         1 << self.boundaries().len()
     }

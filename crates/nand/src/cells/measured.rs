@@ -7,8 +7,8 @@ use crate::aging::acceleration;
 use crate::distribution::Distribution;
 use crate::rber::is_zero;
 
-/// Measured states: each is normal, with a mean and a spread that grow with P/E cycles and that mechanisms change with
-/// time. After N P/E cycles and t hours since the write
+/// Measured states: each state is normal, with a mean and a spread that grow with P/E cycles and that mechanisms change with time. After
+/// N P/E cycles and t hours since the write
 ///
 /// ```text
 /// mean     = mean0  + mean_per_kilocycle     N / 1000 + sum over mechanisms of  f(t a) mean     w(N; mean_wear_free, mean_pe_exponent)
@@ -16,7 +16,7 @@ use crate::rber::is_zero;
 /// w(N; free, e) = free + (1 - free) (N / pe_cycles)^e
 /// ```
 ///
-/// where f is the time law of a mechanism and a its Arrhenius acceleration at `retention_temperature_c`. A variance is never less
+/// Here f is the time law of a mechanism, and a its Arrhenius acceleration at `retention_temperature_c`. A variance is never less
 /// than a hundredth of the one with which a state was programmed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,10 +49,10 @@ pub struct ProgrammedAs {
     pub mean: Vec<f64>,
     /// Standard deviations without a P/E cycle.
     pub sigma: Vec<f64>,
-    /// What 1,000 P/E cycles add to the means; default: nothing.
+    /// Increase of the means in 1,000 P/E cycles. Default: none.
     #[serde(default)]
     pub mean_per_kilocycle: Vec<f64>,
-    /// What 1,000 P/E cycles add to the variances; default: nothing.
+    /// Increase of the variances in 1,000 P/E cycles. Default: none.
     #[serde(default)]
     pub variance_per_kilocycle: Vec<f64>,
 }
@@ -61,27 +61,26 @@ pub struct ProgrammedAs {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mechanism {
-    /// What it is called.
+    /// Name of the mechanism.
     pub name: String,
     /// Its amount as a function of time.
     pub time: TimeLaw,
     /// Activation energy of its Arrhenius law, in eV; 0 for a mechanism that does not depend on temperature.
     pub activation_energy_ev: f64,
-    /// What an amount of 1 adds to the means; default: nothing.
+    /// Change of the means by an amount of 1. Default: none.
     #[serde(default)]
     pub mean: Vec<f64>,
-    /// What an amount of 1 adds to the variances; default: nothing.
+    /// Change of the variances by an amount of 1. Default: none.
     #[serde(default)]
     pub variance: Vec<f64>,
     /// Exponent of P/E cycles in the means.
     pub mean_pe_exponent: f64,
     /// Exponent of P/E cycles in the variances.
     pub variance_pe_exponent: f64,
-    /// The share of `mean` that needs no wear: 1 is a mechanism that is as strong in new cells, 0, the default, one that new cells do
-    /// not have.
+    /// Share of `mean` that needs no wear. With 1 the mechanism is as strong in new cells; with 0, the default, new cells do not have it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mean_wear_free: f64,
-    /// The share of `variance` that needs no wear.
+    /// Share of `variance` that needs no wear.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub variance_wear_free: f64,
 }
@@ -90,14 +89,14 @@ pub struct Mechanism {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TimeLaw {
-    /// ln(1 + t / `t0_hours`).
+    /// The amount is ln(1 + t / `t0_hours`).
     Logarithmic {
-        /// The time after which the growth is logarithmic.
+        /// Time after which the growth is logarithmic, in hours.
         t0_hours: f64,
     },
-    /// 1 - exp(-t / `tau_hours`).
+    /// The amount is 1 - exp(-t / `tau_hours`).
     Saturating {
-        /// The time after which the amount is 63 %.
+        /// Time after which the amount is 63 %, in hours.
         tau_hours: f64,
     },
 }
@@ -129,10 +128,10 @@ impl TimeLaw {
     }
 }
 
-/// Temperatures in degrees Celsius that cells are asked about.
+/// The temperatures that are accepted, in degrees Celsius.
 pub(super) const TEMPERATURES_C: std::ops::RangeInclusive<f64> = -100.0..=300.0;
 
-/// Means and standard deviations that anybody measures, in whatever unit.
+/// The largest mean or standard deviation that is accepted, in whatever unit.
 const MOST: f64 = 1e6;
 
 impl MeasuredStates {
@@ -179,7 +178,8 @@ impl MeasuredStates {
         self.check_spreads(path)
     }
 
-    /// Spreads are held at a tenth of what they were when written, in silence: a year where the measurement was must not need it.
+    /// Checks that spreads do not shrink too far. Spreads are silently held at a tenth of the programmed ones; a year at the measured P/E
+    /// cycles must not need that.
     fn check_spreads(&self, path: &str) -> Result<()> {
         for pe_cycles in [0, self.pe_cycles] {
             for (state, (_, variance)) in
@@ -198,19 +198,21 @@ impl MeasuredStates {
         Ok(())
     }
 
-    /// How many hours at the temperature of the measurement do as much as one where data rests.
+    /// The number of hours at the temperature of the measurement that have the effect of one hour at the temperature where data rests.
     fn acceleration(&self, mechanism: &Mechanism) -> f64 {
         acceleration(self.retention_temperature_c, self.measured_temperature_c, mechanism.activation_energy_ev)
     }
 
-    /// The shortest time, in hours, after which something changes.
+    /// The shortest time, in hours, after which the cells change.
     pub(super) fn first_change_hours(&self) -> f64 {
         let constants = self.mechanisms.iter().map(|each| each.time.constant_hours() / self.acceleration(each));
         constants.fold(1.0, f64::min).max(1e-6)
     }
 
+    /// The states after `wear`.
+    ///
     /// # Arguments
-    /// - `retention`: how much there is of what retention does.
+    /// - `retention`: factor on the effect of retention.
     pub(super) fn distributions(&self, wear: Wear, retention: f64) -> Vec<Distribution> {
         let done = |each: &Mechanism| retention * each.time.after(wear.retention_hours * self.acceleration(each));
         let normal = |(state, (mean, variance)): (usize, (f64, f64))| {
@@ -220,7 +222,7 @@ impl MeasuredStates {
         self.moments(wear.pe_cycles, done).into_iter().enumerate().map(normal).collect()
     }
 
-    /// A variance below which no state is taken to be.
+    /// The least variance of a state.
     fn least_variance(&self, state: usize) -> f64 {
         0.01 * self.programmed.sigma[state] * self.programmed.sigma[state]
     }
@@ -228,7 +230,7 @@ impl MeasuredStates {
     /// Mean and variance of each state.
     ///
     /// # Arguments
-    /// - `done`: how much a mechanism has done, of what it does at `pe_cycles`.
+    /// - `done`: the amount of a mechanism at the P/E cycles of its coefficients.
     fn moments(&self, pe_cycles: u32, done: impl Fn(&Mechanism) -> f64) -> Vec<(f64, f64)> {
         let cycles = f64::from(pe_cycles);
         let (kilocycles, relative) = (cycles / 1000.0, cycles / f64::from(self.pe_cycles));

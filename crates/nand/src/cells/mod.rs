@@ -40,7 +40,7 @@ pub use shortened_sensing::ShortenedSensing;
 pub use valley_search::ValleySearch;
 pub use valleys::{ValleyPoint, states_of_valleys};
 
-/// Before the name of cells that hold one bit only.
+/// The prefix of the name of cells that hold one bit only.
 pub(crate) const ONE_BIT: &str = "pslc:";
 
 /// Specifications that ship with softsense, by name.
@@ -56,35 +56,32 @@ const SHIPPED: [(&str, &str); 9] = [
     ("qlc-1-2-4-8", include_str!("../../cells/qlc-1-2-4-8.toml")),
 ];
 
-/// What the controller assumes about the positions of states. Read references are placed for the states that it
-/// expects.
+/// The controller's assumptions about the positions of states. Read references are placed for the states that it expects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct References {
-    /// Whether the controller expects states where they are at their age. Otherwise it expects them where they are at
-    /// the age `placed_for`.
+    /// If true, the controller expects states where they are at their age. If false, it expects them where they are at the age
+    /// `placed_for`.
     pub tracked: bool,
-    /// The age of the states that the controller expects where it does not track them, such as the age of the chip's
-    /// default references. Without this field it expects states just after programming, at the same P/E cycles, before
-    /// any read.
+    /// The age of the states that the controller expects if it does not track them, such as the age of the chip's default references.
+    /// Without this field it expects states just after programming, at the same P/E cycles, before any read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed_for: Option<Wear>,
     /// Offset of all references, in volts.
     pub offset_v: f64,
-    /// The chip's retry table: each entry has the offsets of hard-decision references from the default, one number for
-    /// each boundary between states, the lowest first, in volts. Reads try the entries with `read.references =
-    /// "retry_table"`.
+    /// The chip's retry table: each entry has the offsets of hard-decision references from the default, in volts. There is one number for
+    /// each boundary between states, the lowest first. Reads try the entries with `read.references = "retry_table"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retry_table_v: Vec<Vec<f64>>,
-    /// How a controller searches for the best references. Reads do so with `read.references = "valley_search"`.
+    /// The controller's search for the best references. Reads search with `read.references = "valley_search"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valley_search: Option<ValleySearch>,
-    /// How references are inferred from a measurement at one boundary.
+    /// Inference of references from a measurement at one boundary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inference: Option<Inference>,
 }
 
-/// The most entries of a retry table.
+/// The largest number of entries of a retry table.
 const MOST_RETRIES: usize = 100;
 
 impl Default for References {
@@ -134,30 +131,30 @@ impl References {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Fields", into = "Fields")]
 pub struct CellSpec {
-    /// Which page's bit changes between which neighbouring states.
+    /// The assignment of boundaries between states to pages.
     pub mapping: Mapping,
-    /// Where its states are.
+    /// The states of the cells, by age.
     pub states: States,
-    /// The state of its cells that hold a zero, where they hold one bit only (pseudo-SLC); the others are erased.
+    /// The state of cells that hold a zero, if cells hold one bit only (pseudo-SLC). All other cells are erased.
     pub pseudo_slc_state: Option<usize>,
-    /// What programming the next wordline does to them; nothing without it.
+    /// Interference from programming the next wordline. Without this field there is none.
     pub interference: Option<Interference>,
-    /// How rest between P/E cycles affects retention. Without this field it does not.
+    /// The effect of rest between P/E cycles on retention. Without this field there is none.
     pub dwell: Option<Dwell>,
-    /// What reads of other wordlines do to them; nothing without it.
+    /// The disturbance by reads of other wordlines. Without this field there is none.
     pub read_disturb: Option<ReadDisturb>,
-    /// How sensing for less than the whole time adds noise. Without this field sensing cannot be shortened.
+    /// The noise of sensing for less than the whole time. Without this field sensing cannot be shortened.
     pub shortened_sensing: Option<ShortenedSensing>,
-    /// What the controller assumes about the positions of states.
+    /// The controller's assumptions about the positions of states.
     pub references: References,
 }
 
-/// Where the states of cells are by age.
+/// The model of the states of cells by age.
 #[derive(Debug, Clone, PartialEq)]
 pub enum States {
-    /// By how they are programmed.
+    /// States that follow from the way in which cells are programmed.
     Programmed(ProgrammedStates),
-    /// By what was measured of them.
+    /// States that follow measurements.
     Measured(MeasuredStates),
 }
 
@@ -174,7 +171,7 @@ impl Default for States {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CellSpec")]
 struct Fields {
-    /// Which page's bit changes between which neighbouring states.
+    /// The assignment of boundaries between states to pages.
     mapping: Mapping,
     /// Threshold voltages of erased cells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,23 +191,23 @@ struct Fields {
     /// Measured states, in place of how states are programmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<MeasuredStates>,
-    /// For cells that hold only one bit (pseudo-SLC), the state that stands for a zero, from 1; the erased state stands
-    /// for a one. `mapping` and the states are then those of the same cells when they hold all their bits.
+    /// State that stands for a zero, from 1, for cells that hold only one bit (pseudo-SLC). The erased state stands for a one. The fields
+    /// `mapping` and the states are then those of the same cells when they hold all their bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pseudo_slc_state: Option<usize>,
-    /// How programming the next wordline disturbs cells. Without this field it does not.
+    /// Interference from programming the next wordline. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     interference: Option<Interference>,
-    /// How rest between P/E cycles affects retention. Without this field it does not.
+    /// The effect of rest between P/E cycles on retention. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     dwell: Option<Dwell>,
-    /// How reads of other wordlines of the block disturb cells. Without this field they do not.
+    /// The disturbance by reads of other wordlines of the block. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_disturb: Option<ReadDisturb>,
-    /// How sensing for less than the whole time adds noise. Without this field sensing cannot be shortened.
+    /// The noise of sensing for less than the whole time. Without this field sensing cannot be shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     shortened_sensing: Option<ShortenedSensing>,
-    /// What the controller assumes about the positions of states.
+    /// The controller's assumptions about the positions of states.
     references: References,
 }
 
@@ -314,13 +311,13 @@ impl CellSpec {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// Opens a shipped specification by name, or a TOML file (relative paths are taken from `directory`). With `pslc:` before it,
-    /// the same cells as they are when they hold one bit only: a zero in the middle of the programmed states, the lower of two.
+    /// Opens a shipped specification by name, or a TOML file (relative paths are taken from `directory`). A name that begins with `pslc:`
+    /// means the same cells when they hold one bit only: a zero is the middle of the programmed states, the lower of two.
     ///
     /// # Errors
     /// A file that cannot be read, is not TOML of this shape, or has a field out of range.
     pub fn open(name_or_path: &str, directory: &Path) -> Result<Self> {
-        // Cells with one bit are the same with one bit again.
+        // Further prefixes change nothing: cells with one bit cannot become cells with one bit again.
         let of = name_or_path.trim_start_matches(ONE_BIT);
         let (text, origin) = shipped_or_file(&SHIPPED, of, directory, ErrorKind::Config, "a file of cells")?;
         let cells = Self::parse(&text, &origin)?;
@@ -329,21 +326,21 @@ impl CellSpec {
 
     fn parse(text: &str, origin: &str) -> Result<Self> {
         let spec: Self = from_toml(text, ErrorKind::Config, origin)?;
-        // In a file fields stand at the top, below no path.
+        // In a file fields are at the top, below no path.
         spec.check("").map_err(|error| {
             Error::config(format!("{origin}: {}", error.place().trim_start_matches('.')), error.message())
         })?;
         Ok(spec)
     }
 
-    /// The specification as [`Self::open`] reads it from a file, numbers with `digits` after the point.
+    /// The specification as TOML, which [`Self::open`] reads from a file. Numbers have `digits` digits after the point.
     pub fn to_toml(&self, digits: u32) -> String {
         let mut value = toml::Value::try_from(self).expect("a spec is plain data");
         round(&mut value, libm::pow(10.0, digits.into()));
         toml::to_string(&value).expect("it is a table")
     }
 
-    /// Checks the ranges; `path` is where the cells stand in the config.
+    /// Checks the ranges; `path` is the place of the cells in the config.
     pub fn check(&self, path: &str) -> Result<()> {
         let states = self.mapping.states();
         match &self.states {
@@ -368,17 +365,17 @@ impl CellSpec {
         self.references.check(&format!("{path}.references"), self.states() - 1)
     }
 
-    /// The mapping of the bits that cells hold.
+    /// The mapping of the bits that the cells hold.
     fn used_mapping(&self) -> Mapping {
         if self.pseudo_slc_state.is_some() { Mapping::Slc } else { self.mapping }
     }
 
-    /// How many states a cell has.
+    /// The number of states of a cell.
     pub fn states(&self) -> usize {
         self.used_mapping().states()
     }
 
-    /// How many pages share a wordline: bits a cell.
+    /// The number of pages that share a wordline: the bits of a cell.
     pub fn pages(&self) -> usize {
         self.used_mapping().boundaries().len()
     }
@@ -396,8 +393,8 @@ impl CellSpec {
         self.used_mapping().page_names()
     }
 
-    /// The same cells as they are when they hold one bit only (pseudo-SLC). Their retry table is one of other boundaries, as is what
-    /// references are inferred by: they have none.
+    /// Returns the same cells when they hold one bit only (pseudo-SLC). Their retry table and their inference belong to other boundaries,
+    /// so both are dropped.
     #[must_use]
     fn with_one_bit(mut self) -> Self {
         self.pseudo_slc_state = Some(self.mapping.states() / 2);
@@ -406,17 +403,17 @@ impl CellSpec {
         self
     }
 
-    /// The same cells, read with references that track their age, or with those that they have where they do not.
+    /// Returns the same cells, read with references that track their age, or with references at their own place.
     #[must_use]
     pub fn with_tracked_references(mut self, tracked: bool) -> Self {
         self.references.tracked = tracked;
         self
     }
 
-    /// The same cells, whose data rests at a temperature, in degrees Celsius; `path` is where it was given.
+    /// Returns the same cells with data that rests at a temperature, in degrees Celsius; `path` is the option with that temperature.
     ///
     /// # Errors
-    /// Cells that know no temperature, or one out of range.
+    /// Cells that have no temperature, or a temperature out of range.
     pub fn at_temperature(mut self, retention_temperature_c: f64, path: &str) -> Result<Self> {
         let States::Measured(measured) = &mut self.states else {
             let message = "found one for cells that are the same at every temperature, expected `measured` cells";
@@ -427,7 +424,7 @@ impl CellSpec {
         Ok(self)
     }
 
-    /// Whether time changes the cells.
+    /// Tells whether time changes the cells.
     pub fn depends_on_retention(&self) -> bool {
         match &self.states {
             States::Programmed(programmed) => programmed.retention.k0 != 0.0,
@@ -449,7 +446,7 @@ impl CellSpec {
         self.read_disturb.map_or(1.0, |disturb| disturb.first_change_reads(erased))
     }
 
-    /// The cells of a wordline after `wear`.
+    /// Returns the cells of a wordline after `wear`.
     ///
     /// # Panics
     /// If there are not as many states as the mapping has: see [`Self::check`].
@@ -460,8 +457,8 @@ impl CellSpec {
         Cells::new(self.used_mapping(), states, expected, self.references.offset_v)
     }
 
-    /// [`Self::at`] for those who place references elsewhere, and ask where states are: here they stand nowhere (NaN), as finding where they
-    /// belong takes nearly all of the time.
+    /// Returns [`Self::at`] without references (NaN), for callers that place references elsewhere and ask only for states. Finding the
+    /// references takes nearly all of the time.
     pub fn without_references_at(&self, wear: Wear) -> Cells {
         let states = self.distributions(wear);
         let nowhere = vec![f64::NAN; states.len() - 1];
@@ -475,11 +472,11 @@ impl CellSpec {
         }
     }
 
-    /// The cells of a wordline after `wear`, as they are read with references at a place; after a search for valleys, those that it
-    /// finds most often. Soft levels stand as far apart as suits the states as they are, about the references of hard decision.
+    /// Returns the cells of a wordline after `wear`, read with references at a place. After a search for valleys these are the references
+    /// that it finds most often. Soft levels stand about the references of hard decision, as far apart as suits the true states.
     ///
     /// # Panics
-    /// If there is no such entry of the retry table, no search, or nothing to infer by.
+    /// If there is no such entry of the retry table, no search, or no inference.
     pub fn read_at(&self, wear: Wear, references: ReferencesAt) -> Cells {
         if let Some(offsets_v) = self.offsets_v(references) {
             return self.off_default(wear, &offsets_v);
@@ -490,7 +487,7 @@ impl CellSpec {
         }
     }
 
-    /// How far references at a place stand off the default ones, at each boundary, where that does not depend on the wear.
+    /// The offsets of references at a place from the default ones, at each boundary. None if the offsets depend on the wear.
     fn offsets_v(&self, references: ReferencesAt) -> Option<Cow<'_, [f64]>> {
         match references {
             ReferencesAt::Default => Some(vec![0.0; self.states() - 1].into()),
@@ -500,8 +497,8 @@ impl CellSpec {
         }
     }
 
-    /// [`Self::read_with`] for those who ask for hard decisions alone: where soft levels would stand about them is not looked for, which
-    /// takes most of the time; nor, again, where default references stand.
+    /// Returns [`Self::read_with`] for callers that make hard decisions only. It skips the search for references of soft levels, which
+    /// takes most of the time, and takes default references from `defaults`.
     pub(crate) fn read_hard(&self, wear: Wear, read: ReadWith, defaults: &DefaultReferences) -> Cells {
         let Some(offsets_v) = self.offsets_v(read.references) else { return self.read_with(wear, read) };
         let references = defaults.of(self, wear);
@@ -511,25 +508,24 @@ impl CellSpec {
         self.as_sensed(cells, read.sensing_percent)
     }
 
-    /// The wear whose states soft levels with references at a place are [placed for](Cells::expected), of cells after `wear`.
+    /// The wear for whose states references of soft levels are [placed](Cells::expected), for cells after `wear`.
     pub(crate) fn expected_wear(&self, wear: Wear, references: ReferencesAt) -> Wear {
         let as_they_are = references != ReferencesAt::Cells || self.references.tracked;
         if as_they_are { wear } else { self.wear_by_default(wear) }
     }
 
-    /// The cells of a wordline after `wear`, as they are read: with references at a place, and as sensing that is shorter than whole
-    /// makes them look.
+    /// Returns the cells of a wordline after `wear` as they are read: with references at a place, and with the noise of shortened sensing.
     ///
     /// # Panics
-    /// As [`Self::read_at`] and [`Self::as_sensed`].
+    /// See [`Self::read_at`] and [`Self::as_sensed`].
     pub fn read_with(&self, wear: Wear, read: ReadWith) -> Cells {
         self.as_sensed(self.read_at(wear, read.references), read.sensing_percent)
     }
 
-    /// Cells as they look when they are sensed for a share of the time.
+    /// Returns cells as they look when they are sensed for a share of the time.
     ///
     /// # Panics
-    /// If that is less than whole, and nobody knows what it costs.
+    /// If the time is shortened, and the cells do not model the noise of that.
     pub fn as_sensed(&self, cells: Cells, sensing_percent: u8) -> Cells {
         if sensing_percent == 100 {
             return cells;
@@ -538,16 +534,16 @@ impl CellSpec {
         cells.blurred(shortened.noise_v(sensing_percent))
     }
 
-    /// The cells of a wordline after `wear`, as they are read after a search has chosen a gap at each boundary between states.
+    /// Returns the cells of a wordline after `wear`, read after a search has chosen a gap at each boundary between states.
     ///
     /// # Panics
-    /// If cells know no search.
+    /// If the cells have no search.
     pub fn at_valleys(&self, wear: Wear, gaps: &[usize]) -> Cells {
         let search = self.valley_search();
         self.off_default(wear, &gaps.iter().map(|&gap| search.offset_v(gap)).collect::<Vec<_>>())
     }
 
-    /// The cells of a wordline after `wear`, as they are read with hard references that are off the default ones.
+    /// Returns the cells of a wordline after `wear`, read with hard references that are off the default ones.
     fn off_default(&self, wear: Wear, offsets_v: &[f64]) -> Cells {
         let mut default = self.at_default(wear);
         default.offset_references(offsets_v);
@@ -559,10 +555,10 @@ impl CellSpec {
         cells
     }
 
-    /// The mean counts of a search for valleys: for each boundary between states, of each gap between two sensings.
+    /// The mean counts of a search for valleys: for each boundary between states, the count of each gap between two sensings.
     ///
     /// # Panics
-    /// If cells know no search.
+    /// If the cells have no search.
     pub fn valley_counts(&self, wear: Wear) -> Vec<Vec<f64>> {
         let (cells, search) = (self.at_default(wear), self.valley_search());
         let a_state = f64::from(search.cells) / cells.states() as f64;
@@ -576,13 +572,13 @@ impl CellSpec {
         cells.hard_references.iter().map(of_boundary).collect()
     }
 
-    /// The gap at each boundary between states that a search for valleys chooses by what it counts.
+    /// The gap that a search for valleys chooses at each boundary between states, from random counts.
     ///
     /// # Arguments
-    /// - `uniform`: the next number in [0, 1) of those that are what is random.
+    /// - `uniform`: returns the next random number in [0, 1).
     ///
     /// # Panics
-    /// If cells know no search.
+    /// If the cells have no search.
     pub fn found_gaps(&self, wear: Wear, mut uniform: impl FnMut() -> f64) -> Vec<usize> {
         let counts = self.valley_counts(wear);
         let chosen =
@@ -590,12 +586,12 @@ impl CellSpec {
         counts.iter().map(chosen).collect()
     }
 
-    /// For each boundary between states, the probability that a search for valleys chooses each gap.
+    /// The probability with which a search for valleys chooses each gap, for each boundary between states.
     fn valley_chances(&self, wear: Wear) -> Vec<Vec<f64>> {
         self.valley_counts(wear).iter().map(|of| ValleySearch::chances(of)).collect()
     }
 
-    /// The cells of a wordline after `wear`, as they are read after a search that has chosen the likeliest gaps.
+    /// Returns the cells of a wordline after `wear`, read after a search that has chosen the likeliest gaps.
     fn at_likely_valleys(&self, wear: Wear, chances: &[Vec<f64>]) -> Cells {
         let likeliest = |of: &Vec<f64>| {
             let best = of.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1));
@@ -604,16 +600,16 @@ impl CellSpec {
         self.at_valleys(wear, &chances.iter().map(likeliest).collect::<Vec<_>>())
     }
 
-    /// The raw bit error rate of each page after a search for valleys, the mean over what it finds.
+    /// The raw bit error rate of each page after a search for valleys: the mean over the results of the search.
     ///
     /// # Panics
-    /// If cells know no search.
+    /// If the cells have no search.
     pub fn rber_by_valleys(&self, wear: Wear) -> Vec<f64> {
         let search = self.valley_search();
         let chances = self.valley_chances(wear);
         let cells = self.at_likely_valleys(wear, &chances);
         let defaults = self.at_default(wear).hard_references;
-        // What each boundary adds to the rate depends on nothing but where its reference is.
+        // The contribution of a boundary to the rate depends only on its own reference.
         let of_page = |page: usize| {
             let at = cells.rber(page);
             let moved = cells.boundaries(page).iter().map(|&boundary| {
@@ -630,15 +626,15 @@ impl CellSpec {
         (0..cells.pages()).map(of_page).collect()
     }
 
-    /// How many entries the retry table has.
+    /// The number of entries of the retry table.
     pub fn retries(&self) -> usize {
         self.references.retry_table_v.len()
     }
 
-    /// How references are inferred.
+    /// The inference of references.
     ///
     /// # Panics
-    /// If they are not.
+    /// If the cells have none.
     pub fn inference(&self) -> &Inference {
         self.references.inference.as_ref().expect("cells whose references are inferred")
     }
@@ -652,12 +648,12 @@ impl CellSpec {
         Cells::new(self.used_mapping(), self.distributions(wear), self.by_default(wear), 0.0)
     }
 
-    /// The states that default references are placed for.
+    /// The states for which default references are placed.
     fn by_default(&self, wear: Wear) -> Vec<Distribution> {
         self.distributions(self.wear_by_default(wear))
     }
 
-    /// The wear that default references are placed for.
+    /// The wear for which default references are placed.
     fn wear_by_default(&self, wear: Wear) -> Wear {
         self.references.placed_for.unwrap_or(Wear::unread(wear.pe_cycles, 0.0))
     }
@@ -675,7 +671,7 @@ impl CellSpec {
         states
     }
 
-    /// The states that are used, but for what neighbours and reads do to them.
+    /// The states that are used, without the effects of neighbours and reads.
     fn undisturbed(&self, wear: Wear) -> Vec<Distribution> {
         let retention = self.dwell.map_or(1.0, Dwell::retention_factor);
         let states = match &self.states {
@@ -689,7 +685,7 @@ impl CellSpec {
     }
 }
 
-/// Where default references of cells stand: one place, or one for each number of P/E cycles. Finding it takes most of the time of a hard
+/// The default references of cells: one set, or one set for each number of P/E cycles. Finding them takes most of the time of a hard
 /// decision.
 #[derive(Debug, Default)]
 pub(crate) struct DefaultReferences(Mutex<HashMap<u32, Arc<[f64]>>>);
@@ -731,7 +727,7 @@ impl From<CellSpec> for NamedCells {
 }
 
 impl<'de> Deserialize<'de> for NamedCells {
-    /// By hand, as errors of untagged enums name no field.
+    /// Written by hand, because errors of untagged enums name no field.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct NameOrFields;
 
@@ -756,10 +752,10 @@ impl<'de> Deserialize<'de> for NamedCells {
 }
 
 impl NamedCells {
-    /// The cells, a file being taken from `directory`; `path` is where they stand in the config.
+    /// Opens the cells; a file is taken from `directory`. `path` is the place of the cells in the config.
     ///
     /// # Errors
-    /// As [`CellSpec::open`] and [`CellSpec::check`].
+    /// See [`CellSpec::open`] and [`CellSpec::check`].
     pub fn open(&self, path: &str, directory: &Path) -> Result<CellSpec> {
         match self {
             NamedCells::Named(name) => CellSpec::open(name, directory)
@@ -775,10 +771,10 @@ impl NamedCells {
 pub struct Cells {
     mapping: Mapping,
     states: Vec<Distribution>,
-    /// The states that references are placed for, and the hard references that suit them.
+    /// The states for which references are placed, and the hard references that suit them.
     expected: Vec<Distribution>,
     expected_references: Vec<f64>,
-    /// How far references stand from there, for each boundary.
+    /// The offset of the references from there, for each boundary, in volts.
     offsets_v: Vec<f64>,
     hard_references: Vec<f64>,
 }
@@ -821,27 +817,27 @@ impl Cells {
         }
     }
 
-    /// Moves the references of all levels, one number for each boundary, in volts; what would then stand below the reference
-    /// before stands there.
+    /// Moves the references of all levels by one number for each boundary, in volts. A reference that would end below the one before it
+    /// is placed there.
     pub fn offset_references(&mut self, offsets_v: &[f64]) {
         self.offsets_v.iter_mut().zip(offsets_v).for_each(|(offset_v, by_v)| *offset_v += by_v);
         let moved = self.expected_references.iter().zip(&self.offsets_v);
         self.hard_references = ascending(moved.map(|(reference, offset_v)| reference + offset_v));
     }
 
-    /// The same cells, as they look with noise on their voltages, of a standard deviation in volts.
+    /// Returns the same cells with noise on their voltages, of a standard deviation in volts.
     #[must_use]
     pub fn blurred(mut self, noise_v: f64) -> Self {
         self.states.iter_mut().for_each(|state| *state = state.blurred(noise_v));
         self
     }
 
-    /// How many states a cell has.
+    /// The number of states of a cell.
     pub fn states(&self) -> usize {
         self.states.len()
     }
 
-    /// How many pages share the wordline.
+    /// The number of pages that share the wordline.
     pub fn pages(&self) -> usize {
         self.mapping.boundaries().len()
     }
@@ -877,20 +873,19 @@ impl Cells {
         self.states[state].density(volts)
     }
 
-    /// The voltage below which a share `u` of the cells in `state` is; 0 and 1 give voltages beyond which there is
-    /// nothing that can be told from nothing.
+    /// The voltage below which a share `u` of the cells in `state` is. Beyond the voltages for 0 and 1 the probability of a cell is too
+    /// small to be told from 0.
     pub fn quantile(&self, state: usize, u: f64) -> f64 {
         self.states[state].quantile(u)
     }
 
-    /// The reference voltage of a hard decision at each boundary: where the densities of the two states that the
-    /// controller expects cross (the middle of the gap between states that do not overlap), plus the offset.
+    /// The reference voltage of a hard decision at each boundary. It is the crossing of the densities of the two states that the
+    /// controller expects (the middle of the gap between states that do not overlap), plus the offset.
     pub fn hard_references(&self) -> &[f64] {
         &self.hard_references
     }
 
-    /// The raw bit error rate of `page`: the probability that a cell of any state is read at the hard references as the
-    /// other bit.
+    /// The raw bit error rate of `page`: the probability that a cell of any state is read at the hard references as the other bit.
     pub fn rber(&self, page: usize) -> f64 {
         let references = self.boundaries(page).iter().map(|&boundary| self.hard_references[boundary]);
         let mut errors = 0.0;
@@ -907,12 +902,12 @@ impl Cells {
         errors / self.states() as f64
     }
 
-    /// The share of cells that a hard decision of `page` reads as 1, whatever they hold: half of them where all are read right.
+    /// The share of cells that a hard decision of `page` reads as 1, whatever they hold. It is half of them if all are read right.
     pub fn share_of_ones(&self, page: usize) -> f64 {
         let boundaries = self.boundaries(page);
         let below =
             |volts: f64| (0..self.states()).map(|state| self.cdf(state, volts)).sum::<f64>() / self.states() as f64;
-        // What is below the first reference reads 1, and every reference changes that.
+        // Cells below the first reference read 1, and every reference changes the bit.
         let changes = boundaries.iter().enumerate().map(|(index, &boundary)| {
             let share = below(self.hard_references[boundary]);
             if index % 2 == 0 { share } else { -share }
@@ -920,8 +915,8 @@ impl Cells {
         changes.sum::<f64>() + if boundaries.len().is_multiple_of(2) { 1.0 } else { 0.0 }
     }
 
-    /// Of cells that are known to be in the two states about a boundary (sentinels), the shares of those in the lower state that read
-    /// above its reference, and of those in the upper state that read below.
+    /// The errors of sentinels: cells that are known to be in the two states about a boundary. The first is the share of cells of the lower
+    /// state that read above its reference, the second the share of cells of the upper state that read below.
     pub fn known_errors(&self, boundary: usize) -> (f64, f64) {
         let reference = self.hard_references[boundary];
         (self.states[boundary].tail(reference).upper(), self.states[boundary + 1].tail(reference).lower())
@@ -932,12 +927,12 @@ impl Cells {
         (0..self.pages()).map(|page| self.rber(page)).sum::<f64>() / self.pages() as f64
     }
 
-    /// The states as they are.
+    /// The true states.
     pub(crate) fn distributions(&self) -> &[Distribution] {
         &self.states
     }
 
-    /// The states that references are placed for, and how far those of each boundary are then shifted.
+    /// The states for which references are placed, and the shift of the references of each boundary.
     pub(crate) fn expected(&self) -> (&[Distribution], &[f64]) {
         (&self.expected, &self.offsets_v)
     }
@@ -948,7 +943,7 @@ impl Cells {
     }
 }
 
-/// References none of which is below the one before: states that have passed each other leave no room between theirs.
+/// Raises references so that none is below the one before: states that have passed each other leave no room between their references.
 fn ascending(references: impl Iterator<Item = f64>) -> Vec<f64> {
     let raised = references.scan(f64::NEG_INFINITY, |least, reference| {
         *least = least.max(reference);
@@ -957,8 +952,9 @@ fn ascending(references: impl Iterator<Item = f64>) -> Vec<f64> {
     raised.collect()
 }
 
-/// Where the density of `left`, the lower state, falls below that of `right`. Reads lift cells of several kinds apart, so that a state has
-/// hills and its density falls below more than once: where the fewest cells of both are on the wrong side.
+/// The voltage at which the density of `left`, the lower state, falls below that of `right`. Reads lift cells of several kinds apart, so
+/// that the density of a state has hills and falls below more than once. Then it is the crossing with the fewest cells of both states on
+/// the wrong side.
 fn crossing(left: &Distribution, right: &Distribution) -> f64 {
     let (low, high) = (left.centre(), right.centre());
     let found = crossing_within(left, right, low, high);
@@ -973,16 +969,16 @@ fn crossing(left: &Distribution, right: &Distribution) -> f64 {
     others.fold(found, |best, other| if wrong(other) < wrong(best) { other } else { best })
 }
 
-/// Into how many steps the voltages between two states are divided to find the hills between them.
+/// The number of steps into which the voltages between two states are divided to find the hills between them.
 const HILL_STEPS: u32 = 64;
 
-/// The one crossing between two voltages.
+/// The only crossing between two voltages.
 fn crossing_within(left: &Distribution, right: &Distribution, low: f64, high: f64) -> f64 {
     let (below, above) = bisect(low, high, |volts| left.density(volts) > right.density(volts));
     if left.density(above) < right.density(above) {
         return 0.5 * (below + above);
     }
-    // Both are nothing between states that do not overlap, and equal where two uniform parts do: take the middle.
+    // Both densities are 0 between states that do not overlap, and equal where two uniform parts do. The middle is taken.
     let (_, end) = bisect(above, high, |volts| left.density(volts) >= right.density(volts));
     0.5 * (below + end)
 }
@@ -1077,7 +1073,7 @@ mod tests {
         );
     }
 
-    /// Are hard references where a boundary's two states are confused least?
+    /// Are hard references where the two states of a boundary are confused least?
     #[test]
     fn hard_references_have_the_least_errors() {
         for name in CellSpec::shipped() {
@@ -1092,7 +1088,8 @@ mod tests {
         }
     }
 
-    /// Are they also where reads have lifted cells of some kinds far above those of others? A step of reads never changes errors much.
+    /// Are hard references at the least errors also where reads have lifted some cells far above others? A step of reads never changes
+    /// errors much.
     #[test]
     fn hard_references_have_the_least_errors_among_hills() {
         let spec = CellSpec::open("tlc-charge-trap", Path::new("")).unwrap();
@@ -1112,7 +1109,7 @@ mod tests {
         }
     }
 
-    /// References of states that do not overlap, or are not noisy at all, are between them.
+    /// Are references of states that do not overlap, or have no noise, between the states?
     #[test]
     fn fresh_states_have_references_between_them() {
         let spec = CellSpec::default();
@@ -1125,8 +1122,8 @@ mod tests {
         }
     }
 
-    /// A controller that does not track retention reads with the references of fresh cells, one with an offset beside the
-    /// best: both read worse. After a year at 10,000 P/E a tenth of all bits would be wrong.
+    /// Does a controller that does not track retention, or has an offset, read worse? The first reads with the references of fresh cells.
+    /// After a year at 10,000 P/E a tenth of all bits would be wrong.
     #[test]
     fn references_follow_what_the_controller_knows() {
         let with = |tracked, offset_v| CellSpec {
@@ -1144,7 +1141,7 @@ mod tests {
         assert!(tracked < offset && offset < fixed && (0.07..0.15).contains(&fixed), "{tracked} {offset} {fixed}");
     }
 
-    /// Is the share of ones what sampled cells read, and do known cells err as their page does?
+    /// Is the share of ones that of sampled cells, and do known cells have the error rate of their page?
     #[test]
     fn shares_of_ones_are_those_of_regions() {
         for name in CellSpec::shipped() {
@@ -1162,7 +1159,7 @@ mod tests {
         assert!((up - 0.01).abs() < 1e-12 && (down - 0.01).abs() < 1e-12, "{up} {down}");
     }
 
-    /// Do cells that hold one bit err much less, by one page, and has a neighbour's program pushed those of any state as far?
+    /// Do cells that hold one bit have far fewer errors, in one page, and does a neighbour's program push cells of any state as far?
     #[test]
     fn one_bit_a_cell_and_neighbours() {
         let wear = Wear::unread(3_000, 2_400.0);
@@ -1186,7 +1183,7 @@ mod tests {
         assert!(after.mean_rber() > 1.2 * before.mean_rber(), "{} {}", after.mean_rber(), before.mean_rber());
     }
 
-    /// Does rest slow retention by what it says, and leave fresh cells alone?
+    /// Does rest slow retention by its factor, and leave fresh cells alone?
     #[test]
     fn rest_slows_retention() {
         for name in ["mlc", "tlc-measured"] {

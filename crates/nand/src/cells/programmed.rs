@@ -81,10 +81,10 @@ impl Default for Retention {
     }
 }
 
-/// States by how they are programmed: LaLDPC's model, whose MLC is the default.
+/// States that follow from the way in which cells are programmed: LaLDPC's model, whose MLC is the default.
 ///
-/// Erased cells are normal; programmed ones uniform over the step above the verify voltage in which programming ends,
-/// with random telegraph noise, and move by retention.
+/// Erased cells are normal. Programmed cells are uniform over the step above the verify voltage in which programming ends, with random
+/// telegraph noise; retention moves them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgrammedStates {
     /// Threshold voltages of erased cells.
@@ -141,8 +141,10 @@ impl ProgrammedStates {
         within("retention.variance_pe_exponent", self.retention.variance_pe_exponent, 0.0, 2.0)
     }
 
+    /// The states after `wear`.
+    ///
     /// # Arguments
-    /// - `retention`: how much there is of what retention does.
+    /// - `retention`: factor on the effect of retention.
     pub(super) fn distributions(&self, wear: Wear, retention: f64) -> Vec<Distribution> {
         let cycles = f64::from(wear.pe_cycles);
         let Retention { k0, k1, k2, x0_v, t0_hours, mean_pe_exponent, variance_pe_exponent } = self.retention;

@@ -5,40 +5,40 @@ use softsense_base::{Result, expect_number};
 use crate::Wear;
 use crate::distribution::{Distribution, MAX_SHARES};
 
-/// How reads of other wordlines of a block disturb cells: the pass-through voltage that opens cells programs them
-/// weakly. A cell at V rises by tunnelling, dV/dn ~ exp(-V / `scale_v`), so that after n effective reads it is at
+/// Disturbance by reads of other wordlines of a block: the pass-through voltage that opens cells programs them weakly. A cell at V rises by
+/// tunnelling, dV/dn ~ exp(-V / `scale_v`), so that after n effective reads it is at
 ///
 /// ```text
 /// scale_v ln( exp(V / scale_v) + a n / doubling_reads (1 + N / doubling_pe_cycles) exp(pass_through_sensitivity (pass_through_voltage - 1)) )
 /// ```
 ///
-/// with N P/E cycles: low cells rise most. Cells differ in a, their susceptibility: ln a is binomial, nine values about 0 with
-/// standard deviation `susceptibility_sigma`. Were they alike, all would keep their order, and moved references undo what reads
-/// did. V is where retention has left the cell, as if all
-/// reads came then. What the cells above a lowered pass-through voltage do to others, which it does not open, is left out.
+/// with N P/E cycles: low cells rise most. Cells differ in their susceptibility a: ln a is binomial, nine values about 0 with standard
+/// deviation `susceptibility_sigma`. If all cells were alike they would keep their order, and moved references would undo the effect of
+/// reads. V is the voltage at which retention has left the cell, as if all reads came after it. A lowered pass-through voltage does not
+/// open the cells above it; the effect of these cells on others is left out.
 ///
-/// Effective reads of a wordline are `adjacent_stress` times the reads of the two wordlines beside it, and those of the others of
-/// its block; its own do not count. Source: M. Chun et al., "STRAW: Stress-Aware WL-Based Read Disturbance Management for
-/// High-Density NAND Flash Memory", 2026.
+/// Effective reads of a wordline are `adjacent_stress` times the reads of the two wordlines beside it, plus the reads of the other
+/// wordlines of its block. Its own reads do not count. Source: M. Chun et al., "STRAW: Stress-Aware WL-Based Read Disturbance Management
+/// for High-Density NAND Flash Memory", 2026.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadDisturb {
-    /// How many times as much as other reads a read of an adjacent wordline counts.
+    /// Weight of a read of an adjacent wordline, relative to other reads.
     pub adjacent_stress: f64,
     /// Voltage over which the effect falls by a factor of e from low to high cells, in volts.
     pub scale_v: f64,
-    /// Effective reads that double exp(V / `scale_v`) of a cell at 0 V of a block without a P/E cycle, or raise it by 0.69 `scale_v`.
+    /// Effective reads that double exp(V / `scale_v`) of a cell at 0 V in a block without a P/E cycle, and so raise it by 0.69 `scale_v`.
     pub doubling_reads: f64,
     /// P/E cycles at which reads disturb twice as much as in a fresh block.
     pub doubling_pe_cycles: f64,
-    /// How much cells differ: the standard deviation of ln a.
+    /// Spread of cells: the standard deviation of ln a.
     #[serde(default)]
     pub susceptibility_sigma: f64,
     /// The voltage on wordlines that are not read, as a share of the nominal voltage.
     #[serde(default = "one")]
     pub pass_through_voltage: f64,
-    /// How steeply the effect grows with the pass-through voltage: with one per cent more voltage, reads disturb about
-    /// this number of per cent more.
+    /// Steepness of the growth with the pass-through voltage. With one per cent more voltage reads disturb about this number of per cent
+    /// more.
     #[serde(default)]
     pub pass_through_sensitivity: f64,
 }
@@ -68,17 +68,17 @@ impl ReadDisturb {
         within("pass_through_sensitivity", self.pass_through_sensitivity, 0.0, 100.0)
     }
 
-    /// How much as much a read disturbs when the pass-through voltage is lower by a share of the nominal one.
+    /// The factor by which a read disturbs less when the pass-through voltage is lower by `reduction`, a share of the nominal voltage.
     pub fn disturbance_at(&self, reduction: f64) -> f64 {
         libm::exp(-self.pass_through_sensitivity * reduction)
     }
 
-    /// The effective reads that raise erased cells, whose voltage is given, by a twentieth of `scale_v`.
+    /// The effective reads that raise erased cells by a twentieth of `scale_v`; `erased_v` is their voltage.
     pub(super) fn first_change_reads(&self, erased_v: f64) -> f64 {
         (0.05 * self.doubling_reads * libm::exp(erased_v / self.scale_v)).clamp(1.0, 1e9)
     }
 
-    /// A state after what its cells have been through.
+    /// Returns a state after the reads of `wear`.
     pub(super) fn disturbed(&self, state: Distribution, wear: Wear) -> Distribution {
         let pass_through = libm::exp(self.pass_through_sensitivity * (self.pass_through_voltage - 1.0));
         let by_wear = 1.0 + f64::from(wear.pe_cycles) / self.doubling_pe_cycles;
@@ -92,7 +92,7 @@ impl ReadDisturb {
         }
     }
 
-    /// Nine kinds of cells by their susceptibility, each with its share.
+    /// The nine kinds of cells, each with its share and its susceptibility.
     fn susceptibilities(&self) -> impl Iterator<Item = (f64, f64)> {
         const BINOMIAL: [f64; MAX_SHARES] = [1.0, 8.0, 28.0, 56.0, 70.0, 56.0, 28.0, 8.0, 1.0];
         let step = self.susceptibility_sigma * std::f64::consts::FRAC_1_SQRT_2;
@@ -121,7 +121,7 @@ mod tests {
         disturb.disturbed(Distribution::normal(from_v, 0.1), wear).centre()
     }
 
-    /// Is it the closed form of dV/dn ~ exp(-V / scale)? And do reads after reads do what all at once do?
+    /// Is the rise the closed form of dV/dn ~ exp(-V / scale)? And do reads in two steps do the same as all reads at once?
     #[test]
     fn cells_rise_as_tunnelling_makes_them() {
         let disturb = disturb();

@@ -10,7 +10,7 @@ use softsense_base::{Result, expect_number};
 /// residual_v (exp(settling (1 - f)) - 1)
 /// ```
 ///
-/// with `settling` = T / tau; there is none where the time is whole.
+/// with `settling` = T / tau. There is no noise if the time is whole.
 ///
 /// Source: J. Park et al., "Reducing Solid-State Drive Read Latency by Optimizing Read-Retry", ASPLOS 2021, shortens sensing where
 /// error correction has a margin; this law is ours.
@@ -32,7 +32,7 @@ impl ShortenedSensing {
     /// The standard deviation of the noise, in volts.
     ///
     /// # Arguments
-    /// - `percent`: of the whole time.
+    /// - `percent`: the time in per cent of the whole time.
     pub fn noise_v(self, percent: u8) -> f64 {
         self.residual_v * libm::expm1(self.settling * (1.0 - f64::from(percent) / 100.0))
     }

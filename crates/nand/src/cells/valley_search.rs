@@ -4,21 +4,20 @@ use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
 
 use crate::rber::is_zero;
 
-/// How a controller finds the best references: it senses each boundary at equal distances around the default reference, or around
-/// where it expects the valley, counts the cells between neighbouring sensings, and puts the reference in the middle of the gap with the fewest
-/// cells (the lowest such gap).
+/// A controller's search for the best references. It senses each boundary at equal distances around the default reference, or around the
+/// expected valley, and counts the cells between neighbouring sensings. It puts the reference in the middle of the gap with the fewest
+/// cells, the lowest if there are several.
 ///
-/// Counts are of all cells of a page, whatever their state, and random: Poisson, with the mean that the distributions
-/// give.
+/// Counts are of all cells of a page, whatever their state. They are random: Poisson, with the mean that the distributions give.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValleySearch {
     /// Distance between neighbouring sensings, in volts.
     pub step_v: f64,
-    /// Sensings at each boundary: an odd number from 3 to 63.
+    /// Number of sensings at each boundary: an odd number from 3 to 63.
     pub sensings: u32,
-    /// How far the middle sensing is from the default reference, in volts. States that lose charge have their valleys below it; where
-    /// they lose as much as they are apart, a search around the default finds the valley of the next boundary.
+    /// Distance of the middle sensing from the default reference, in volts. States that lose charge have their valleys below the default.
+    /// If they lose as much as they are apart, a search around the default finds the valley of the next boundary.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub centre_v: f64,
     /// Number of cells that are counted: the cells of a page.
@@ -37,17 +36,17 @@ impl ValleySearch {
         expect_whole(format!("{path}.cells"), self.cells, 1, 10_000_000)
     }
 
-    /// How many gaps there are between the sensings of a boundary.
+    /// The number of gaps between the sensings of a boundary.
     pub fn gaps(self) -> usize {
         self.sensings as usize - 1
     }
 
-    /// How far the middle of a gap is from the default reference, in volts.
+    /// The distance of the middle of a gap from the default reference, in volts.
     pub fn offset_v(self, gap: usize) -> f64 {
         self.centre_v + self.step_v * (gap as f64 - 0.5 * (self.gaps() - 1) as f64)
     }
 
-    /// Where sensings are, about a default reference, in volts.
+    /// The voltages of the sensings about a default reference.
     pub(crate) fn sensed_v(self, default_v: f64) -> impl Iterator<Item = f64> {
         let middle = f64::from(self.sensings / 2);
         (0..self.sensings).map(move |index| default_v + self.centre_v + self.step_v * (f64::from(index) - middle))
@@ -68,11 +67,11 @@ impl ValleySearch {
     /// - `means`: of the counts of the gaps.
     pub(crate) fn chances(means: &[f64]) -> Vec<f64> {
         let least = means.iter().copied().fold(f64::INFINITY, f64::min);
-        // The least count is hardly above the largest that the emptiest gap has.
+        // The least count is at most about the largest count of the emptiest gap.
         let most = (least + 9.0 * libm::sqrt(least) + 30.0) as u64;
         let tails: Vec<Vec<f64>> = means.iter().map(|&mean| upper_tails(mean, most + 1)).collect();
         let mut chances = vec![0.0; means.len()];
-        // Gaps before must have more, those after as many at least.
+        // A gap is chosen if those before have more, and those after have at least as many.
         for count in 0..=most as usize {
             let mut before = 1.0;
             for gap in 0..means.len() {
@@ -91,7 +90,7 @@ impl ValleySearch {
 /// P(Poisson >= 0), P(Poisson >= 1), ... P(Poisson >= most).
 fn upper_tails(mean: f64, most: u64) -> Vec<f64> {
     if mean > 1e4 {
-        // Normal, corrected for the steps: off by less than its own thousandth where anything is decided.
+        // A normal distribution, corrected for the steps. Its error is below a thousandth of the probability where that matters.
         let tail =
             |count: u64| if count == 0 { 1.0 } else { normal_cdf((mean - count as f64 + 0.5) / libm::sqrt(mean)) };
         return (0..=most).map(tail).collect();
@@ -114,8 +113,8 @@ mod tests {
 
     use super::*;
 
-    /// Are gaps chosen as often as the chances say? 20,000 searches with drawn counts, of valleys with few cells and with many: each
-    /// share within four standard errors.
+    /// Are gaps chosen as often as the chances say? There are 20,000 searches with drawn counts, in valleys with few cells and with many.
+    /// Each share is within four standard errors.
     #[test]
     fn chances_are_those_of_drawn_counts() {
         let stream = Stream::new(5, Purpose::Counts);

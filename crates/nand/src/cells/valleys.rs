@@ -2,30 +2,30 @@ use softsense_base::{Error, Result};
 
 use crate::distribution::Distribution;
 
-/// How many cells of all are on the wrong side of a reference at a boundary: a point of a measured valley.
+/// A point of a measured valley: the share of all cells that are on the wrong side of a reference at a boundary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValleyPoint {
-    /// Between states `boundary` and `boundary` + 1.
+    /// Number of the boundary, between states `boundary` and `boundary` + 1.
     pub boundary: usize,
-    /// Where the reference stood, in any unit.
+    /// Position of the reference, in any unit.
     pub reference: f64,
-    /// The share of all cells that it put on the wrong side: of the two states about it, each a share of 1 / states.
+    /// Share of all cells that are on the wrong side. Each of the two states at the boundary has a share of 1 / states of all cells.
     pub rber: f64,
 }
 
-/// A tail that is more of what was measured than this tells of its state.
+/// The share of the measured rate above which a tail tells of its state.
 const MOST_OF: f64 = 0.6;
 const ROUNDS: usize = 200;
 
-/// Means and standard deviations of normal states whose valleys are these.
+/// Means and standard deviations of the normal states that have these valleys.
 ///
-/// On either side of a valley one tail is most of the measured rate. There the reference is mean + sigma z, with z the
-/// normal quantile of the share of the state beyond the reference, less the share that the other tail adds. A line
-/// through these points, on both sides of a state, is its mean and spread; the other tail is that of the last round.
-/// With valleys of normal states it ends at these.
+/// On either side of a valley one tail is most of the measured rate. There the reference is mean + sigma z. Here z is the normal quantile
+/// of the share of the state beyond the reference, less the share of the other tail. A line through these points, on both sides of a
+/// state, gives its mean and spread. The other tail is that of the last round. With valleys of normal states the rounds end at these
+/// states.
 ///
 /// # Errors
-/// Points of boundaries that there are not, and states of which fewer than two points tell.
+/// Points at boundaries that do not exist, and states with fewer than two points.
 pub fn states_of_valleys(points: &[ValleyPoint], states: usize) -> Result<Vec<(f64, f64)>> {
     for boundary in 0..states - 1 {
         let count = points.iter().filter(|point| point.boundary == boundary).count();
@@ -40,7 +40,7 @@ pub fn states_of_valleys(points: &[ValleyPoint], states: usize) -> Result<Vec<(f
         return Err(Error::config("valleys", message));
     }
     let standard = Distribution::normal(0.0, 1.0);
-    // Where each valley is lowest tells which tail is which before anything is known.
+    // The lowest point of each valley says which tail is which before any state is known.
     let lowest: Vec<f64> = (0..states - 1)
         .map(|boundary| {
             let of = points.iter().filter(|point| point.boundary == boundary);
@@ -54,7 +54,7 @@ pub fn states_of_valleys(points: &[ValleyPoint], states: usize) -> Result<Vec<(f
         for point in points {
             let share = point.rber * states as f64;
             let (lower, upper) = (point.boundary, point.boundary + 1);
-            // Of the lower state what is above, of the upper one what is below.
+            // The tail of the lower state is above the reference, that of the upper state below.
             let tail = |state: usize| match before[state] {
                 Some((mean, sigma)) => {
                     let tail = Distribution::normal(mean, sigma).tail(point.reference);
@@ -91,7 +91,7 @@ pub fn states_of_valleys(points: &[ValleyPoint], states: usize) -> Result<Vec<(f
     found.into_iter().enumerate().map(state).collect()
 }
 
-/// Intercept and slope of the line through points, if that rises.
+/// Intercept and slope of the line through points, if the line rises.
 fn fitted(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -106,7 +106,7 @@ fn fitted(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    /// Are normal states found again from their own valleys? Thirteen references at each boundary.
+    /// Are normal states found again from their own valleys, with thirteen references at each boundary?
     #[test]
     fn states_are_found_from_their_valleys() {
         let truth = [

@@ -38,31 +38,31 @@ fn array<'py, T: Copy + Into<u64>>(py: Python<'py>, values: &[T]) -> Bound<'py, 
 
 #[pymethods]
 impl ClosedBlocks {
-    /// The plane, or the set of planes with interleaved codewords.
+    /// The number of the plane, or of the set of planes with interleaved codewords.
     #[getter]
     fn set(&self) -> u32 {
         self.candidates.set
     }
 
-    /// Their numbers in the device.
+    /// Numbers of the blocks in the device.
     #[getter]
     fn blocks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         array(py, &self.candidates.blocks)
     }
 
-    /// Their valid codewords.
+    /// Numbers of valid codewords of the blocks.
     #[getter]
     fn valid<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         array(py, &self.candidates.valid)
     }
 
-    /// How many blocks of the plane were closed since, themselves with them: 1 for the last.
+    /// Numbers of blocks of the plane that were closed since, each with itself: 1 for the last.
     #[getter]
     fn age<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         array(py, &self.candidates.age)
     }
 
-    /// Their erases since the start of the run.
+    /// Erases of the blocks since the start of the run.
     #[getter]
     fn erases<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         array(py, &self.candidates.erases)
@@ -98,7 +98,7 @@ pub(crate) struct WritePlanes {
 
 #[pymethods]
 impl WritePlanes {
-    /// The SSD.
+    /// The number of the SSD.
     #[getter]
     fn ssd(&self) -> u32 {
         self.planes.ssd
@@ -110,7 +110,7 @@ impl WritePlanes {
         self.planes.codeword
     }
 
-    /// How many codewords wait to be written with it.
+    /// The number of codewords that wait to be written with the first one.
     #[getter]
     fn codewords(&self) -> u32 {
         self.planes.codewords
@@ -122,7 +122,7 @@ impl WritePlanes {
         self.planes.in_turn
     }
 
-    /// Free pages of each plane (int64, shape (n,)): those of free blocks, of the open one, and of those that are being collected.
+    /// Free pages of each plane (int64, shape (n,)): pages of free blocks, of the open block, and of blocks that are being collected.
     #[getter]
     fn free_pages<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         array(py, &self.planes.free_pages)
@@ -161,19 +161,19 @@ pub(crate) struct PacedPlane {
 
 #[pymethods]
 impl PacedPlane {
-    /// The number of the plane, or set.
+    /// The number of the plane, or of the set.
     #[getter]
     fn set(&self) -> u32 {
         self.set.set
     }
 
-    /// Free blocks.
+    /// The number of free blocks.
     #[getter]
     fn free_blocks(&self) -> u32 {
         self.set.free_blocks
     }
 
-    /// Free pages: those of free blocks, and of those that the host has open.
+    /// The number of free pages: those of free blocks, and of blocks that are open for the host.
     #[getter]
     fn free_pages(&self) -> u32 {
         self.set.free_pages
@@ -191,43 +191,43 @@ impl PacedPlane {
         self.set.high_watermark
     }
 
-    /// `ftl.gc_reserve_blocks`: at so many free blocks nobody is asked.
+    /// `ftl.gc_reserve_blocks`: with this number of free blocks, or fewer, the rule is not asked.
     #[getter]
     fn reserve(&self) -> u32 {
         self.set.reserve
     }
 
-    /// Whether operations of the host wait for the plane.
+    /// True if operations of the host wait for the plane.
     #[getter]
     fn host_waits(&self) -> bool {
         self.set.host_waits
     }
 
-    /// How long no operation of the host has been at work there, us; 0 while one is, or waits.
+    /// Time since the last operation of the host there, us; 0 while one is at work, or waits.
     #[getter]
     fn idle_us(&self) -> f64 {
         self.set.idle_us
     }
 
-    /// Whether a victim is being collected, or has just been erased.
+    /// True if a victim is being collected, or has just been erased.
     #[getter]
     fn collecting(&self) -> bool {
         self.set.collecting
     }
 
-    /// Valid codewords of the victim that is being collected; None without one.
+    /// Number of valid codewords of the victim that is being collected; None without a victim.
     #[getter]
     fn valid(&self) -> Option<u32> {
         self.set.valid
     }
 
-    /// Pages that the host, or the map, has programmed there since the run began.
+    /// Number of pages that the host, or the map, has programmed there since the run began.
     #[getter]
     fn pages_written(&self) -> u64 {
         self.set.pages_written
     }
 
-    /// Pages that garbage collection has read there.
+    /// Number of pages that garbage collection has read there.
     #[getter]
     fn pages_moved(&self) -> u64 {
         self.set.pages_moved
@@ -251,7 +251,7 @@ impl AdmitPages for Asked {
     }
 }
 
-/// A page that the read buffer has not, as an admission sees it when a read of it begins.
+/// A page that is not in the read buffer, as an admission sees it when a read of the page begins.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct MissedPage {
     page: PageThere,
@@ -259,37 +259,37 @@ pub(crate) struct MissedPage {
 
 #[pymethods]
 impl MissedPage {
-    /// The first logical codeword that is asked for of it.
+    /// The first logical codeword of the page that is requested.
     #[getter]
     fn codeword(&self) -> u64 {
         self.page.codeword
     }
 
-    /// How many codewords are asked for of it.
+    /// The number of codewords of the page that are requested.
     #[getter]
     fn codewords(&self) -> u32 {
         self.page.codewords
     }
 
-    /// Bytes of the request.
+    /// Number of bytes of the request.
     #[getter]
     fn request_bytes(&self) -> u64 {
         self.page.request_bytes
     }
 
-    /// Whether it is read for a write that covers a codeword in part.
+    /// True if the page is read for a write that covers a codeword in part.
     #[getter]
     fn for_write(&self) -> bool {
         self.page.for_write
     }
 
-    /// How often it has been missed, this time with it, while it was among the pages that are remembered.
+    /// The number of misses of the page, with the present one, while it was among the pages that are remembered.
     #[getter]
     fn misses(&self) -> u32 {
         self.page.misses
     }
 
-    /// Pages that the buffer has room for without dropping one.
+    /// Number of pages for which the buffer has room without dropping one.
     #[getter]
     fn free_pages(&self) -> u32 {
         self.page.free_pages
@@ -307,7 +307,7 @@ impl AdmitEntries for Asked {
     }
 }
 
-/// An entry of the map that the mapping cache has not, as an admission sees it when a read has its translation page.
+/// An entry of the map that is not in the mapping cache, as an admission sees it when a read has its translation page.
 #[pyclass(module = "softsense._core", frozen)]
 pub(crate) struct MissedEntry {
     entry: EntryThere,
@@ -315,19 +315,19 @@ pub(crate) struct MissedEntry {
 
 #[pymethods]
 impl MissedEntry {
-    /// Its logical codeword.
+    /// The logical codeword of the entry.
     #[getter]
     fn codeword(&self) -> u64 {
         self.entry.codeword
     }
 
-    /// Codewords of the read with entries in the same translation page.
+    /// The number of codewords of the read with entries in the same translation page.
     #[getter]
     fn codewords(&self) -> u32 {
         self.entry.codewords
     }
 
-    /// How often it has been missed, this time with it, while it was among the entries that are remembered.
+    /// The number of misses of the entry, with the present one, while it was among the entries that are remembered.
     #[getter]
     fn misses(&self) -> u32 {
         self.entry.misses

@@ -9,7 +9,7 @@ use crate::config::{
 };
 
 impl CheckedConfig {
-    /// Label and value rows for people.
+    /// Returns labels and values to be shown to people.
     pub fn describe(&self) -> Vec<(String, String)> {
         let Config {
             geometry,
@@ -69,7 +69,7 @@ impl CheckedConfig {
         .collect()
     }
 
-    /// Here rather than beside its spec: tables and codes have more to say than the config.
+    /// The function is here rather than beside its spec, because tables and codes tell more than the config.
     fn describe_reliability(&self) -> String {
         match &self.config.reliability {
             ReliabilitySpec::Perfect => "perfect: nothing fails at level 1".to_string(),
@@ -134,7 +134,7 @@ impl CheckedConfig {
     }
 }
 
-/// How large decoders are, some words for people.
+/// Describes the hardware of decoders in a few words.
 fn describe_hardware(hardware: DecoderHardware) -> String {
     let DecoderHardware { count, node_nm, parts, mm2 } = hardware;
     format!(
@@ -145,7 +145,7 @@ fn describe_hardware(hardware: DecoderHardware) -> String {
     )
 }
 
-/// How reads are done, some words for people.
+/// Describes how reads are done in a few words.
 fn describe_read(read: &ReadSpec) -> String {
     let mut text = format!("{}, retry {}, levels 1 to {}", read.policy.name(), read.retry.name(), read.max_level);
     text += &match read {

@@ -1,4 +1,4 @@
-//! The circuits of decoders: how many there are, of what, and what an area buys.
+//! The circuits of decoders: their number, their parts, and the parallelism that an area buys.
 
 use softsense_base::{Error, Result};
 use softsense_ecc::catalogue::Code;
@@ -12,27 +12,27 @@ use crate::format::UnitCode;
 /// The decoders of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecoderHardware {
-    /// Circuits of all SSDs.
+    /// Number of circuits of all SSDs.
     pub count: u64,
     /// Technology node, nm.
     pub node_nm: f64,
-    /// What one is made of.
+    /// Gates and memory of one circuit.
     pub parts: Parts,
-    /// Area of one, mm2.
+    /// Area of one circuit, mm2.
     pub mm2: f64,
 }
 
 impl DecoderHardware {
-    /// Area of all, mm2.
+    /// Returns the area of all circuits, mm2.
     pub fn total_mm2(&self) -> f64 {
         self.count as f64 * self.mm2
     }
 }
 
-/// Most bits a cycle, or errors of an engine, that an area is spent on: what configs may say.
+/// Most bits a cycle, or errors of an engine, on which an area is spent: the limit of configs.
 const MOST: u32 = 1 << 16;
 
-/// What a circuit has to know of the code that needs the most of it.
+/// Returns the largest of each parameter over the codes, which determines the size of a circuit.
 fn strongest(codes: &[UnitCode]) -> BchShape {
     let most = |of: fn(&UnitCode) -> u32| codes.iter().map(of).max().unwrap_or_default();
     BchShape {
@@ -42,8 +42,8 @@ fn strongest(codes: &[UnitCode]) -> BchShape {
     }
 }
 
-/// A decoder of some BCH codes. Whatever it decodes, an engine has the cells that it was built with, registers for the strongest
-/// code, and a codeword in each lane.
+/// Returns the parts of a decoder of several BCH codes. Whatever it decodes, an engine has the cells that it was built with, registers for
+/// the strongest code, and a codeword in each lane.
 fn bch_parts(bch: &BchDecoderSpec, codes: &[UnitCode]) -> Parts {
     let (circuit, shape) = (bch.circuit(), strongest(codes));
     let cells = BchShape { correctable: bch.engine_correctable.unwrap_or(shape.correctable), ..shape };
@@ -52,7 +52,7 @@ fn bch_parts(bch: &BchDecoderSpec, codes: &[UnitCode]) -> Parts {
     circuit.syndromes(cells) + circuit.key_equation(shape) + circuit.search(cells) + buffer
 }
 
-/// The most of something from `least` to `most` that fits; none if the least does not.
+/// Finds the largest number from `least` to `most` that fits; none if the least does not.
 fn most_that(fits: impl Fn(u32) -> bool, least: u32, most: u32) -> Option<u32> {
     if !fits(least) {
         return None;
@@ -66,7 +66,7 @@ fn most_that(fits: impl Fn(u32) -> bool, least: u32, most: u32) -> Option<u32> {
 }
 
 impl CheckedConfig {
-    /// What the circuit of `decoder.time.ldpc` decodes, by P/E cycles.
+    /// Returns the code shapes that the circuit of `decoder.time.ldpc` decodes, by P/E cycles.
     pub(crate) fn ldpc_shapes(&self, spec: &LdpcDecoderSpec) -> ByAge<LdpcShape> {
         self.reliability.ldpc_shapes().unwrap_or_else(|| match Code::shipped(&spec.code) {
             Ok(Code::Ldpc(code)) => ByAge::always(LdpcShape::of(&code)),
@@ -82,7 +82,7 @@ impl CheckedConfig {
         Node::new("decoder.node_nm", self.config.decoder.node_nm).expect("the config was checked")
     }
 
-    /// Circuits of all SSDs.
+    /// Returns the number of circuits of all SSDs.
     fn decoder_count(&self) -> u64 {
         let decoder = &self.config.decoder;
         let pools = match decoder.placement {
@@ -93,7 +93,7 @@ impl CheckedConfig {
         u64::from(pools) * u64::from(decoder.placement.count()) * u64::from(decoder.codewords_at_once)
     }
 
-    /// The decoders, each with hardware for all codes of `reliability`; none where `decoder.time` is no circuit.
+    /// Returns the decoders, each with hardware for all codes of `reliability`; none where `decoder.time` is not a circuit.
     pub fn decoder_hardware(&self) -> Option<DecoderHardware> {
         let node = self.decoder_node();
         let parts = match &self.config.decoder.time {
@@ -104,12 +104,12 @@ impl CheckedConfig {
         Some(DecoderHardware { count: self.decoder_count(), node_nm: node.nm(), parts, mm2: parts.mm2(node) })
     }
 
-    /// What to replace, as in [`CheckedConfig::with_overrides`], so that decoders, as many as they are, together take no more than
-    /// `total_mm2`, each with the most parallelism that this buys: checks a cycle (LDPC, up to a block row); errors of an engine, or
-    /// bits a cycle without one (BCH).
+    /// Returns overrides for [`CheckedConfig::with_overrides`] with which all decoders together take at most `total_mm2`. Their number
+    /// stays; each gets the most parallelism that its area allows: checks a cycle (LDPC, up to a block row); errors of an engine or,
+    /// without one, bits a cycle (BCH).
     ///
     /// # Errors
-    /// Decoders that are no circuits, and an area that does not suffice for the least parallelism.
+    /// Decoders that are not circuits, and an area that does not suffice for the least parallelism.
     pub fn parallelism_of_area(&self, total_mm2: f64) -> Result<Vec<String>> {
         let (node, most_mm2) = (self.decoder_node(), total_mm2 / self.decoder_count() as f64);
         let fits = |parts: Parts| parts.mm2(node) <= most_mm2;
@@ -129,7 +129,7 @@ impl CheckedConfig {
                 let codes = self.bch_codes();
                 let fits = |bch: BchDecoderSpec| fits(bch_parts(&bch, &codes));
                 if bch.engine_correctable.is_some() {
-                    // A cell for each error, at one bit a cycle.
+                    // An engine needs a cell for each error, at one bit a cycle.
                     let bits = bch.syndrome_bits_per_cycle.min(bch.search_bits_per_cycle);
                     let least = strongest(&codes).correctable.div_ceil(bits);
                     let fits = |errors| fits(BchDecoderSpec { engine_correctable: Some(errors), ..*bch });

@@ -1,5 +1,5 @@
-//! A config that has passed every check, with what its stations make together: the shape of the device, the reliability of its
-//! codewords, the format of its pages.
+//! A config that has passed every check, with the results of its stations together: the shape of the device, the reliability of its
+//! codewords, and the format of its pages.
 
 mod describe;
 mod hardware;
@@ -33,7 +33,7 @@ use crate::workload::WorkloadSpec;
 pub use hardware::DecoderHardware;
 pub use shipped::{ShippedConfig, shipped_configs};
 
-/// A config that has passed every check, with the directory its relative paths are taken from.
+/// A config that has passed every check, with the directory that its relative paths start from.
 #[derive(Debug, Clone)]
 pub struct CheckedConfig {
     config: Config,
@@ -48,18 +48,18 @@ impl CheckedConfig {
     /// Opens a shipped config by name, or a file; `overrides` as in [`CheckedConfig::from_toml`].
     ///
     /// # Errors
-    /// When there is no such config, and those of `from_toml`.
+    /// When there is no such config, and the errors of `from_toml`.
     pub fn open(name_or_path: &str, overrides: &[String]) -> Result<Self> {
         let (text, origin) = shipped_or_file(&SHIPPED, name_or_path, Path::new(""), ErrorKind::Io, "a config file")?;
         Self::from_toml(&text, &origin, overrides)
     }
 
-    /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides` are `path=value` with a TOML
-    /// value (a bare word is taken as a string); a path may name an element of a list, `flash.page_types[1].sense_us`. What an
-    /// override replaces is not looked at.
+    /// Reads and checks a config. `origin` is its file, for messages and relative paths. `overrides` are `path=value` with a TOML value; a
+    /// bare word is taken as a string. A path may name an element of a list, `flash.page_types[1].sense_us`. Values that an override
+    /// replaces are not checked.
     ///
     /// # Errors
-    /// Names the file and line, or the override, with the config path, what was found and what was expected.
+    /// Names the file and line, or the override, with the config path, the value found and the values expected.
     pub fn from_toml(text: &str, origin: &str, overrides: &[String]) -> Result<Self> {
         let directory = Path::new(origin).parent().map(Path::to_owned).unwrap_or_default();
         Self::read(text, Some(origin), directory, overrides)
@@ -77,12 +77,12 @@ impl CheckedConfig {
     /// Checks a config; relative paths in it are taken from `directory`.
     ///
     /// # Errors
-    /// Names the config path, what was found and what was expected.
+    /// Names the config path, the value found and the values expected.
     pub fn new(config: Config, directory: PathBuf) -> Result<Self> {
         let config = config.in_own_names(&directory);
         let mut faults = Faults::default();
         faults.see(config.check());
-        // It does not depend on the other stations.
+        // The reliability does not depend on the other stations.
         let reliability = faults.see(Reliability::new(&config.reliability, config.seed, &directory));
         let reliability = faults.end_with(reliability)?;
         let geometry = Geometry::new(&config.geometry, &config.flash, &config.ftl)?;
@@ -95,16 +95,16 @@ impl CheckedConfig {
         Ok(checked)
     }
 
-    /// The same config with some values replaced (see [`CheckedConfig::from_toml`]), without what of the user's own was handed over.
+    /// Returns the config with some values replaced (see [`CheckedConfig::from_toml`]), without the user's policies and rules.
     pub fn with_overrides(&self, overrides: &[String]) -> Result<Self> {
         Self::read(&self.to_toml(), None, self.directory.clone(), overrides)
     }
 
-    /// The same device as one SSD, whose first blocks are full of data that lies in the order of its addresses, whose map is in memory,
-    /// and whose codewords have another reliability, of which reads use every level.
+    /// Returns a config of the same device for single reads: one SSD, whose map is in memory, and whose first blocks are full of data in
+    /// the order of its addresses. Its codewords have the given reliability, and reads may use every level of it.
     ///
     /// # Errors
-    /// When its reads want what that reliability does not know.
+    /// When its reads need properties that this reliability does not know.
     pub(crate) fn for_lone_reads(&self, reliability: Reliability) -> Result<Self> {
         let mut config = self.config.clone();
         config.geometry.ssds = 1;
@@ -118,7 +118,7 @@ impl CheckedConfig {
         config.host.tenants = Vec::new();
         config.host.arbitration = None;
         config.scheduling = None;
-        // Every full block takes its time at the start of the run: two of each plane are more than such reads need.
+        // Every full block takes some wall time at the start of the run. Two in each plane are more than such reads need.
         let users_blocks = f64::from(config.geometry.blocks_per_plane) * (1.0 - config.ftl.over_provisioning);
         let mapped_fraction = (2.0 / users_blocks).min(1.0);
         config.precondition = PreconditionSpec { mapped_fraction, ..PreconditionSpec::default() };
@@ -132,33 +132,33 @@ impl CheckedConfig {
         Ok(lone)
     }
 
-    /// The config itself.
+    /// Returns the config itself.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The directory that its relative paths are taken from.
+    /// Returns the directory that the config's relative paths start from.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The shape of the device.
+    /// Returns the shape of the device.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// How old its blocks and data are before the run.
+    /// Returns the ages of blocks and data before the run.
     pub fn start_ages(&self) -> &StartAges {
         &self.start_ages
     }
 
-    /// The reliability of its codewords.
+    /// Returns the reliability of the codewords.
     pub fn reliability(&self) -> &Reliability {
         &self.reliability
     }
 
-    /// The ages that the start has and nothing depends on, by their paths: runs at other ages give the same numbers. Where
-    /// reads never look at flash, those that a config has by default are not meant.
+    /// Lists the ages in `precondition` that nothing depends on, by their paths: runs at other ages give the same numbers. Where reads
+    /// never look at flash, default ages are not listed.
     pub fn idle_ages(&self) -> Vec<&'static str> {
         let (start, usual) = (&self.config.precondition, PreconditionSpec::default());
         let looks = self.reliability.needs_age();
@@ -189,7 +189,7 @@ impl CheckedConfig {
         !self.config.host.tenants.is_empty()
     }
 
-    /// The synthetic workload.
+    /// Returns the synthetic workload.
     ///
     /// # Errors
     /// When the config has none.
@@ -200,7 +200,7 @@ impl CheckedConfig {
             .ok_or_else(|| Error::config("workload", "missing, expected a [workload] section, or a trace to replay"))
     }
 
-    /// Label and value rows of the synthetic workload, for people.
+    /// Returns labels and values of the synthetic workload, or of the tenants, to be shown to people.
     ///
     /// # Errors
     /// When the config has none, or it does not fit the device.
@@ -217,7 +217,7 @@ impl CheckedConfig {
         Ok(workload.describe())
     }
 
-    /// Codewords the user can address: as many on each SSD, for which the one with the least room has to do.
+    /// Returns the number of codewords that the user can address. Each SSD has the same number, so the SSD with the least room sets it.
     pub fn user_codewords(&self) -> u64 {
         let ssds = u64::from(self.geometry.ssds());
         let of_layout = self.geometry.codewords_per_block() * self.geometry.blocks_in_turn();
@@ -226,12 +226,12 @@ impl CheckedConfig {
         let of_block = (0..self.geometry.ssds()).map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
         let of_ssd = blocks * u64::from(of_block.expect("there is an SSD")) / ssds;
         let of_ssd = (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64;
-        // SSDs that take turns have whole turns.
+        // SSDs that take turns have only whole turns.
         (of_ssd - of_ssd % self.units_in_turn()) * ssds
     }
 
-    /// Units of data in a codeword by the P/E cycles of its block, from the least worn block of the start on: more than one where code
-    /// rates say how much data that is.
+    /// Returns the number of mapping units in a codeword, by the P/E cycles of its block, from the least worn block of the start on. It is
+    /// above 1 only where code rates set the amount of data.
     pub(crate) fn units_of_codeword(&self) -> ByAge<u32> {
         match &self.config.reliability {
             ReliabilitySpec::Adaptive(adaptive) => {
@@ -242,8 +242,8 @@ impl CheckedConfig {
         }
     }
 
-    /// Units of data that follow one another on an SSD before the next SSD has its turn: those of a codeword at the start, where SSDs
-    /// have taken turns; of SSDs of different ages, the most. 1 where they take none.
+    /// Returns the number of mapping units that follow one another on an SSD before the next SSD has its turn. It is that of a codeword at
+    /// the start; for SSDs of different ages, the most. It is 1 where SSDs do not take turns.
     pub(crate) fn units_in_turn(&self) -> u64 {
         if self.geometry.ssds() == 1 || self.config.host.spread == Spread::Address {
             return 1;
@@ -253,17 +253,17 @@ impl CheckedConfig {
         most.map_or(1, u64::from)
     }
 
-    /// Bytes the user can address.
+    /// Returns the number of bytes that the user can address.
     pub fn user_bytes(&self) -> u64 {
         self.user_codewords() * u64::from(self.config.geometry.codeword_bytes)
     }
 
-    /// Codewords that the write buffer has room for.
+    /// Returns the number of codewords that the write buffer has room for.
     pub fn write_buffer_codewords(&self) -> u64 {
         self.config.host.write_buffer_bytes / u64::from(self.config.geometry.codeword_bytes)
     }
 
-    /// Codewords of translation pages; none if the whole map is in memory.
+    /// Returns the number of translation pages, a codeword each; 0 if the whole map is in memory.
     pub fn translation_codewords(&self) -> u64 {
         match self.config.ftl.mapping {
             Mapping::Page => 0,
@@ -278,7 +278,7 @@ impl CheckedConfig {
         PageFormat::new(&self.config.geometry, &self.config.reliability, blocks, stripe)
     }
 
-    /// Where the codewords of a block lie, by its P/E cycles: from the least worn block of the start on.
+    /// Returns the layout of a block by its P/E cycles, from the least worn block of the start on.
     pub fn layouts(&self) -> ByAge<BlockLayout> {
         let layouts = self.page_format().layouts(&self.config.reliability, &self.reliability);
         layouts.from(self.start_ages.least())
@@ -289,7 +289,7 @@ impl CheckedConfig {
         self.layouts().iter().any(BlockLayout::crosses_pages)
     }
 
-    /// How many code rates `reliability.adaptive` has; 1 with any other reliability.
+    /// Returns the number of code rates of `reliability.adaptive`; 1 with any other reliability.
     pub(crate) fn code_rates(&self) -> usize {
         match &self.config.reliability {
             ReliabilitySpec::Adaptive(adaptive) => adaptive.rates.len(),
@@ -297,7 +297,7 @@ impl CheckedConfig {
         }
     }
 
-    /// The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
+    /// Returns the codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
     pub fn bch_codes(&self) -> Vec<UnitCode> {
         let format = self.page_format();
         let unit = self.config.geometry.codeword_bytes;
@@ -333,37 +333,38 @@ impl CheckedConfig {
         self.reliability.bch_codes().iter().map(code).collect()
     }
 
-    /// Codewords that one decoder has in work at once at most.
+    /// Returns the most codewords that one decoder works on at once.
     pub(crate) fn codewords_at_once(&self) -> u32 {
         let of_codes = self.bch_codes().into_iter().map(|code| code.codewords_at_once).max();
         of_codes.unwrap_or(self.config.decoder.codewords_at_once)
     }
 
-    /// Transfer of a byte, us: `bus.transfer_us` is that of a unit and its share of the out-of-band area.
+    /// Returns the transfer time of a byte, us: `bus.transfer_us` is that of a unit and its share of the out-of-band area.
     pub(crate) fn byte_us(&self) -> f64 {
         self.config.bus.transfer_us / f64::from(self.page_format().unit_and_oob_bytes())
     }
 
-    /// The config as TOML, every default filled in.
+    /// Formats the config as TOML, every default filled in.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(&self.config).expect("a config is plain data")
     }
 
-    /// The config as JSON, every default filled in.
+    /// Formats the config as JSON, every default filled in.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.config).expect("a config is plain data")
     }
 
-    /// Identity of the run: SHA-256 of the resolved config and the model version.
+    /// Returns the identity of the run: SHA-256 of the resolved config and the model version, with the files and the user's code that it
+    /// names.
     pub fn sha256(&self) -> String {
         let mut hasher = Sha256::new();
         hasher.update(format!("softsense model {MODEL_VERSION}\n"));
         hasher.update(self.to_json());
-        // A table, or a code, is named by a file, whose content may change under the name.
+        // A table, or a code, is named by a file, whose content may change.
         self.reliability.file_texts().into_iter().for_each(|text| hasher.update(text));
-        // And so may what of the user's own a name means.
+        // The user's policies and rules, too, may change under the same name.
         self.own.identities().for_each(|identity| hasher.update(format!("\n{} own\n{identity}", identity.len())));
-        // And what tenants replay.
+        // The traces of tenants may change, too.
         let tenants = self.config.host.tenants.iter().filter_map(|tenant| tenant.trace.as_ref());
         for path in tenants.flat_map(TenantTrace::files) {
             let content = trace_identity::content(&self.directory.join(path)).unwrap_or_default();

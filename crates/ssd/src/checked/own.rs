@@ -1,4 +1,4 @@
-//! What of the user's own a config names, and what was handed over for it.
+//! Policies and rules of the user's own: those that a config names, and those that were handed over for it.
 
 use softsense_base::{Error, OwnName, Result};
 use softsense_link::{AskedPolicy, ReadSpec, StepsThere, Watched};
@@ -8,7 +8,7 @@ use crate::config::{GcPacing, Mapping, PlaneChoice, VictimSpec};
 use crate::own::{AdmitEntries, AdmitPages, ChooseVictim, Own, OwnDevice, PaceCollection, PlaceWrites, made};
 
 impl CheckedConfig {
-    /// What the config names as the user's own, with the path of each.
+    /// Lists the names of the user's policies and rules in the config, with the path of each.
     pub fn own_names(&self) -> impl Iterator<Item = (&'static str, OwnName)> {
         let named = [
             ("read.policy", self.config.read.policy.own()),
@@ -21,10 +21,10 @@ impl CheckedConfig {
         named.into_iter().filter_map(|(path, name)| Some((path, name?)))
     }
 
-    /// The same config with what it names as the user's own. It is then what a simulation of it runs.
+    /// Returns the config with the user's policies and rules that it names. A simulation of it then runs these.
     ///
     /// # Errors
-    /// When a policy wants what the device or its reliability does not have.
+    /// When a policy needs something that the device or its reliability does not have.
     pub fn with_own(mut self, own: Own) -> Result<Self> {
         if let (Some(name), Some(policy)) = (self.config.read.policy.own(), &own.policy) {
             let bad = |message: &str| Err(Error::config(name.as_str(), message));
@@ -49,12 +49,12 @@ impl CheckedConfig {
         Ok(self)
     }
 
-    /// What was handed over.
+    /// Returns the user's policies and rules that were handed over.
     pub fn own(&self) -> &Own {
         &self.own
     }
 
-    /// The device, as what works for it is told.
+    /// Returns the description of the device for the user's policies and rules.
     pub fn own_device(&self) -> OwnDevice {
         let geometry = &self.geometry;
         OwnDevice {
@@ -72,15 +72,15 @@ impl CheckedConfig {
         }
     }
 
-    /// Page types that reads meet: that of SLC blocks comes last, where there are any.
+    /// Returns the number of page types that reads meet; the type of SLC blocks comes last, where there are any.
     fn page_types(&self) -> u32 {
         self.config.flash.page_types.len() as u32 + u32::from(self.config.ftl.slc_cache.is_some())
     }
 
-    /// The read policy of the user's own, asked for all that can be asked for before a run.
+    /// Makes the user's read policy, asked for all decisions that can be asked for before a run.
     ///
     /// # Errors
-    /// When it was not handed over, its code fails, or it answers what is no step.
+    /// When it was not handed over, its code fails, or an answer is not a valid step.
     pub(crate) fn own_policy(&self) -> Result<Option<AskedPolicy>> {
         let ReadSpec { policy, max_level, .. } = self.config.read;
         let thing = self.own.policy.as_ref().map(|own| &own.policy);
@@ -92,7 +92,7 @@ impl CheckedConfig {
         AskedPolicy::new(name, policy, traits, steps).map(Some)
     }
 
-    /// The rule for victims of the user's own.
+    /// Makes the user's rule for victims.
     ///
     /// # Errors
     /// When it was not handed over, or its code fails.
@@ -101,7 +101,7 @@ impl CheckedConfig {
         made("ftl.victims", name, self.own.victims.as_ref(), &self.own_device())
     }
 
-    /// The placement of the user's own.
+    /// Makes the user's placement.
     ///
     /// # Errors
     /// When it was not handed over, or its code fails.
@@ -118,7 +118,7 @@ impl CheckedConfig {
         if let Mapping::Demand(demand) = self.config.ftl.mapping { demand.admission.own() } else { None }
     }
 
-    /// The admission to the read buffer of the user's own.
+    /// Makes the user's admission to the read buffer.
     ///
     /// # Errors
     /// When it was not handed over, or its code fails.
@@ -127,7 +127,7 @@ impl CheckedConfig {
         made("host.read_buffer.admission", self.own_page_admission(), thing, &self.own_device())
     }
 
-    /// The admission to the mapping cache of the user's own.
+    /// Makes the user's admission to the mapping cache.
     ///
     /// # Errors
     /// When it was not handed over, or its code fails.
@@ -136,7 +136,7 @@ impl CheckedConfig {
         made("ftl.mapping.demand.admission", self.own_entry_admission(), thing, &self.own_device())
     }
 
-    /// The pacing of garbage collection of the user's own.
+    /// Makes the user's pacing of garbage collection.
     ///
     /// # Errors
     /// When it was not handed over, or its code fails.

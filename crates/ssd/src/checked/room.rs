@@ -3,29 +3,30 @@ use softsense_base::{Error, Result};
 use super::CheckedConfig;
 use crate::config::Remainder;
 
-/// Translation pages of a map in flash at most: that of 64 TiB in codewords and pages of 4 KiB. Each is remembered, in 40 bytes.
+/// Most translation pages of a map in flash: those of 64 TiB in codewords and pages of 4 KiB. Each takes 40 bytes of the simulator's
+/// memory.
 const MAX_TRANSLATION_PAGES: u64 = 1 << 24;
 
 impl CheckedConfig {
-    /// Whether the over-provisioning leaves garbage collection what it needs, and the map can be remembered.
+    /// Checks that the over-provisioning leaves garbage collection enough blocks, and that the map fits into the simulator's memory.
     pub(super) fn check_room(&self) -> Result<()> {
         let ftl = &self.config.ftl;
         let over_provisioning = ftl.over_provisioning;
-        // One block of each plane is open for the host (with placement handles for each of them), one for garbage collection, and with interleaving one for what does not
-        // fill a group; the free ones up to the high watermark and one block to collect come on top. A block is worth collecting
-        // when it has a page's worth (with interleaving, a group's) of stale places: up to one less in each block may have to
-        // be left as it is. With so much to spare, some plane always has a block to collect when no plane can be written.
+        // One block of each plane is open for the host (with placement handles one for each), and one for garbage collection. With
+        // interleaving another one is open for codewords that do not fill a group. The free blocks up to the high watermark and one block
+        // to collect come on top. A block is worth collecting when it has a page's worth (with interleaving, a group's worth) of stale
+        // places, so up to one less in each block may have to stay. With so many spare blocks, some plane always has a block to collect
+        // when no plane can be written.
         let blocks = self.config.geometry.blocks_per_plane;
         let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
         let open = if plain_too { 3 } else { 2_u64 } + u64::from(self.placement_handles() - 1);
         let left = self.geometry.codewords_per_group() - 1;
-        // Where units cross pages, two pages' worth.
+        // Where units cross pages, up to two pages' worth may have to stay.
         let left = if self.crosses_pages() { 2 * self.geometry.codewords_per_page() } else { left };
         let in_vain = u64::from(blocks) * u64::from(left);
         let in_superblock = self.geometry.data_pages_per_superblock() * self.geometry.codewords_per_page();
         let in_vain = in_vain.div_ceil(u64::from(in_superblock));
-        // Translation pages, each in a page of its own, take blocks of their own, of which two are open, and one more may be
-        // as good as stale.
+        // Translation pages, each in a page of its own, take blocks of their own. Two of these are open, and one more may be almost stale.
         let in_sets = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
         let translation = match self.translation_codewords() {
             0 => 0,
@@ -37,7 +38,7 @@ impl CheckedConfig {
             codewords => codewords.div_ceil(in_sets) + 3,
         };
         let free = u64::from(ftl.gc_high_watermark_blocks);
-        // What an SLC cache always has, the open block of its folding, and its own where they may be any.
+        // Blocks of an SLC cache: its least size, the open block of its folding and, if its size varies, its own open blocks.
         let cache = ftl.slc_cache.as_ref().map_or(0, |cache| {
             let (least, most) = cache.size.least_and_most();
             u64::from(least) + 1 + if most > least { open - 1 } else { 0 }
@@ -45,7 +46,7 @@ impl CheckedConfig {
         let needed = free + open + 1 + in_vain + translation + cache;
         let blocks = f64::from(blocks);
         if over_provisioning * blocks < needed as f64 {
-            // No share of all blocks is as many as there are.
+            // No share below 1 leaves as many blocks as there are.
             let expected = if needed as f64 >= blocks {
                 format!(
                     "expected {needed}, which no share leaves (lower `ftl.gc_high_watermark_blocks`, or raise \
@@ -66,8 +67,8 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Memory of the controller for the exclusive or of stripes that are not full, at most, bytes: a page for each superblock that may
-    /// be open. 0 without parity.
+    /// Returns the controller memory for the exclusive or of incomplete stripes, at most, bytes: a page for each superblock that may be
+    /// open. It is 0 without parity.
     pub(crate) fn xor_buffer_bytes(&self) -> u64 {
         if !self.geometry.has_parity() {
             return 0;

@@ -3,20 +3,20 @@ use softsense_link::ReliabilitySpec;
 use super::CheckedConfig;
 use crate::config::{SHIPPED, about};
 
-/// What is said of a shipped config in a list.
+/// A shipped config, as it appears in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShippedConfig {
-    /// Its name, which stands wherever a config file can.
+    /// Name of the config, which can stand wherever a config file can.
     pub name: &'static str,
-    /// One sentence.
+    /// Description of the config in one sentence.
     pub about: &'static str,
-    /// Bytes the user can address.
+    /// Bytes that the user can address.
     pub user_bytes: u64,
-    /// Which of the kinds of `reliability` it has, by the name of that in configs.
+    /// Kind of `reliability`, by its name in configs.
     pub reliability: &'static str,
 }
 
-/// The configs that come with softsense, by name.
+/// Lists the configs that come with softsense, by name.
 pub fn shipped_configs() -> Vec<ShippedConfig> {
     let shipped = |&(name, text): &(&'static str, &'static str)| {
         let config = CheckedConfig::from_toml(text, name, &[]).expect("a shipped config passes every check");

@@ -15,10 +15,10 @@ impl CheckedConfig {
             .any(|workload| workload.flush_fraction > 0.0 || workload.fua_fraction > 0.0)
     }
 
-    /// Whether the device takes the flushes and the writes with FUA of a trace.
+    /// Checks that the device takes the flushes and the writes with FUA of a trace.
     ///
     /// # Errors
-    /// When the trace has some, and units of the device cross pages.
+    /// When the trace has some, and mapping units of the device cross pages.
     pub(crate) fn check_flushes(&self, trace: &TraceStats) -> Result<()> {
         if !self.crosses_pages() || trace.flushes + trace.fua_writes == 0 {
             return Ok(());
@@ -31,12 +31,12 @@ impl CheckedConfig {
         Err(Error::trace(trace.path.clone(), message))
     }
 
-    /// Placement handles of writes: 1 where nobody says otherwise.
+    /// Returns the number of placement handles of writes: 1 unless tenants have others.
     pub(crate) fn placement_handles(&self) -> u32 {
         1 + self.config.host.tenants.iter().map(|tenant| tenant.placement).max().unwrap_or(0)
     }
 
-    /// How long reads of each tenant may take, of all reads where there are none; none where there are no deadlines.
+    /// Returns the deadline of reads of each tenant, or of all reads where there are no tenants; empty without deadlines.
     pub(crate) fn read_deadlines(&self) -> Vec<Ns> {
         let deadlines = self.config.scheduling.as_ref().and_then(|scheduling| scheduling.deadlines.as_ref());
         let Some(deadlines) = deadlines else { return Vec::new() };
@@ -46,7 +46,7 @@ impl CheckedConfig {
         if of_tenants.is_empty() { vec![Ns::from_us(deadlines.read_us)] } else { of_tenants }
     }
 
-    /// The bytes of the device that each tenant sees, in whole codewords; none where there are no tenants.
+    /// Returns the bytes of the device that each tenant sees, in whole codewords; empty without tenants.
     ///
     /// # Errors
     /// When namespaces need more room than there is, or one has no room for a codeword.
@@ -69,7 +69,7 @@ impl CheckedConfig {
                     taken.saturating_mul(unit),
                     self.user_bytes()
                 );
-                // Who comes after it has no room either.
+                // No namespace after this one has room either.
                 return Err(error(index, message));
             }
         }
@@ -80,7 +80,7 @@ impl CheckedConfig {
         for (index, tenant) in tenants.iter().enumerate() {
             let codewords = match &tenant.namespace {
                 Namespace::Whole => 0..device,
-                // Its own is filled in when all are known.
+                // A shared namespace is filled in when all others are known.
                 Namespace::SharedWith(_) => 0..1,
                 namespace => {
                     let first = next;

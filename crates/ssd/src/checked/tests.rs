@@ -38,7 +38,7 @@ fn elements_of_lists_are_set() {
     );
     let error = CheckedConfig::from_toml(text, "t.toml", &["reliability.fixed.p_fail[1]=0.3".into()]).unwrap_err();
     assert_eq!(error.place(), "--set reliability.fixed.p_fail", "a list of which an element is set");
-    // A config that says nothing of a list has that of the defaults.
+    // A config that does not give a list has the default one.
     let config = CheckedConfig::from_toml("", "t.toml", &["flash.page_types[1].sense_us=60".into()]).unwrap();
     let mut expected = Config::default();
     expected.flash.page_types[1].sense_us = 60.0;
@@ -67,7 +67,7 @@ fn elements_that_are_not_there_are_named() {
         let error = CheckedConfig::from_toml(text, "t.toml", &[set.into()]).unwrap_err().to_string();
         assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}\nexpected: {expected}");
     }
-    // What is wrong with an element stands where it is from.
+    // An error in an element is reported at its place of origin.
     let error = |set: &str| {
         let text = "[[flash.page_types]]\n[[flash.page_types]]\nsense_us = -1.0";
         CheckedConfig::from_toml(text, "t.toml", &[set.into()]).unwrap_err().to_string()
@@ -77,7 +77,7 @@ fn elements_that_are_not_there_are_named() {
     assert!(error("flash.page_types[0].sens=1").starts_with("--set flash.page_types[0].sens: unknown field"));
 }
 
-/// Is what an override replaces not looked at, and the rest of a bad config still named with its line?
+/// Are values that an override replaces not checked, and is the rest of a bad config still reported with its line?
 #[test]
 fn overrides_mend_a_config_that_is_bad_by_itself() {
     let text = "[read]\npolicy = \"psychic\"\n[ftl]\nover_provisioning = \"much\"\n[bus]\ntransfer_us = -1.0\n";
@@ -94,7 +94,7 @@ fn overrides_mend_a_config_that_is_bad_by_itself() {
     }
     let too_large = CheckedConfig::from_toml("seed = 9223372036854775808", "t.toml", &["seed=3".into()]);
     assert_eq!(too_large.unwrap().config().seed, 3);
-    // A section that a replaced choice had goes with it.
+    // A section of a choice that is replaced is removed with it.
     let text = "[reliability.tabel]\nfile = 1";
     assert!(CheckedConfig::from_toml(text, "t.toml", &["reliability=perfect".into()]).is_ok());
     assert!(CheckedConfig::from_toml(text, "t.toml", &["reliability.fixed.p_fail=[0.1]".into()]).is_ok());
@@ -113,12 +113,12 @@ fn overrides_of_a_checked_config_are_named() {
 fn the_defaults_are_mlc_25nm_without_its_workload() {
     let mut shipped = CheckedConfig::open("mlc-25nm", &[]).unwrap().config().clone();
     shipped.workload = None;
-    // Of a table of any references, such as one's own, no more can be kept.
+    // The default is for tables of any references, such as a user's own, with which a retry can keep no more.
     shipped.read.retry = Config::default().read.retry;
     assert_eq!(Config::default(), shipped);
 }
 
-/// A rule for victims is said where it is not the greedy one, which goes without saying.
+/// The rule for victims is described unless it is the greedy one, which is the default.
 #[test]
 fn rules_for_victims_are_described() {
     let described = |rule: &str| {
@@ -149,7 +149,7 @@ fn what_the_over_provisioning_error_asks_for_is_enough() {
     assert!(with(asked).is_ok(), "{message}");
 }
 
-/// Is everything that is wrong told at once: overrides that are none, then fields, then values, within a station and across?
+/// Are all faults reported at once: bad overrides, then fields, then values, within a station and across stations?
 #[test]
 fn all_faults_are_told_at_once() {
     let told = |text: &str, overrides: &[&str]| {
@@ -198,7 +198,7 @@ fn all_faults_are_told_at_once() {
     );
 }
 
-/// Is a name taken for what it means however it is spelled, in a file and an override, and is the run the same one?
+/// Does a name have its meaning however it is spelled, in a file and an override, and is the run the same?
 #[test]
 fn names_may_be_spelled_in_other_ways() {
     let text = |file: &str, cells: &str, victims: &str, key: &str| {
@@ -225,7 +225,7 @@ fn names_may_be_spelled_in_other_ways() {
     assert_eq!(set(&format!("{cells}=tlc_2_3_2")), set(&format!("{cells}=tlc-2-3-2")));
 }
 
-/// Is a whole number of 64 bits what it says, in the file, an override and what is written again? And does none of the others overflow?
+/// Are whole numbers of 64 bits exact, in the file, an override and the output? And do other numbers not overflow?
 #[test]
 fn numbers_have_64_bits() {
     for seed in [1 << 63, u64::MAX - 1, u64::MAX] {
@@ -262,7 +262,7 @@ fn numbers_have_64_bits() {
     }
 }
 
-/// Is a path that somebody may write, or nobody, taken or refused, and never the end of the process? `SOFTSENSE_PATHS` is how many are tried.
+/// Is every path, likely or odd, accepted or refused without ending the process? `SOFTSENSE_PATHS` is the number of paths that are tried.
 #[test]
 fn odd_paths_are_refused() {
     let count: u64 = std::env::var("SOFTSENSE_PATHS").map_or(3000, |count| count.parse().unwrap());
@@ -329,7 +329,7 @@ fn odd_paths_are_refused() {
     let (mut read, mut longest) = (0, 0);
     for number in 0..count {
         let draw = |index: u64, below: usize| (stream.bits(number, index) >> 16) as usize % below;
-        // One of a hundred is a long one.
+        // One path in a hundred is a long one.
         let steps = if draw(0, 100) == 0 { 1 << draw(1, 17) } else { draw(1, 12) };
         let mut text = String::new();
         for step in 0..steps as u64 {
@@ -352,7 +352,7 @@ fn odd_paths_are_refused() {
     println!("{count} paths, of which {read} were right; the longest has {longest} bytes");
 }
 
-/// Errors name the line, or the path, what was found and what was expected.
+/// Do errors name the line, or the path, with the value found and the values expected?
 #[test]
 fn errors_name_the_place() {
     let cases: [(&str, &[&str], &str); 24] = [
@@ -367,7 +367,7 @@ fn errors_name_the_place() {
         ("\nbus.transfer_us = -1.0", &["seed=2"], "t.toml:2: bus.transfer_us: found -1, expected a number from 0"),
         ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),
         ("", &["flash.page_types=[]"], "--set flash.page_types: found 0 page types"),
-        // More than 64 bits, or a field, can hold.
+        // These numbers exceed 64 bits, or the range of a field.
         ("\nseed = 18446744073709551616\n", &[], "t.toml:2: found 18446744073709551616, expected a whole number from"),
         (
             "seed = 18446744073709551616\n",
@@ -392,7 +392,7 @@ fn errors_name_the_place() {
         ),
         ("", &["read.max_level=300"], "--set read.max_level: found 300, expected a whole number from 0 to 255"),
         ("", &[&"a.b[0]".repeat(12_000)], "--set a.b[0]"),
-        // What a table holds together is told as a whole; so is what nobody has set.
+        // A fault of a whole table is reported at the table; so is a fault in values that nobody has set.
         ("[geometry]\nchannels = 1024", &["geometry.blocks_per_plane=16777216"], "t.toml: geometry: found 703"),
         ("", &["ftl.victims=lru"], "--set ftl.victims: unknown variant `lru`, expected one of `greedy`, `fifo`"),
         (

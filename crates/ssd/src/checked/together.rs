@@ -1,4 +1,4 @@
-//! What stands in several stations at once: what cannot go together, and numbers that must fit one another.
+//! Checks across stations: choices that exclude each other, and numbers that must fit one another.
 
 use softsense_base::{Error, Faults, Result, expect_whole};
 use softsense_link::{AgedBch, HardReferences, Observable, PredictorPlace, ReliabilitySpec};
@@ -17,14 +17,14 @@ struct Clash {
     found: bool,
     /// The config path that is refused.
     path: &'static str,
-    /// What was found and what was expected.
+    /// The message: what was found and what was expected.
     message: String,
 }
 
 impl CheckedConfig {
-    /// Whether what stations say of one another fits.
+    /// Checks the values of several stations against one another.
     pub(super) fn check_together(&self) -> Result<()> {
-        // First what layouts of blocks are made of, which the others ask for.
+        // First come the values that make up layouts of blocks, which the other checks ask for.
         self.check_adaptive()?;
         self.check_bch()?;
         self.check_clashes()?;
@@ -40,7 +40,7 @@ impl CheckedConfig {
         faults.end()
     }
 
-    /// Whether choices go together, and reads want what the reliability knows.
+    /// Checks that choices do not exclude each other, and that reads need only what the reliability knows.
     pub(super) fn check_clashes(&self) -> Result<()> {
         let mut faults = Faults::default();
         self.clashes()
@@ -50,10 +50,10 @@ impl CheckedConfig {
         faults.end()
     }
 
-    /// There are free blocks enough, and raw bit error rates are known at the age at which the run starts.
+    /// Checks that there are enough free blocks, and that raw bit error rates are known at the age at which the run starts.
     fn check_start(&self) -> Result<()> {
         if let Some(free) = self.config.precondition.free_blocks {
-            // The host opens one, and collection.
+            // The host opens one block, and collection another.
             let least = self.reserve_blocks() + 2;
             let most = self.config.ftl.gc_high_watermark_blocks.max(least);
             expect_whole("precondition.free_blocks", free, least, most)?;
@@ -70,7 +70,7 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Dies that fail are there.
+    /// Checks that the dies that are to fail exist.
     fn check_die_failures(&self) -> Result<()> {
         let (dies, mut faults) = (self.geometry.dies(), Faults::default());
         for (index, failure) in self.config.flash.die_failures.iter().enumerate() {
@@ -79,30 +79,30 @@ impl CheckedConfig {
         faults.end()
     }
 
-    /// Free superblocks of a set that are left to collection.
+    /// Returns the number of free superblocks of a set that are kept for collection.
     pub(crate) fn kept_for_collection(&self) -> u32 {
         self.config.flash.bad_blocks.map_or(1, |spec| spec.kept_for_collection())
     }
 
-    /// Pages that writes of the host leave a set at the end of a collection, where they keep its pace: two superblocks above the reserve,
-    /// of which the victim that follows fills one before its erase gives one back, and the host may have another open.
+    /// Returns the free pages that writes of the host leave a set at the end of a collection, where writes keep its pace. They are two
+    /// superblocks above the reserve: the next victim fills one before its erase frees one, and the host may have another open.
     pub(crate) fn pages_left_by_writes(&self) -> Option<u32> {
         let throttles = self.config.ftl.gc_pacing == GcPacing::ThrottleWrites;
         throttles.then(|| (self.reserve_blocks() + 2) * self.geometry.pages_per_superblock())
     }
 
-    /// Free superblocks of a set from which on nothing lets collection pause.
+    /// Returns the number of free superblocks of a set from which on collection never pauses.
     pub(crate) fn reserve_blocks(&self) -> u32 {
         self.config.ftl.gc_reserve_blocks.max(self.kept_for_collection())
     }
 
-    /// Spares are enough for what is bad from the factory.
+    /// Checks that there are enough spares for the blocks that are bad from the factory.
     fn check_bad_blocks(&self) -> Result<()> {
         let (planes, blocks) = (self.geometry.planes(), self.geometry.blocks_per_plane());
         self.config.flash.bad_blocks.map_or(Ok(()), |spec| spec.check_planes(self.config.seed, planes, blocks))
     }
 
-    /// All that cannot go together: a new feature that goes without another is a row here.
+    /// Lists all choices that exclude each other: a new feature that excludes another one is a row here.
     fn clashes(&self) -> [Clash; 73] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
@@ -137,7 +137,7 @@ impl CheckedConfig {
         let longest_us = programs_us.chain(of_slc_us).fold(flash.erase_us, f64::max);
         let clash = |found, path, message| Clash { found, path, message };
         [
-            // Both say which chips' blocks are one.
+            // Both options define which blocks form a superblock.
             clash(
                 config.ftl.parity.is_some() && config.ftl.interleaving.ways > 1,
                 "ftl.parity",
@@ -150,20 +150,20 @@ impl CheckedConfig {
                 "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
                     .into(),
             ),
-            // What the end of a page has cut could not go on where its die has failed.
+            // The rest of a unit that the end of a page has cut could not go on where its die has failed.
             clash(
                 !flash.die_failures.is_empty() && crosses_pages,
                 "flash.die_failures",
                 "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
                     .into(),
             ),
-            // Requests come from one or the others.
+            // Requests come either from the workload or from tenants.
             clash(
                 self.has_tenants() && config.workload.is_some(),
                 "host.tenants",
                 "found with `workload`, expected one of them: each tenant has a workload, or a trace, of its own".into(),
             ),
-            // A buffer programs pages of what was written longest ago, whoever wrote it.
+            // A buffer programs the data that was written longest ago into one page, whichever tenant wrote it.
             clash(
                 self.placement_handles() > 1 && config.host.write_buffer_bytes > 0,
                 "host.tenants",
@@ -178,7 +178,7 @@ impl CheckedConfig {
                  units cross pages"
                     .into(),
             ),
-            // Blocks that differ by one erase would be levelled, and never be alike.
+            // Blocks that differ by one erase would be levelled for ever, and never be alike.
             clash(
                 config.ftl.wear_levelling_spread.is_some_and(|spread| spread < flash.pe_cycles_per_erase),
                 "ftl.wear_levelling_spread",
@@ -187,13 +187,13 @@ impl CheckedConfig {
                     flash.pe_cycles_per_erase
                 ),
             ),
-            // What does not fill a group has a block of its own already.
+            // Codewords that do not fill a group have a block of their own already.
             clash(
                 self.placement_handles() > 1 && divides,
                 "host.tenants",
                 "found `placement` with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
             ),
-            // A batch, and a command to several planes, have a rule of their own for what goes next.
+            // Batches and multi-plane commands have rules of their own for the next operation.
             clash(
                 config.scheduling.is_some()
                     && flash.rounds.is_some_and(|rounds| rounds.take != RoundsTake::FirstOfEach),
@@ -214,28 +214,28 @@ impl CheckedConfig {
                 "scheduling.deadlines.only_near_suspend",
                 "found true without `flash.suspend`, expected programs and erases that can be suspended".into(),
             ),
-            // Both say which transfer goes next.
+            // Both options choose the next transfer.
             clash(
                 config.scheduling.as_ref().is_some_and(|scheduling| scheduling.bus)
                     && config.bus.first != BusFirst::FirstCome,
                 "scheduling.bus",
                 "found true with `bus.first` other than \"first_come\", expected one of them: both say which transfer goes next".into(),
             ),
-            // Where no read goes first, none has anything suspended.
+            // Programs and erases are suspended only for reads that go first.
             clash(
                 flash.suspend.is_some() && !config.host.reads_first,
                 "flash.suspend",
                 "found without `host.reads_first`, expected it to be true: programs and erases are suspended for reads that go first"
                     .into(),
             ),
-            // Where all of the map is in memory there are no translation pages.
+            // Without a map in flash there are no translation pages.
             clash(
                 config.precondition.translation_pages != TranslationPages::Aged
                     && !matches!(config.ftl.mapping, Mapping::Demand(_)),
                 "precondition.translation_pages",
                 "found without `ftl.mapping.demand`, expected a map in flash: there are no translation pages".into(),
             ),
-            // How many bits are wrong is drawn with a decode table only; real decodes count their own.
+            // The number of wrong bits is drawn with a decode table only; real decodes count their own.
             clash(
                 decoder.bypass.is_some() && !has_tables,
                 "decoder.bypass",
@@ -243,7 +243,7 @@ impl CheckedConfig {
                  rates"
                     .into(),
             ),
-            // Decoders and encoders in SSDs are at no distance from them.
+            // Decoders and encoders in SSDs need no link.
             clash(
                 config.interconnect.is_some()
                     && !decoder.placement.is_outside()
@@ -252,13 +252,13 @@ impl CheckedConfig {
                 "found with decoders and encoders in the SSDs, expected `decoder.placement` or `encoder.placement` to be `pool`"
                     .into(),
             ),
-            // What crosses a link has one length.
+            // The model of links knows one length of codewords.
             clash(
                 config.interconnect.is_some() && matches!(reliability, ReliabilitySpec::Bch(_)),
                 "interconnect",
                 "found with codes of `reliability.bch`, whose codewords differ in length, expected another reliability".into(),
             ),
-            // A page that has begun to be encoded keeps its room until it is whole.
+            // A page whose encoding has begun keeps its room in the buffer until it is whole.
             clash(
                 config.encoder.as_ref().and_then(|encoder| encoder.buffer_codewords).is_some_and(|buffer| {
                     buffer < self.most_encoded_of_page() || divides
@@ -269,7 +269,7 @@ impl CheckedConfig {
                     self.most_encoded_of_page()
                 ),
             ),
-            // Those are all that a controller is told.
+            // A controller observes only these numbers.
             clash(
                 self.reliability.observed_switch().is_some_and(|switch| match switch.by {
                     Observable::MeanIterations => !self.reliability.knows_iterations(),
@@ -281,7 +281,7 @@ impl CheckedConfig {
                  `corrected_errors`"
                     .into(),
             ),
-            // Nothing else says how many iterations a decode takes.
+            // The number of iterations of a decode must be known.
             clash(
                 matches!(decoder.time, DecodeTime::PerIterationUs(_) | DecodeTime::Ldpc(_))
                     && !self.reliability.knows_iterations(),
@@ -296,7 +296,7 @@ impl CheckedConfig {
                 "decoder.time",
                 "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`".into(),
             ),
-            // A code that is decoded and a circuit for another one.
+            // The circuit would be for another code than the one that is decoded.
             clash(
                 matches!(decoder.time, DecodeTime::Ldpc(_))
                     && self.reliability.has_tables()
@@ -304,14 +304,14 @@ impl CheckedConfig {
                 "decoder.time",
                 "found `ldpc`, but the decode table is of no LDPC code of softsense; expected one, or `per_iteration_us`".into(),
             ),
-            // Nothing else says what a decoder is made of.
+            // The gates and the memory of a decoder must be known.
             clash(
                 config.energy.decoder == DecoderEnergy::Circuit
                     && !matches!(decoder.time, DecodeTime::Bch(_) | DecodeTime::Ldpc(_)),
                 "energy.decoder",
                 "found `circuit` without a circuit, expected `decoder.time.bch` or `decoder.time.ldpc`, or `constant`".into(),
             ),
-            // How many it has in work follows from its hardware.
+            // The number of codewords at once follows from the engine's hardware.
             clash(
                 decoder.engine().is_some() && decoder.codewords_at_once > 1,
                 "decoder.codewords_at_once",
@@ -320,7 +320,7 @@ impl CheckedConfig {
                     decoder.codewords_at_once
                 ),
             ),
-            // Where nothing fails, as in what slowdowns are measured against, nothing is retried either.
+            // With `perfect`, as in runs that slowdowns are measured against, nothing fails and nothing is retried.
             clash(
                 config.read.references == HardReferences::RetryTable
                     && self.reliability.retries() == 0
@@ -356,7 +356,7 @@ impl CheckedConfig {
                     config.read.retry_sensing_percent
                 ),
             ),
-            // Violated checks are all that it goes by; and one threshold is one code's.
+            // A predictor needs the number of violated checks, and its threshold is for one code.
             clash(
                 config.read.predictor.is_some_and(|predictor| self.reliability.predictor(&predictor).is_none())
                     && !matches!(reliability, ReliabilitySpec::Perfect),
@@ -365,14 +365,14 @@ impl CheckedConfig {
                  `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
                     .into(),
             ),
-            // The die moves references by nothing else, and has but its own page.
+            // The die moves references by the share of ones only, and has only its own page.
             clash(
                 config.read.predicts(PredictorPlace::Die)
                     && (config.read.references != HardReferences::ShareOfOnes || divides),
                 "read.predictor.place",
                 "found `die`, expected `read.references = \"share_of_ones\"` and codewords of one page, or `controller`".into(),
             ),
-            // A controller that does not see them cannot go by them.
+            // The controller has to see violated checks to choose by them.
             clash(
                 config.read.sees_syndrome_weights()
                     && !self.reliability.knows_syndrome_weights()
@@ -382,7 +382,7 @@ impl CheckedConfig {
                  `cells`, a decode table with `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
                     .into(),
             ),
-            // The page that transfers would be overwritten by what is sensed ahead.
+            // The sensing ahead would overwrite the page that is being transferred.
             clash(
                 config.read.policy.looks_ahead() && !flash.cache_register,
                 "read.policy",
@@ -407,7 +407,7 @@ impl CheckedConfig {
                  units cross pages"
                     .into(),
             ),
-            // Translation pages are written one at a time: what the end of a page cuts would wait for the next one.
+            // Translation pages are written one at a time: the rest of a unit that the end of a page cuts would wait for the next one.
             clash(
                 crosses_pages && config.ftl.mapping != Mapping::Page,
                 "ftl.mapping",
@@ -421,7 +421,7 @@ impl CheckedConfig {
                 "host.read_buffer",
                 "found with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
             ),
-            // Sensings are counted of cells that they disturb.
+            // Read reclaim counts sensings of cells that reads disturb.
             clash(
                 reclaim.is_some()
                     && self.reliability.read_disturb().is_none()
@@ -439,7 +439,7 @@ impl CheckedConfig {
                  `ftl.interleaving.ways = 1` and no units that cross pages"
                     .into(),
             ),
-            // Nothing else says which wordlines are good.
+            // Several limits need layer factors, which tell the wordlines apart.
             clash(
                 limits > 1
                     && (limits > wordlines as usize || !layers_differ)
@@ -450,7 +450,7 @@ impl CheckedConfig {
                      the variation of `reliability`, and no more classes than wordlines"
                 ),
             ),
-            // A logical page has one place to go to, which is one page of one code, whatever else is written.
+            // A logical page goes to one place, which is one page of one code, whatever else is written.
             clash(
                 config.ftl.allocation_pool != AllocationPool::Ssd
                     && (gathered.is_some() || config.precondition.layout == Layout::SteadyState),
@@ -472,7 +472,7 @@ impl CheckedConfig {
                     gathered.unwrap_or("`host.partial_write` \"read_modify_write\"")
                 ),
             ),
-            // The old page is merged with the new one where that is programmed, not where codewords are gathered.
+            // The old page is merged with the new one when that is programmed, which is not possible where codewords are gathered.
             clash(
                 config.host.partial_write == PartialWrite::CopyBack && gathered.is_some(),
                 "host.partial_write",
@@ -481,7 +481,7 @@ impl CheckedConfig {
                     gathered.unwrap_or_default()
                 ),
             ),
-            // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
+            // A page that is sensed ahead keeps its unit until all pages of its group have arrived, and these would wait for that unit.
             clash(
                 flash.busy_unit == BusyUnit::Channel && config.ftl.interleaving.ways > 1,
                 "flash.busy_unit",
@@ -494,14 +494,14 @@ impl CheckedConfig {
                 "found commands to planes of a die with busy units that are larger, expected `flash.busy_unit = \"plane\"`"
                     .into(),
             ),
-            // Units that begin together are parts of what is named.
+            // Units that begin together have to be parts of the named component.
             clash(
                 flash.busy_unit == BusyUnit::Channel
                     && flash.rounds.is_some_and(|rounds| rounds.among == RoundsAmong::Chip),
                 "flash.rounds.among",
                 "found `chip` with `flash.busy_unit = \"channel\"`, expected `channels`, or busy units that a chip has".into(),
             ),
-            // A page that is sensed ahead keeps its unit until all of its group have arrived, which would wait for that unit.
+            // A page that is sensed ahead keeps its unit until all pages of its group have arrived, and these would wait for that unit.
             clash(
                 flash.rounds.is_some() && config.ftl.interleaving.ways > 1,
                 "flash.rounds",
@@ -518,7 +518,7 @@ impl CheckedConfig {
                  that share control read together"
                     .into(),
             ),
-            // Dies are told to stop, and each unit of a gang or of a batch would begin something while others are at work.
+            // A suspension stops a die, and each unit of a gang or a batch would begin an operation while others are at work.
             clash(
                 flash.suspend.is_some() && flash.rounds.is_some_and(|rounds| !rounds.take.is_multi_plane()),
                 "flash.rounds",
@@ -533,7 +533,7 @@ impl CheckedConfig {
                  know what comes next while units program"
                     .into(),
             ),
-            // Planes of several chips are written at once, or take turns.
+            // Planes of several chips are written at once, or take turns, so the rule cannot choose a plane.
             clash(
                 config.ftl.plane_choice == PlaneChoice::MostFree && several,
                 "ftl.plane_choice",
@@ -542,7 +542,7 @@ impl CheckedConfig {
                     if config.ftl.parity.is_some() { "`ftl.parity`" } else { "`ftl.interleaving.ways` above 1" }
                 ),
             ),
-            // A read that finds its unit free before the program of its data gets there would sense a page that is not programmed.
+            // A read that finds its unit free before the program of its data arrives there would sense a page that is not programmed.
             clash(
                 !config.host.serves_in_flight
                     && (gathered.is_some() || config.encoder.is_some() || config.host.dram.is_some()),
@@ -552,20 +552,20 @@ impl CheckedConfig {
                     gathered.unwrap_or(if config.encoder.is_some() { "encoders" } else { "DRAM" })
                 ),
             ),
-            // What shares a codeword, or a page that units cross, is sensed together.
+            // Mapping units that share a codeword, and pages that a unit crosses, are sensed together.
             clash(
                 !flash.shared_sensing
                     && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
                 "flash.shared_sensing",
                 "found false with codes that change with age, expected true, or codewords of one unit in one page".into(),
             ),
-            // What memory holds would have to be forgotten, and the map be read anew.
+            // After a loss the content of the mapping cache would be lost, and the map would have to be read again.
             clash(
                 config.power_loss.is_some() && !matches!(config.ftl.mapping, Mapping::Page),
                 "power_loss",
                 "found with `ftl.mapping.demand`, expected `page`: a mapping cache that starts empty again is not modelled".into(),
             ),
-            // What is started anew again and again would never end.
+            // An operation that is started again after every loss might never end.
             clash(
                 losses_us.is_some_and(|mean_us| mean_us < 2.0 * longest_us),
                 "power_loss.mean_interval_s",
@@ -575,14 +575,14 @@ impl CheckedConfig {
                     2e-6 * longest_us
                 ),
             ),
-            // What the end of a page has cut has a part in memory.
+            // Part of a unit that the end of a page has cut is in memory, and would be lost.
             clash(
                 config.power_loss.is_some() && crosses_pages,
                 "power_loss",
                 "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
                     .into(),
             ),
-            // When a collection begins, a block more is there than writes leave at its end, so that they are not held up at once.
+            // When a collection begins, there is a block more than writes leave at its end, so that writes are not held up at once.
             clash(
                 config.ftl.gc_pacing == GcPacing::ThrottleWrites
                     && config.ftl.gc_low_watermark_blocks < self.reserve_blocks() + 3,
@@ -598,7 +598,7 @@ impl CheckedConfig {
                 "ftl.gc_idle",
                 "found with `ftl.gc_pacing = \"throttle_writes\"`, expected none: writes cannot keep the pace of what pauses".into(),
             ),
-            // Writes wait until more are free than are kept for collection, which begins below the watermark.
+            // Writes wait until more blocks are free than are kept for collection, which begins below the watermark.
             clash(
                 config.ftl.gc_low_watermark_blocks <= self.kept_for_collection(),
                 if programs_fail { "flash.bad_blocks.program_failure" } else { "flash.bad_blocks.erase_failure" },
@@ -608,7 +608,7 @@ impl CheckedConfig {
                     config.ftl.gc_low_watermark_blocks
                 ),
             ),
-            // What a page was to hold is programmed to any other, which has to have room for it.
+            // The content of a page whose program fails is programmed to any other page, which must have room for it.
             clash(
                 programs_fail && by_age,
                 "flash.bad_blocks.program_failure",
@@ -625,13 +625,13 @@ impl CheckedConfig {
                  chips may go to any others"
                     .into(),
             ),
-            // A read that waits behind a program would find nothing there.
+            // A read that waits behind the program would find no data in the page.
             clash(
                 programs_fail && !config.host.serves_in_flight,
                 "flash.bad_blocks.program_failure",
                 "found with `host.serves_in_flight = false`, expected true: reads of a page whose program fails are served from memory".into(),
             ),
-            // Planes share no register, and parity is of data that the controller has seen.
+            // Planes share no register, and parity is computed from data that the controller has seen.
             clash(
                 flash.copyback.is_some() && several,
                 "flash.copyback",
@@ -639,7 +639,7 @@ impl CheckedConfig {
                  of several is in another one"
                     .into(),
             ),
-            // A page is copied with all of each of its codewords; and how many errors it takes along has to be known.
+            // A page is copied with the whole of each of its codewords, and the number of errors that it takes along has to be known.
             clash(
                 flash.copyback.is_some() && (by_age || matches!(reliability, ReliabilitySpec::Fixed { .. })),
                 "flash.copyback",
@@ -647,7 +647,7 @@ impl CheckedConfig {
                  grows with each copy, and codewords that stay in their page"
                     .into(),
             ),
-            // How many bits are wrong is drawn with raw bit error rates only.
+            // The number of wrong bits is drawn from raw bit error rates only.
             clash(
                 scrub_limit.is_some_and(|limit| matches!(limit, ScrubLimit::CorrectedErrors { .. }))
                     && !has_tables
@@ -662,7 +662,7 @@ impl CheckedConfig {
                 "ftl.scrub.refresh_above",
                 "found `iterations`, which `reliability` does not know, expected a decode table with `iterations`, or `level`".into(),
             ),
-            // Each page has its turn in it.
+            // Each page has its turn within the period.
             clash(
                 config.ftl.scrub.as_ref().is_some_and(|scrub| scrub.period_days < least_period_days),
                 "ftl.scrub.period_days",
@@ -671,13 +671,13 @@ impl CheckedConfig {
                      smaller `ftl.time_scale`"
                 ),
             ),
-            // Its blocks have one room for data, and reads one error rate, whatever their age.
+            // Blocks of the cache have one room for data, and reads of them one error rate, whatever their age.
             clash(
                 slc.is_some() && by_age,
                 "ftl.slc_cache",
                 "found with codes of `reliability.bch` or `adaptive`, which change with age, expected a code for all blocks".into(),
             ),
-            // Blocks of the cache hold what several tenants have written.
+            // Blocks of the cache hold data of several tenants.
             clash(
                 slc.is_some() && self.placement_handles() > 1,
                 "ftl.slc_cache",
@@ -689,7 +689,7 @@ impl CheckedConfig {
                 "energy.slc_program_uj",
                 "found without `ftl.slc_cache`, expected one: no other page is programmed with one bit a cell".into(),
             ),
-            // A wordline of it is one page, and its error rate is a factor on that of others.
+            // A wordline of the cache is one page, and its error rate is a factor on that of other blocks.
             clash(
                 slc.is_some() && reclaims_wordlines,
                 "ftl.slc_cache",
@@ -702,7 +702,7 @@ impl CheckedConfig {
                  threshold voltages"
                     .into(),
             ),
-            // A wordline is one page of it.
+            // A wordline is one page of the cache.
             clash(
                 slc.is_some_and(|cache| {
                     let bits = cache.bits_per_cell(page_types);
@@ -714,7 +714,7 @@ impl CheckedConfig {
                     slc.map_or(0, |cache| cache.bits_per_cell(page_types))
                 ),
             ),
-            // Where data lies at the start is a product, or a permutation, over blocks of an SSD that have equal room.
+            // The initial places of data are a product, or a permutation, over blocks of an SSD that have equal room.
             clash(
                 differ.is_some(),
                 "precondition.pe_cycles_spread",
@@ -728,7 +728,7 @@ impl CheckedConfig {
         ]
     }
 
-    /// Codewords that are encoded for a page at most.
+    /// Returns the most codewords that are encoded for a page.
     fn most_encoded_of_page(&self) -> u32 {
         let of_unit = |code: &AgedBch| self.config.geometry.codeword_bytes / code.codeword_bytes;
         match &self.config.reliability {
@@ -739,7 +739,7 @@ impl CheckedConfig {
         }
     }
 
-    /// What gathers codewords of several requests or pages before they are programmed, or leaves pages unlike room.
+    /// Names a feature that gathers codewords of several requests or pages before they are programmed, or gives pages unequal room.
     fn gathers_writes(&self) -> Option<&'static str> {
         let config = &self.config;
         let by_age = matches!(config.reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
@@ -754,7 +754,7 @@ impl CheckedConfig {
         .find_map(|(found, what)| found.then_some(what))
     }
 
-    /// Whether each codeword that is being decoded has an index in an event, and decoders of fixed hardware are large enough.
+    /// Checks that each codeword in a decoder gets an index in an event, and that decoders of fixed hardware are large enough.
     fn check_decoders(&self) -> Result<()> {
         let decoder = &self.config.decoder;
         if let Some(engine) = decoder.engine()
@@ -788,7 +788,7 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Whether codewords are those of the code, or of the codes that decode tables are of.
+    /// Checks that codewords have the length of the code, or of the codes of the decode tables.
     fn check_codewords(&self) -> Result<()> {
         let named: Vec<(String, &str, u32)> = match &self.config.reliability {
             ReliabilitySpec::Exact(exact) => vec![("reliability.exact.code".into(), &*exact.code, 1)],
@@ -812,7 +812,7 @@ impl CheckedConfig {
         faults.end()
     }
 
-    /// Whether pages are those of the flash.
+    /// Checks that the page types are those of the cells.
     fn check_page_types(&self) -> Result<()> {
         let page_types = self.config.flash.page_types.len();
         if let Some(pages) = self.reliability.pages()
@@ -835,7 +835,7 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Whether pages have room for what code rates say.
+    /// Checks that pages have room for the units of all code rates.
     fn check_adaptive(&self) -> Result<()> {
         let ReliabilitySpec::Adaptive(adaptive) = &self.config.reliability else { return Ok(()) };
         for (index, rate) in adaptive.rates.iter().enumerate() {
@@ -846,7 +846,7 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Whether units are whole codewords, and pages have room for them.
+    /// Checks that units are whole codewords, and that pages have room for them.
     fn check_bch(&self) -> Result<()> {
         if !matches!(self.config.reliability, ReliabilitySpec::Bch(_)) {
             return Ok(());
@@ -873,7 +873,7 @@ impl CheckedConfig {
         Ok(())
     }
 
-    /// Whether the write buffer of each SSD holds what has to wait there.
+    /// Checks that the write buffer of each SSD has room for the data that has to wait there.
     fn check_write_buffer(&self) -> Result<()> {
         let found = self.config.host.write_buffer_bytes;
         let (ssds, units) = (self.geometry.ssds(), self.geometry.codewords_per_page());
@@ -887,7 +887,7 @@ impl CheckedConfig {
             );
             return Err(Error::config("host.write_buffer_bytes", message));
         }
-        // Each plane may have cut a unit, which waits for the next page; what else there is fills pages.
+        // Each plane may have cut a unit, which waits for the next page. All other data fills pages.
         let least = self.geometry.planes() + 2 * least;
         if self.crosses_pages() && found < of_units(least) {
             let message = format!(

@@ -1,4 +1,4 @@
-//! What is in the files that tenants replay, as a part of a run's identity: a trace that was changed under its name makes another run.
+//! The content of the files that tenants replay, as a part of a run's identity: a trace that has changed under its name makes another run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,13 +9,13 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
-/// A file that was read: its length, when it had been changed, and its digest.
+/// A file that was read: its length, the time of its last change, and its digest.
 type Known = (u64, SystemTime, String);
 
-/// Files that were read: a sweep asks for each of its points.
+/// Files that were read, as a sweep asks for the same files at each of its points.
 static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
 
-/// SHA-256 of the content of a file; nothing of what is no file that can be read, which says so itself when it is replayed.
+/// Returns the SHA-256 of the content of a file; `None` for a path without a readable file, which is an error when it is replayed.
 pub(super) fn content(path: &Path) -> Option<String> {
     let about = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let (length, changed) = (about.len(), about.modified().ok()?);

@@ -2,18 +2,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{OwnName, or_own, shipped_or_own};
 
-/// Which missed entries a cache takes in.
+/// The missed entries that a cache takes in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum CacheAdmission {
-    /// All of it.
+    /// Every entry that is missed.
     #[default]
     Always,
-    /// What was missed before, among what was missed lately.
+    /// Entries that were missed before, among the entries that were missed lately.
     SecondMiss,
-    /// What a rule of the user's own says: an [`AdmitPages`](crate::own::AdmitPages) or [`AdmitEntries`](crate::own::AdmitEntries), which
-    /// is handed over beside the config.
+    /// The entries that a rule of the user's own admits: an [`AdmitPages`](crate::own::AdmitPages) or
+    /// [`AdmitEntries`](crate::own::AdmitEntries), which is handed over beside the config.
     #[serde(skip)]
     Own(OwnName),
 }
@@ -30,7 +30,7 @@ impl CacheAdmission {
         if let Self::Own(name) = self { Some(name) } else { None }
     }
 
-    /// What it adds to the line of its cache.
+    /// Words for people, which follow the description of the cache.
     pub(super) fn describe(self) -> String {
         match self {
             Self::Always => String::new(),

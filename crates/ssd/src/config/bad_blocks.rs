@@ -4,64 +4,66 @@ use softsense_base::{Error, Faults, Ns, Purpose, Result, Stream, expect_number, 
 
 use super::duration::check_us;
 
-/// Bad blocks, and the spare blocks of a plane that take their place: `{ spare_blocks_per_plane = 40, factory_share = 0.01 }`.
-/// The FTL sees blocks that work; which of the blocks of the chip these are, a table below it says.
+/// Bad blocks, and the spare blocks of a plane that take their place: `{ spare_blocks_per_plane = 40, factory_share = 0.01 }`. The FTL
+/// sees only blocks that work; a table below the FTL maps them to blocks of the chip.
 ///
-/// Source: of spares of the same plane that replace blocks from the factory and later ones, Micron, "Bad Block Management in
-/// NAND Flash Memory", technical note TN-29-59.
+/// Source: of spares of the same plane that replace blocks from the factory and later ones, Micron, "Bad Block Management in NAND Flash
+/// Memory", technical note TN-29-59.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BadBlocksSpec {
-    /// Spare blocks of each plane, beside `geometry.blocks_per_plane` and at most as many. They hold no data before they
+    /// Spare blocks of each plane, in addition to `geometry.blocks_per_plane` and at most as many. Spares hold no data before they
     /// replace a bad block, and are no part of over-provisioning.
     pub spare_blocks_per_plane: u32,
-    /// Share of bad blocks from the factory, 0 to 0.5: the probability with which each block of a plane, spares among them,
-    /// is bad before the run, drawn from the seed.
+    /// Share of blocks that are bad from the factory, 0 to 0.5. Each block of a plane, spares among them, is bad before the run with this
+    /// probability, drawn from the seed.
     #[serde(default)]
     pub factory_share: f64,
-    /// How often erases fail, as blocks wear. Without this field none does.
+    /// Failures of erases, which become more frequent as blocks wear. Without this field no erase fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase_failure: Option<EraseFailureSpec>,
-    /// How often programs of pages fail, as blocks wear. Without this field none does.
+    /// Failures of programs of pages, which become more frequent as blocks wear. Without this field no program fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_failure: Option<ProgramFailureSpec>,
 }
 
-/// Erases that fail: a block has failed by N P/E cycles with the probability 1 - (1 - share)^((N / at_pe_cycles)^exponent),
+/// Failures of erases: by N P/E cycles an erase of a block has failed with the probability 1 - (1 - share)^((N / at_pe_cycles)^exponent),
 /// a Weibull distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseFailureSpec {
     /// Share of blocks in which an erase has failed by `at_pe_cycles`, 0 to 0.999.
     pub share: f64,
-    /// P/E cycles by which erases have failed in that share, 1 to 10^7.
+    /// P/E cycles by which an erase has failed in the share `share` of the blocks, 1 to 10^7.
     pub at_pe_cycles: u32,
-    /// Exponent of the growth with P/E cycles, 0.1 to 20: with 1 all erases fail equally often, with more old blocks do.
+    /// Exponent of the growth with P/E cycles, 0.1 to 20. With 1 all erases fail equally often; with more, erases of old blocks fail more
+    /// often.
     pub exponent: f64,
-    /// Time of an erase that fails, us: chips try until the longest time that they allow. Without this field it takes as
-    /// long as one that succeeds.
+    /// Time of an erase that fails, us: chips try until the longest time that they allow. Without this field it takes as long as an erase
+    /// that succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erase_us: Option<f64>,
 }
 
-/// Programs that fail: in a block whose pages are all programmed in each cycle, one has failed by N P/E cycles with the probability
-/// 1 - (1 - share)^((N / at_pe_cycles)^exponent), a Weibull distribution.
+/// Failures of programs: in a block whose pages are all programmed in each cycle, a program has failed by N P/E cycles with the
+/// probability 1 - (1 - share)^((N / at_pe_cycles)^exponent), a Weibull distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramFailureSpec {
     /// Share of blocks in which a program has failed by `at_pe_cycles`, 0 to 0.999.
     pub share: f64,
-    /// P/E cycles by which programs have failed in that share, 1 to 10^7.
+    /// P/E cycles by which a program has failed in the share `share` of the blocks, 1 to 10^7.
     pub at_pe_cycles: u32,
-    /// Exponent of the growth with P/E cycles, 0.1 to 20: with 1 all programs fail equally often, with more those of old blocks do.
+    /// Exponent of the growth with P/E cycles, 0.1 to 20. With 1 all programs fail equally often; with more, programs of old blocks fail
+    /// more often.
     pub exponent: f64,
     /// Time of the program of a page that fails, us: chips try until the longest time that they allow. Without this field it takes as
-    /// long as one that succeeds.
+    /// long as a program that succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_us: Option<f64>,
 }
 
-/// A Weibull distribution of the P/E cycles by which something has failed in a block.
+/// A Weibull distribution of the P/E cycles by which an operation on a block has failed.
 struct FailureLaw {
     share: f64,
     at_pe_cycles: u32,
@@ -69,7 +71,7 @@ struct FailureLaw {
 }
 
 impl FailureLaw {
-    /// Checks the ranges of a field of `flash.bad_blocks`, with the time that something takes which fails.
+    /// Checks the ranges of a field of `flash.bad_blocks`, and the time of an operation that fails.
     fn check(&self, faults: &mut Faults, of: &str, (time, us): (&str, Option<f64>)) {
         let path = |field: &str| format!("flash.bad_blocks.{of}.{field}");
         faults.see(expect_number(path("share"), self.share, 0.0, 0.999));
@@ -78,7 +80,7 @@ impl FailureLaw {
         faults.see(us.map_or(Ok(()), |us| check_us(path(time), us)));
     }
 
-    /// The probability of a failure in one of so many equal parts of the cycles from so many to so many, on condition of none before.
+    /// The probability of a failure in one of `parts` equal parts of the P/E cycles between `from` and `to`, if none has failed before.
     fn probability(&self, from: f64, to: f64, parts: u32) -> f64 {
         let at = f64::from(self.at_pe_cycles);
         let grown = libm::pow(to / at, self.exponent) - libm::pow(from / at, self.exponent);
@@ -106,7 +108,7 @@ impl BadBlocksSpec {
         faults.end()
     }
 
-    /// Checks that each plane of a device is left with as many blocks as it has to have.
+    /// Checks that the bad blocks from the factory do not outnumber the spares of any plane.
     ///
     /// # Arguments
     /// - `blocks`: of a plane, without spares.
@@ -126,7 +128,7 @@ impl BadBlocksSpec {
         Ok(())
     }
 
-    /// How many blocks of a plane are bad from the factory, spares among them.
+    /// Counts the blocks of a plane that are bad from the factory, spares among them.
     ///
     /// # Arguments
     /// - `blocks`: of a plane, without spares.
@@ -138,12 +140,13 @@ impl BadBlocksSpec {
         (0..all).filter(|&block| stream.uniform(plane.into(), block.into()) < self.factory_share).count() as u32
     }
 
-    /// Whether any program fails.
+    /// Tells whether programs can fail.
     pub(crate) fn programs_fail(&self) -> bool {
         self.program_failure.is_some_and(|failure| failure.share > 0.0)
     }
 
-    /// Free superblocks that a set keeps for collection. Where erases or programs fail, one may be lost to each that does.
+    /// The number of free superblocks that a set keeps for collection. Where erases or programs can fail, it keeps one more, as a failure
+    /// may cost a superblock.
     pub(crate) fn kept_for_collection(&self) -> u32 {
         let erases_fail = self.erase_failure.is_some_and(|failure| failure.share > 0.0);
         if erases_fail || self.programs_fail() { 2 } else { 1 }
@@ -164,15 +167,15 @@ impl EraseFailureSpec {
         FailureLaw { share, at_pe_cycles, exponent }
     }
 
-    /// The probability with which an erase fails that takes a block from so many P/E cycles to so many.
+    /// The probability that an erase fails which takes a block from `from` to `to` P/E cycles.
     ///
-    /// It is that of a failure by `to` on condition of none by `from`. The probability of none over several erases is then the product over
-    /// them, however many P/E cycles each counts as.
+    /// The probability is conditional on no failure by `from`. So the probability that several erases succeed is the product over them,
+    /// however many P/E cycles each counts as.
     pub fn probability(&self, from: f64, to: f64) -> f64 {
         self.law().probability(from, to, 1)
     }
 
-    /// How long an erase takes that fails; none where as long as others.
+    /// The time of an erase that fails; none if it takes as long as other erases.
     pub(crate) fn takes(&self) -> Option<Ns> {
         self.erase_us.map(Ns::from_us)
     }
@@ -184,10 +187,10 @@ impl ProgramFailureSpec {
         FailureLaw { share, at_pe_cycles, exponent }
     }
 
-    /// The probability with which one program of a page fails in a block whose erase has taken it to so many P/E cycles, and whose next one
-    /// takes it to so many.
+    /// The probability that one program of a page fails. The last erase has taken its block to `from` P/E cycles, and the next erase
+    /// takes it to `to`.
     ///
-    /// It is the one by which the programs of all pages together fail as often as the distribution says.
+    /// With this probability the programs of all `pages` pages together fail as often as the distribution says.
     ///
     /// # Arguments
     /// - `pages`: of the block.
@@ -195,7 +198,7 @@ impl ProgramFailureSpec {
         self.law().probability(from, to, pages)
     }
 
-    /// How long a program takes that fails; none where as long as others.
+    /// The time of a program that fails; none if it takes as long as other programs.
     pub(crate) fn takes(&self) -> Option<Ns> {
         self.program_us.map(Ns::from_us)
     }
@@ -235,10 +238,10 @@ mod tests {
         }
     }
 
-    /// Is the number of bad blocks from the factory one of a binomial distribution, and that of a plane a function of seed and plane?
+    /// Is the number of bad blocks from the factory binomial, and is the number in a plane a function of seed and plane?
     ///
-    /// 400,000 blocks at 1 %: 4,000 with a standard deviation of 63. The interval of four of these misses a share that is off by 10 % with
-    /// probability 0.01, and this seed was not chosen.
+    /// The mean of 400,000 blocks at 1 % is 4,000, with a standard deviation of 63. An interval of four of these misses a share that is
+    /// off by 10 % with probability 0.01. This seed was not chosen.
     #[test]
     fn factory_bad_blocks_are_binomial() {
         let spec = BadBlocksSpec {
@@ -250,7 +253,7 @@ mod tests {
         let counts: Vec<u32> = (0..400).map(|plane| spec.of_factory(5, plane, 960)).collect();
         let (all, planes) = (f64::from(counts.iter().sum::<u32>()), 400.0);
         assert!((all - 4000.0).abs() < 4.0 * (4000.0 * 0.99f64).sqrt(), "{all} bad blocks");
-        // Of planes, the variance is that of 1,000 draws each: 9.9. Its standard error is 9.9 sqrt(2 / 399) = 0.7.
+        // The number of bad blocks of a plane has the variance of 1,000 draws, 9.9. Its standard error is 9.9 sqrt(2 / 399) = 0.7.
         let variance = counts.iter().map(|&n| (f64::from(n) - 10.0).powi(2)).sum::<f64>() / planes;
         assert!((variance - 9.9).abs() < 2.8, "a variance of {variance}");
         assert_eq!(spec.of_factory(5, 7, 960), counts[7]);

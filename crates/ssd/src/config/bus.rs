@@ -8,18 +8,18 @@ use super::duration::check_us;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BusSpec {
-    /// Transfer of one codeword, as hard decisions or to be programmed, us.
+    /// Time to transfer one codeword, as hard decisions or to be programmed, us.
     pub transfer_us: f64,
-    /// Transfer of the data that one extra level adds to a codeword, us.
+    /// Time to transfer the data that one extra level adds to a codeword, us.
     pub transfer_extra_level_us: f64,
-    /// Command and address cycles of a sensing, a program or an erase, us: the bus carries them before the array
-    /// begins. 0: they take no time.
+    /// Time of the command and address cycles of a sensing, a program or an erase, us. The bus carries them before the array begins. With
+    /// 0 they take no time.
     pub command_us: f64,
-    /// Which of the waiting operations a bus serves first.
+    /// The kind of waiting operation that a bus serves first.
     pub first: BusFirst,
 }
 
-/// Which of the waiting operations a bus serves first.
+/// The kind of waiting operation that a bus serves first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BusFirst {
@@ -28,7 +28,7 @@ pub enum BusFirst {
     FirstCome,
     /// Commands of sensings and erases, so that arrays work while other operations wait with their data.
     Commands,
-    /// Data that was read: no array of a channel gets a command while another one has data to transfer.
+    /// Data that was read: no array of a channel gets a command while another array has data to transfer.
     ReadData,
 }
 

@@ -10,10 +10,10 @@ use softsense_base::{Result, expect_whole};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CopybackSpec {
-    /// What the controller sees of a page before it is copied.
+    /// The part of a page that the controller sees before the page is copied.
     #[serde(default)]
     pub ecc: CopybackEcc,
-    /// Copies in a row, 1 to 255, after which data goes through the controller, which corrects its errors.
+    /// Number of copies in a row, 1 to 255, after which data goes through the controller, which corrects its errors.
     #[serde(default = "usual_most_in_a_row")]
     pub most_in_a_row: u32,
 }
@@ -22,15 +22,14 @@ fn usual_most_in_a_row() -> u32 {
     3
 }
 
-/// What the controller sees of a page before it is copied.
+/// The part of a page that the controller sees before the page is copied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CopybackEcc {
     /// Nothing: only commands cross the bus.
     #[default]
     None,
-    /// All of it: the page is read and decoded, and then copied if hard decision was enough at the first attempt. Data
-    /// crosses the bus once.
+    /// The whole page: it is read and decoded, and then copied if hard decision was enough at the first attempt. Data crosses the bus once.
     Check,
 }
 

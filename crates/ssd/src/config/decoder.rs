@@ -10,19 +10,18 @@ use super::duration::check_us;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecoderSpec {
-    /// How many decoders there are, and which channels or SSDs share them.
+    /// The number of decoders, and the channels or SSDs that share them.
     pub placement: DecoderPlacement,
-    /// Codewords that a decoder decodes at the same time; each takes as long as it would take alone.
+    /// Number of codewords that a decoder decodes at the same time; each takes as long as it would take alone.
     pub codewords_at_once: u32,
-    /// Codewords that may wait for the decoders of a channel, an SSD, or the pool. When all these places are taken, the
-    /// next codeword keeps its bus until there is room. Without this field there is no bound.
+    /// Number of codewords that may wait for the decoders of a channel, an SSD, or the pool. When all these places are taken, the next
+    /// codeword keeps its bus until there is room. Without this field there is no bound.
     pub buffer_codewords: Option<u32>,
-    /// Whether codewords that the host waits for are decoded before those of garbage collection, read reclaim and the
-    /// map.
+    /// If true, codewords that the host waits for are decoded before those of garbage collection, read reclaim and the map.
     pub host_first: bool,
-    /// Codewords with few wrong bits that go past the decoders; without this field none do.
+    /// The bypass of codewords with few wrong bits, which go past the decoders. Without this field all codewords are decoded.
     pub bypass: Option<BypassSpec>,
-    /// How long one decode takes.
+    /// Time of one decode.
     pub time: DecodeTime,
     /// Technology node of the circuits, nm. It sets their area, and their energy where `energy.decoder` is `circuit`.
     pub node_nm: f64,
@@ -42,29 +41,28 @@ impl Default for DecoderSpec {
     }
 }
 
-/// Codewords that need no decoder: those without errors, as their syndrome shows, or with few errors, which an inner
-/// code corrects.
+/// Codewords that need no decoder: those without errors, as their syndrome shows, or those with few errors, which an inner code corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BypassSpec {
-    /// Most wrong bits of a codeword that needs no decoder; 0: only codewords without errors.
+    /// Most wrong bits of a codeword that needs no decoder. With 0 only codewords without errors need none.
     #[serde(default)]
     pub errors: u32,
     /// Bits of a codeword in flash, data and parity.
     pub codeword_bits: u32,
 }
 
-/// How many decoders or encoders there are, and which channels or SSDs share them.
+/// The number of decoders or encoders, and the channels or SSDs that share them.
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecoderPlacement {
-    /// This number for each channel, 1 to 1024.
+    /// Number for each channel, 1 to 1024.
     PerChannel(u32),
-    /// This number for all channels of an SSD together, 1 to 65536.
+    /// Number for all channels of an SSD together, 1 to 65536.
     PerSsd(u32),
-    /// This number for all channels of all SSDs together, 1 to 1048576.
+    /// Number for all channels of all SSDs together, 1 to 1048576.
     Pool(u32),
 }
 
@@ -78,7 +76,7 @@ impl DecoderPlacement {
         }
     }
 
-    /// The decoders that share a queue.
+    /// The number of decoders or encoders that share a queue.
     pub(crate) fn count(self) -> u32 {
         match self {
             DecoderPlacement::PerChannel(count) | DecoderPlacement::PerSsd(count) | DecoderPlacement::Pool(count) => {
@@ -87,11 +85,13 @@ impl DecoderPlacement {
         }
     }
 
-    /// Whether they are outside the SSDs.
+    /// Tells whether the decoders or encoders are outside the SSDs.
     pub(crate) fn is_outside(self) -> bool {
         matches!(self, DecoderPlacement::Pool(_))
     }
 
+    /// Checks the range.
+    ///
     /// # Arguments
     /// - `station`: the section of the config.
     pub(super) fn check(self, station: &str) -> Result<()> {
@@ -110,7 +110,7 @@ impl DecoderPlacement {
         }
     }
 
-    /// The most decoders that may share a queue.
+    /// The largest number of decoders or encoders that may share a queue.
     fn most(self) -> u32 {
         match self {
             DecoderPlacement::PerChannel(_) => 1 << 10,
@@ -120,7 +120,7 @@ impl DecoderPlacement {
     }
 }
 
-/// How long one decode takes.
+/// Time of one decode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecodeTime {
@@ -143,11 +143,11 @@ pub enum DecodeTime {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LdpcDecoderSpec {
-    /// Its clock, MHz.
+    /// Clock of the circuit, MHz.
     pub clock_mhz: f64,
-    /// Checks of a block row that are processed in a cycle, with all of their bits.
+    /// Checks of a block row that are processed in one cycle, with all of their bits.
     pub checks_per_cycle: u32,
-    /// Bits of a message, including its sign. They affect area and energy; failure probabilities come from
+    /// Bits of a message, including its sign. They set area and energy, and do not change failure probabilities, which come from
     /// `reliability`.
     pub message_bits: u32,
     /// A shipped LDPC code, for a `reliability` that names no code.
@@ -166,7 +166,7 @@ impl LdpcDecoderSpec {
         LdpcDecoderCircuit { checks_per_cycle: self.checks_per_cycle, message_bits: self.message_bits }
     }
 
-    /// How long an iteration takes, us.
+    /// The time of one iteration, us.
     pub fn iteration_us(&self, shape: LdpcShape) -> f64 {
         self.circuit().iteration_cycles(shape) as f64 / self.clock_mhz
     }
@@ -197,17 +197,17 @@ impl LdpcDecoderSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BchDecoderSpec {
-    /// Its clock, MHz.
+    /// Clock of the circuit, MHz.
     pub clock_mhz: f64,
-    /// Bits of the codeword that the syndromes process in a cycle.
+    /// Bits of the codeword that the syndromes process in one cycle.
     pub syndrome_bits_per_cycle: u32,
     /// Multipliers for the key equation, which takes 3 (t + 1) products in each of t steps.
     pub key_equation_multipliers: u32,
-    /// Positions of the codeword that the search for roots tries in a cycle.
+    /// Positions of the codeword that the search for roots tries in one cycle.
     pub search_bits_per_cycle: u32,
-    /// Number of errors t of the code that uses the whole circuit. The hardware is then fixed: codewords of weaker
-    /// codes are decoded side by side, as many as fit, and those of stronger codes with fewer bits per cycle. Without
-    /// this field the hardware grows with the code, and a codeword uses all of it.
+    /// Number of errors t that is corrected by the code for which the whole circuit is used. The hardware is then fixed: codewords of
+    /// weaker codes are decoded side by side, as many as fit, and those of stronger codes with fewer bits per cycle. Without this field
+    /// the hardware grows with the code, and a codeword uses all of it.
     pub engine_correctable: Option<u32>,
 }
 
@@ -226,21 +226,22 @@ impl Default for BchDecoderSpec {
 /// The part of a BCH decoder that one codeword uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BchLane {
-    /// Codewords of its code that the decoder decodes at the same time.
+    /// Codewords of the same code that the decoder decodes at the same time.
     pub lanes: u32,
-    /// Bits of the codeword that its syndromes process in a cycle.
+    /// Bits of the codeword that its syndromes process in one cycle.
     pub syndrome_bits_per_cycle: u32,
     /// Multipliers of the key equation that work for this codeword.
     pub key_equation_multipliers: u32,
-    /// Positions of the codeword that are tried in a cycle.
+    /// Positions of the codeword that are tried in one cycle.
     pub search_bits_per_cycle: u32,
 }
 
 impl BchDecoderSpec {
-    /// The part of the circuit that a codeword uses, with a code that corrects `correctable` errors. Syndromes and
-    /// search have a cell for each error and each bit of a cycle: `engine_correctable` times the bits per cycle in all,
-    /// of which a codeword uses `correctable` times its own bits per cycle. Codewords side by side share the
-    /// multipliers equally, and each needs at least one.
+    /// The part of the circuit that a codeword uses, with a code that corrects `correctable` errors.
+    ///
+    /// Syndromes and search have a cell for each error and each bit of a cycle: in all `engine_correctable` times the bits per cycle. A
+    /// codeword uses `correctable` times its own bits per cycle of them. Codewords side by side share the multipliers equally, and each
+    /// needs at least one.
     pub fn lane(&self, correctable: u32) -> BchLane {
         let all = BchLane {
             lanes: 1,
@@ -284,14 +285,14 @@ impl BchDecoderSpec {
         }
     }
 
-    /// Whether the circuit has fewer cells than the code corrects errors.
+    /// Tells whether the circuit has fewer cells than the code corrects errors.
     pub(crate) fn is_too_small_for(&self, correctable: u32) -> bool {
         let least = u64::from(self.syndrome_bits_per_cycle.min(self.search_bits_per_cycle));
         self.engine_correctable.is_some_and(|engine| u64::from(engine) * least < u64::from(correctable))
     }
 
-    /// The times that a codeword of `codeword_bits` bits takes with a code that corrects `correctable` errors, us:
-    /// without errors, and with errors.
+    /// The times that a codeword of `codeword_bits` bits takes with a code that corrects `correctable` errors, us: the time without
+    /// errors, then the time with errors.
     pub fn decode_us(&self, codeword_bits: u32, correctable: u32) -> (f64, f64) {
         let us = |cycles: u64| cycles as f64 / self.clock_mhz;
         let lane = self.lane(correctable);

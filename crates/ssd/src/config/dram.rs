@@ -10,14 +10,14 @@ use super::duration::check_us;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DramSpec {
-    /// How fast data crosses the port.
+    /// The speed of data at the port.
     pub speed: DramSpeed,
     /// The time of each access before its data, us, for opening a row and addressing a column. The port is busy during
     /// this time. Default: 0.
     #[serde(default)]
     pub access_us: f64,
-    /// Bytes of a map entry, 0 to 64; 0 if the map is elsewhere. Before a request begins, one entry for each of its
-    /// codewords crosses the port, all of them in one access. Default: 4.
+    /// Bytes of a map entry, 0 to 64; 0 if the map is not in DRAM. Before a request begins, one entry for each of its codewords crosses
+    /// the port, all of them in one access. Default: 4.
     #[serde(default = "usual_map_entry_bytes")]
     pub map_entry_bytes: u32,
 }
@@ -26,7 +26,7 @@ fn usual_map_entry_bytes() -> u32 {
     4
 }
 
-/// How fast data crosses the port of DRAM.
+/// The speed of data at the port of DRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum DramSpeed {
@@ -36,13 +36,13 @@ pub enum DramSpeed {
     Bus {
         /// Width of the bus in bits, 8 to 1024.
         width_bits: u32,
-        /// Transfers of that many bits, in millions a second, such as 1600 for DDR3-1600.
+        /// Transfers of `width_bits` bits, in millions a second, such as 1600 for DDR3-1600.
         transfer_rate_mt_per_s: f64,
     },
 }
 
 impl DramSpeed {
-    /// Data, GB/s.
+    /// The bandwidth for data, GB/s.
     pub fn gb_per_s(self) -> f64 {
         match self {
             Self::BandwidthGbPerS(bandwidth) => bandwidth,

@@ -9,15 +9,14 @@ use super::duration::check_us;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EncoderSpec {
-    /// How many encoders there are, for each channel, for each SSD, or for all SSDs.
+    /// The number of encoders, and the channels or SSDs that share them.
     pub placement: DecoderPlacement,
     /// Time to encode a codeword, us.
     pub time_us: f64,
-    /// Encoded codewords that may wait for their chip, for the encoders of a channel, an SSD, or the pool. When there
-    /// is no room for all codewords of a page, its encoding waits. At least the codewords of a page; without this field
-    /// there is no bound.
+    /// Number of encoded codewords that may wait for their chip, for the encoders of a channel, an SSD, or the pool: at least the
+    /// codewords of a page. When there is no room for all codewords of a page, its encoding waits. Without this field there is no bound.
     pub buffer_codewords: Option<u32>,
-    /// Whether pages of the host are encoded before those that garbage collection, read reclaim and the map write.
+    /// If true, pages of the host are encoded before those that garbage collection, read reclaim and the map write.
     pub host_first: bool,
 }
 

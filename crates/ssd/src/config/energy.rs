@@ -15,31 +15,31 @@ pub enum DecoderEnergy {
     Circuit,
 }
 
-/// Energy of operations, uJ: of a whole page for operations on pages, of one codeword for operations on codewords.
+/// Energy of operations, uJ: for a whole page in operations on pages, for one codeword in operations on codewords.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnergySpec {
-    /// Sensing a page with hard decision.
+    /// Energy to sense a page with hard decision, uJ.
     pub sense_uj: f64,
-    /// Sensing one extra level of a page. A sensing that a RESET cuts short costs energy in proportion to the time that
-    /// it took.
+    /// Energy to sense one extra level of a page, uJ. A sensing that a RESET cuts short costs energy in proportion to the time that it
+    /// took.
     pub sense_extra_level_uj: f64,
-    /// Transferring a codeword to the controller, as hard decisions.
+    /// Energy to transfer a codeword to the controller, as hard decisions, uJ.
     pub transfer_uj: f64,
-    /// Transferring the data that one extra level adds to a codeword.
+    /// Energy to transfer the data that one extra level adds to a codeword, uJ.
     pub transfer_extra_level_uj: f64,
-    /// Programming a page, including its transfer over the bus.
+    /// Energy to program a page, including its transfer over the bus, uJ.
     pub program_uj: f64,
-    /// Programming a page of the SLC cache; as any other if it is not said.
+    /// Energy to program a page of the SLC cache, uJ. Without this field it is `program_uj`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_program_uj: Option<f64>,
-    /// Erasing a block.
+    /// Energy to erase a block, uJ.
     pub erase_uj: f64,
-    /// Energy of one attempt to decode a codeword.
+    /// Model of the energy of one attempt to decode a codeword.
     pub decoder: DecoderEnergy,
-    /// Energy of one attempt to decode a codeword, where `decoder` is `constant`.
+    /// Energy of one attempt to decode a codeword where `decoder` is `constant`, uJ.
     pub decode_uj: f64,
-    /// Predicting whether a codeword will be decoded.
+    /// Energy to predict whether a codeword will be decoded, uJ.
     pub predict_uj: f64,
 }
 
@@ -64,7 +64,7 @@ impl EnergySpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
-        // So that no field is forgotten.
+        // Destructuring makes the compiler report a field that is forgotten.
         let EnergySpec {
             sense_uj,
             sense_extra_level_uj,

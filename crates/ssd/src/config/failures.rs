@@ -2,14 +2,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Ns, Result, expect_number};
 
-/// A die that fails: from an instant on it answers nothing. What lies on it is uncorrectable, unless `ftl.parity` rebuilds it, and nothing
-/// more is written to it.
+/// A die that fails: from an instant on it answers nothing. Its data is uncorrectable unless `ftl.parity` rebuilds it, and nothing more
+/// is written to the die.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DieFailureSpec {
-    /// When, in seconds of the run, from 0 on.
+    /// Instant of the failure, in seconds of the run, from 0 on.
     pub at_s: f64,
-    /// Which, numbered from 0 over channels, their chips and the dies of these, SSD by SSD: ((channel x chips) + chip) x dies + die.
+    /// Number of the die, from 0 over channels, their chips and the dies of these, SSD by SSD: ((channel x chips) + chip) x dies + die.
     pub die: u32,
 }
 
@@ -25,12 +25,12 @@ impl DieFailureSpec {
         Ok(())
     }
 
-    /// Some words for people, to follow others.
+    /// Some words for people, which follow other words.
     pub(crate) fn describe(&self) -> String {
         format!("; die {} fails at {} s", self.die, self.at_s)
     }
 
-    /// When it fails.
+    /// The instant of the failure.
     pub(crate) fn at(&self) -> Ns {
         Ns((self.at_s * 1e9) as u64)
     }

@@ -14,45 +14,45 @@ use super::spread::{SpreadPart, check_spread};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlashSpec {
-    /// The page types; page i of a block has type i modulo their number. Where `reliability` has threshold voltages
-    /// there is one type, or one for each page of a wordline: lower and upper for MLC; lower, centre and upper for TLC.
+    /// The page types. Page i of a block has type i modulo their number. Where `reliability` has threshold voltages there is one type, or
+    /// one for each page of a wordline: lower and upper for MLC; lower, centre and upper for TLC.
     pub page_types: Vec<PageTypeSpec>,
     /// Time to erase a block, us.
     pub erase_us: f64,
     /// Time for which a RESET that cuts a sensing short occupies the plane, us.
     pub reset_us: f64,
-    /// How programs and erases are suspended for reads that have priority. Without this field they are not.
+    /// Suspension of programs and erases for reads that have priority. Without this field programs and erases are not suspended.
     pub suspend: Option<SuspendSpec>,
-    /// Whether a plane can sense while its last page waits for the bus. Read policies that look ahead need it. Planes
-    /// of a die that take turns share one register.
+    /// If true, a plane can sense while its last page waits for the bus. Read policies that look ahead need this register. Planes of a
+    /// die that take turns share one register.
     pub cache_register: bool,
-    /// Which operations may use the cache register, where there is one.
+    /// The operations that may use the cache register, where there is one.
     pub cache_register_for: CacheRegisterFor,
-    /// Whether the next page is loaded while the array programs (cache program). A page that is being loaded is
-    /// programmed next, before reads that have arrived since.
+    /// If true, the next page is loaded while the array programs (cache program). A page that is being loaded is programmed next, before
+    /// reads that have arrived since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_program: bool,
-    /// Copyback: pages that are moved are copied within their plane, `{ ecc = "check", most_in_a_row = 3 }`. Without this
-    /// field all data that is moved crosses the bus and is corrected by the controller.
+    /// Copyback: pages that are moved are copied within their plane, `{ ecc = "check", most_in_a_row = 3 }`. Without this field all data
+    /// that is moved crosses the bus, and the controller corrects it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copyback: Option<CopybackSpec>,
     /// The unit that does one array operation at a time: a plane, or a whole die, chip or channel. A channel as the
     /// unit is a gang of chips that share bus and control.
     pub busy_unit: BusyUnit,
-    /// Which busy units begin together and wait for one another. Without this field each works by itself.
+    /// Busy units that begin together and wait for one another. Without this field each busy unit works by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsSpec>,
-    /// Whether codewords of a page that are read together share its sensing. If false, the page is sensed and
-    /// transferred for one codeword after the other, as DiskSim's synchronous gangs do.
+    /// If true, codewords of a page that are read together share its sensing. If false, the page is sensed and transferred for one
+    /// codeword after the other, as DiskSim's synchronous gangs do.
     pub shared_sensing: bool,
-    /// Operations that may wait for a busy unit. While more wait at the unit where the next request reads, or first
-    /// writes, that request and all behind it wait at the host. Without this field there is no bound.
+    /// Number of operations that may wait for a busy unit. The next request waits at the host, with all requests behind it, while more
+    /// operations wait at the unit where it reads, or first writes. Without this field there is no bound.
     pub unit_queue: Option<u32>,
-    /// P/E cycles that an erase of the run counts as: with more than one, a run of hours goes through a life of years.
-    /// Blocks then wear in steps of this size; nothing else is faster.
+    /// P/E cycles that an erase of the run counts as. With more than one, a run of hours goes through a life of years. Blocks then wear
+    /// in steps of this size; nothing else is faster.
     #[serde(skip_serializing_if = "is_one")]
     pub pe_cycles_per_erase: u32,
-    /// Bad blocks, and the spares that take their place. Without this field all blocks work, for ever.
+    /// Bad blocks, and the spares that take their place. Without this field all blocks work for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bad_blocks: Option<BadBlocksSpec>,
     /// Dies that fail, `[{ at_s = 10.0, die = 3 }]`.
@@ -93,19 +93,19 @@ impl Default for FlashSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageTypeSpec {
-    /// Name, such as lower or upper.
+    /// Name of the page type, such as lower or upper.
     pub name: String,
-    /// Sensing with hard decision, us.
+    /// Time to sense a page with hard decision, us.
     pub sense_us: f64,
-    /// Additional time of sensing with hard decision in some pages, as layers and wordlines differ: drawn once for each
-    /// page, and added to each of its sensings with hard decision.
+    /// Additional time to sense some pages with hard decision, as layers and wordlines differ. It is drawn once for each page, and added
+    /// to each sensing of the page with hard decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sense_spread: Vec<SpreadPart>,
-    /// Sensing one extra level, us.
+    /// Time to sense one extra level, us.
     pub sense_extra_level_us: f64,
-    /// Programming, us.
+    /// Time to program a page, us.
     pub program_us: f64,
-    /// Factor on the raw bit error rate, used by `reliability.table`, `adaptive`, `bch` and `exact`.
+    /// Factor on the raw bit error rate. `reliability.table`, `adaptive`, `bch` and `exact` use it.
     pub rber_factor: f64,
 }
 
@@ -122,21 +122,21 @@ impl Default for PageTypeSpec {
     }
 }
 
-/// How long operations on a page take.
+/// The times of operations on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageTiming {
-    /// Sensing with hard decision.
+    /// Time to sense with hard decision.
     pub sense: Ns,
-    /// Sensing one extra level.
+    /// Time to sense one extra level.
     pub sense_extra_level: Ns,
-    /// Programming.
+    /// Time to program.
     pub program: Ns,
-    /// One prediction in the die.
+    /// Time of one prediction in the die.
     predict: Ns,
 }
 
 impl PageTypeSpec {
-    /// The times of operations on such a page, without what `sense_spread` adds.
+    /// The times of operations on a page of this type, without the time that `sense_spread` adds.
     ///
     /// # Arguments
     /// - `predict`: time of one prediction in the die; 0 where none is made.
@@ -168,8 +168,8 @@ impl PageTiming {
     }
 }
 
-/// How a program or an erase is suspended for reads, and resumed. It is suspended when reads that have priority wait
-/// for the array and begin sooner that way.
+/// Suspension of a program or an erase for reads, and its resumption. An operation is suspended when reads that have priority wait for
+/// the array and begin sooner that way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuspendSpec {
@@ -177,25 +177,25 @@ pub struct SuspendSpec {
     pub program_us: f64,
     /// Time from the command that suspends an erase until the array can sense, us.
     pub erase_us: f64,
-    /// How much longer than that it takes, from one suspension to the next: pulses have to end, and the controller has other work. One part is drawn by
-    /// its share; with what is left to 1 it takes no longer.
+    /// Time that the array takes to stop beyond `program_us` or `erase_us`: pulses have to end, and the controller has other work. For
+    /// each suspension one part is drawn by its share. If the shares add up to less than 1, nothing is added in the remaining cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spread: Vec<SpreadPart>,
-    /// Share of the suspensions that happen while writes of the host wait for room in the write buffer, 0 to 1: a controller whose writes
-    /// wait may let programs go on.
+    /// Share of the suspensions that happen while writes of the host wait for room in the write buffer, 0 to 1. Below 1 it describes a
+    /// controller that lets programs go on when writes wait.
     #[serde(default = "usual_while_writes_wait")]
     pub while_writes_wait: f64,
     /// Time that each resumption adds to a program or an erase, us.
     #[serde(default)]
     pub resume_us: f64,
-    /// Most suspensions of a program or an erase.
+    /// Largest number of suspensions of a program or an erase.
     #[serde(default = "usual_most_suspensions")]
     pub most: u32,
-    /// Time that it runs, from its begin or its last resumption, before it is suspended, us.
+    /// Time for which a program or an erase runs, from its begin or its last resumption, before it is suspended, us.
     #[serde(default)]
     pub least_run_us: f64,
-    /// Time after which it is resumed although reads wait, us, once the read under way has left the array. Without this
-    /// field it waits as long as there are reads.
+    /// Time after which a suspended operation is resumed although reads wait, us, once the read under way has left the array. Without
+    /// this field the operation waits as long as there are reads.
     #[serde(default)]
     pub longest_us: Option<f64>,
 }
@@ -223,7 +223,7 @@ impl SuspendSpec {
     }
 }
 
-/// Which operations may use a cache register.
+/// The operations that may use a cache register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheRegisterFor {

@@ -14,49 +14,51 @@ use super::slc_cache::SlcCacheSpec;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FtlSpec {
-    /// Share of the physical capacity, not counting pages of `parity`, that the user does not get, above 0 and below 1. It
-    /// must leave each plane three blocks more than the high watermark, and the room that partly filled pages of several
-    /// codewords may waste.
+    /// Share of the physical capacity that the user does not get, above 0 and below 1. Pages of `parity` do not count as capacity. The
+    /// share must leave each plane three blocks more than the high watermark, and the room that partly filled pages of several codewords
+    /// may waste.
     pub over_provisioning: f64,
-    /// The levels of parallelism over which consecutive page writes are spread, the one that changes fastest first:
-    /// each level once.
+    /// The levels of parallelism over which consecutive page writes are spread, each level once. The level that changes fastest is the
+    /// first.
     pub stripe: [StripeLevel; 4],
-    /// Where in its SSD a write may go: anywhere (dynamic allocation), or only to the channel, chip or plane to which
-    /// its logical page belongs (static allocation). Logical pages are assigned to these in turn, in the order of
-    /// `stripe`, of which they are the first levels.
+    /// The part of its SSD to which a write may go: the whole SSD (dynamic allocation), or only the channel, chip or plane to which its
+    /// logical page belongs (static allocation). Logical pages are assigned to these in turn, in the order of `stripe`, of which they are
+    /// the first levels.
     pub allocation_pool: AllocationPool,
-    /// Which plane of its pool a write goes to: `"in_turn"`, `"most_free"` or a placement of your own, `"my_rules.py:Apart"`.
+    /// The rule that chooses the plane of its pool to which a write goes: `"in_turn"`, `"most_free"` or a placement of your own,
+    /// `"my_rules.py:Apart"`.
     pub plane_choice: PlaneChoice,
-    /// Whether logical codewords are written in aligned groups of as many as a page holds (superpages): a write of some
-    /// of them writes all. `host.partial_write` says where the data of the others comes from.
+    /// If true, logical codewords are written in aligned groups of as many as a page holds (superpages): a write of some of them writes
+    /// all. `host.partial_write` says where the data of the others comes from.
     pub whole_pages: bool,
-    /// Interleaving: whether codewords are divided among chips.
+    /// Interleaving, which divides codewords among chips.
     pub interleaving: InterleavingSpec,
-    /// Parity across dies, `{ data_pages = 7 }`. Without it there is none.
+    /// Parity across dies, `{ data_pages = 7 }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity: Option<ParitySpec>,
-    /// Where the map of logical codewords is kept.
+    /// The place of the map of logical codewords.
     pub mapping: Mapping,
-    /// Garbage collection of a plane begins when it has fewer free blocks than this.
+    /// Number of free blocks of a plane below which its garbage collection begins.
     pub gc_low_watermark_blocks: u32,
-    /// Garbage collection of a plane ends when it has this many free blocks.
+    /// Number of free blocks of a plane at which its garbage collection ends.
     pub gc_high_watermark_blocks: u32,
-    /// When garbage collection that has begun may work: `"at_once"`, `"preemptible"`, `{ paced = { moves_per_write =
-    /// 4.0 } }`, `"throttle_writes"`, where writes keep its pace, or a rule of your own, `"my_rules.py:AtNight"`.
+    /// The rule that says when garbage collection that has begun may work: `"at_once"`, `"preemptible"`,
+    /// `{ paced = { moves_per_write = 4.0 } }`, `"throttle_writes"`, where writes keep its pace, or a rule of your own,
+    /// `"my_rules.py:AtNight"`.
     #[serde(skip_serializing_if = "GcPacing::is_default")]
     pub gc_pacing: GcPacing,
-    /// With this number of free blocks of a plane or fewer its garbage collection works whatever `gc_pacing` says: the
-    /// hard limit, 1 or more and below the low watermark.
+    /// The hard limit: with this number of free blocks of a plane or fewer its garbage collection works whatever `gc_pacing` says. It is
+    /// 1 or more and below the low watermark.
     #[serde(skip_serializing_if = "is_one")]
     pub gc_reserve_blocks: u32,
     /// Garbage collection in idle time, `{ after_us = 10000.0, least_stale = 0.25 }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gc_idle: Option<GcIdleSpec>,
-    /// Which block garbage collection takes as its victim:  `"greedy"`, `"fifo"`, `"cost_benefit"`, `{ random_greedy =
-    /// { choices = 10 } }` or a rule of your own, `"my_rules.py:Oldest"`.
+    /// The rule that chooses the block which garbage collection takes as its victim: `"greedy"`, `"fifo"`, `"cost_benefit"`,
+    /// `{ random_greedy = { choices = 10 } }` or a rule of your own, `"my_rules.py:Oldest"`.
     pub victims: VictimSpec,
-    /// Static wear levelling: when blocks of a plane differ by more P/E cycles than this number, every other victim of
-    /// garbage collection is the least worn block, whatever it holds. Without this field there is none.
+    /// Static wear levelling: the difference in P/E cycles between blocks of a plane above which every other victim of garbage collection
+    /// is the least worn block, whatever it holds. Without this field there is none.
     pub wear_levelling_spread: Option<u32>,
     /// Read reclaim, which moves data before reads have disturbed it too much: `{ block = { reads = 54560 } }` or
     /// `{ wordline = { effective_reads = [458304.0] } }`. Without this field there is none.
@@ -69,9 +71,8 @@ pub struct FtlSpec {
     /// = 1 } }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubSpec>,
-    /// Seconds by which data ages in each second of the run, 1 to 1e9. The periods of `refresh` and `scrub` become
-    /// shorter by the same factor, so that work of months fits a run; its share is this number of times larger than in
-    /// life.
+    /// Seconds by which data ages in each second of the run, 1 to 1e9. The periods of `refresh` and `scrub` become shorter by the same
+    /// factor, so that work of months fits a run. The share of time that this work takes is larger than in life by the same factor.
     #[serde(skip_serializing_if = "is_once")]
     pub time_scale: f64,
     /// An SLC cache, `{ size = { static = { blocks = 8 } } }`. Without this field there is none.
@@ -117,29 +118,29 @@ fn is_once(value: &f64) -> bool {
     *value == 1.0
 }
 
-/// Where in its SSD a write may go. DiskSim's "allocation pool logic".
+/// The part of its SSD to which a write may go. DiskSim calls this the "allocation pool logic".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AllocationPool {
-    /// Anywhere.
+    /// The whole SSD.
     Ssd,
-    /// In its channel.
+    /// The channel to which the logical page belongs.
     Channel,
-    /// In its chip.
+    /// The chip to which the logical page belongs.
     Chip,
-    /// In its plane.
+    /// The plane to which the logical page belongs.
     Plane,
 }
 
-/// Which plane of its pool a write goes to.
+/// The rule that chooses the plane of its pool to which a write goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum PlaneChoice {
     /// Planes take turns, so that blocks of all planes fill, and are erased, at about the same time.
     InTurn,
-    /// The plane with the most free pages, and among equals the next in turn: writes stay in a plane from its erase
-    /// until others have as many free pages.
+    /// The plane with the most free pages, and among equals the next in turn. Writes stay in a plane from its erase until other planes
+    /// have as many free pages.
     MostFree,
     /// A placement of the user's own: a [`PlaceWrites`](crate::own::PlaceWrites), which is handed over beside the
     /// config.
@@ -169,7 +170,7 @@ impl AllocationPool {
     }
 }
 
-/// Which of its closed blocks a plane collects, among those that would free any space.
+/// The rule by which a plane chooses its victim among the closed blocks that would free any space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields, remote = "Self")]
 #[schemars(transform = or_own)]
@@ -178,12 +179,12 @@ pub enum VictimSpec {
     Greedy,
     /// The block that was closed longest ago.
     Fifo,
-    /// The block with the greatest age (1 - u) / (2 u). Here u is its share of valid codewords, and its age the number
-    /// of blocks of the plane that were closed after it.
+    /// The block with the greatest age (1 - u) / (2 u). Here u is its share of valid codewords. Its age is the number of blocks of the
+    /// plane that were closed after it.
     CostBenefit,
     /// The block with the fewest valid codewords among some that are drawn at random (d-choices).
     RandomGreedy {
-        /// How many blocks are drawn, 1 to 1,000. With 1 victims are random.
+        /// Number of blocks that are drawn, 1 to 1,000. With 1 victims are random.
         choices: u32,
     },
     /// A rule of the user's own: a [`ChooseVictim`](crate::own::ChooseVictim), which is handed over beside the config.
@@ -207,7 +208,7 @@ impl VictimSpec {
         if let Self::Own(name) = self { Some(name) } else { None }
     }
 
-    /// One line for people; none for the greedy ones.
+    /// One line for people; none for the greedy rule.
     pub(crate) fn describe(self) -> Option<String> {
         match self {
             Self::Greedy => None,
@@ -235,7 +236,7 @@ pub enum StripeLevel {
 }
 
 impl FtlSpec {
-    /// Checks the ranges; how much over-provisioning is needed at least depends on the device.
+    /// Checks the ranges. The least over-provisioning depends on the device and is checked elsewhere.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         use StripeLevel::{Channel, Chip, Die, Plane};
@@ -268,7 +269,7 @@ impl FtlSpec {
             faults.add(Error::config("ftl.gc_high_watermark_blocks", message));
         }
         faults.see(self.gc_pacing.check());
-        // Of a watermark that is wrong itself the reserve asks nothing.
+        // A low watermark that is itself too small must not cause a second fault, that of the reserve.
         let most_reserved = self.gc_low_watermark_blocks.max(2) - 1;
         faults.see(expect_whole("ftl.gc_reserve_blocks", self.gc_reserve_blocks, 1, most_reserved));
         faults.see(self.gc_idle.as_ref().map_or(Ok(()), GcIdleSpec::check));

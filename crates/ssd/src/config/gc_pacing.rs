@@ -4,27 +4,27 @@ use softsense_base::{OwnName, Result, expect_number, or_own, shipped_or_own};
 
 use super::duration::check_us;
 
-/// When garbage collection of a plane that has begun may work.
+/// The rule that says when garbage collection of a plane that has begun may work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields, remote = "Self")]
 #[schemars(transform = or_own)]
 pub enum GcPacing {
-    /// All the time until it has made room; its operations wait in the same queues as those of the host.
+    /// Collection works all the time until it has made room. Its operations wait in the same queues as those of the host.
     #[default]
     AtOnce,
-    /// Between two pages, and before an erase, it pauses as long as operations of the host wait for its plane.
+    /// Collection pauses between two pages, and before an erase, as long as operations of the host wait for its plane.
     Preemptible,
-    /// It moves a number of pages for each page that the host or the map programs in its plane: none at the low
-    /// watermark, and more in proportion to the free blocks missing below it.
+    /// Collection moves a number of pages for each page that the host or the map programs in its plane. The number is zero at the low
+    /// watermark, and grows in proportion to the free blocks missing below it.
     Paced {
         /// Pages moved for each page that is programmed when free blocks are at the reserve, 0.01 to 1,000.
         moves_per_write: f64,
     },
-    /// All the time, like `at_once`, and writes of the host keep its pace: while a block of a plane is collected, the
-    /// host programs there no more than leaves two blocks above the reserve free at the end, in proportion to what has
-    /// been moved so far.
+    /// Collection works all the time, as with `at_once`, and writes of the host keep its pace. While a block of a plane is collected, the
+    /// host programs pages there at most in proportion to the pages moved so far. So at least two blocks above the reserve are free at the
+    /// end.
     ThrottleWrites,
-    /// What a rule of the user's own says: a [`PaceCollection`](crate::own::PaceCollection), which is handed over beside the config.
+    /// A rule of the user's own decides: a [`PaceCollection`](crate::own::PaceCollection), which is handed over beside the config.
     #[serde(skip)]
     Own(OwnName),
 }
@@ -51,7 +51,7 @@ impl GcPacing {
         if let Self::Own(name) = self { Some(name) } else { None }
     }
 
-    /// One line for people; none where it goes on at once.
+    /// One line for people; none where collection works at once.
     pub(crate) fn describe(self) -> Option<String> {
         match self {
             Self::AtOnce => None,
@@ -65,13 +65,13 @@ impl GcPacing {
     }
 }
 
-/// Garbage collection of a plane in which the host is idle.
+/// Garbage collection of a plane while the host is idle there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GcIdleSpec {
-    /// Time for which no operation of the host has worked in the plane, us.
+    /// Time for which no operation of the host has worked in the plane before collection begins, us.
     pub after_us: f64,
-    /// Smallest share of stale or empty places with which a block is collected then, above 0, at most 1.
+    /// Smallest share of stale or empty places with which a block is collected in idle time, above 0, at most 1.
     pub least_stale: f64,
 }
 

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_whole, format_bytes};
 
-/// The least data of a codeword, bytes.
+/// The least user data of a codeword, bytes.
 pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
 
 /// The most codewords of a device: 4 PiB of 4 KiB each. Products of places and planes then fit 64 bits.
@@ -14,7 +14,7 @@ pub const MAX_BLOCKS: u64 = 1 << 26;
 /// The most planes of a device.
 const MAX_PLANES: u128 = 1 << 20;
 
-/// How many SSDs, channels, chips, dies, planes, blocks and pages there are, and how large a codeword is.
+/// The numbers of SSDs, channels, chips, dies, planes, blocks and pages, and the size of a codeword.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometrySpec {
@@ -34,7 +34,7 @@ pub struct GeometrySpec {
     pub pages_per_block: u32,
     /// Codewords in a page, 1 to 128.
     pub codewords_per_page: u32,
-    /// User data of a codeword, bytes: the unit that the FTL maps. It is a multiple of 512.
+    /// User data of a codeword, bytes: a multiple of 512. A codeword is the unit that the FTL maps.
     pub codeword_bytes: u32,
 }
 
@@ -81,7 +81,7 @@ impl GeometrySpec {
         if !faults.none() {
             return faults.end();
         }
-        // Of counts that are right by themselves there may still be too many together.
+        // Counts that are right one by one may still multiply to too many.
         let product = |counts: &[u32]| counts.iter().fold(1, |product: u128, &n| product * u128::from(n));
         let planes =
             product(&[self.ssds, self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die]);

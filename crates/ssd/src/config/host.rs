@@ -16,74 +16,73 @@ use crate::events::MAX_INDEX;
 /// The largest write buffer, bytes: 16 GiB.
 const MAX_BUFFER_BYTES: u64 = 1 << 34;
 
-/// How requests are issued, and the controller's memory.
+/// The way in which requests are issued, and the controller's memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostSpec {
-    /// When requests are issued.
+    /// The times at which requests are issued.
     pub issue: Issue,
-    /// The largest number of requests inside the device at once; further requests wait at the host, and the wait counts
-    /// in their response.
+    /// The largest number of requests inside the device at once. Further requests wait at the host, and the wait counts in their response.
     pub max_outstanding: u32,
-    /// Whether a plane serves waiting host reads before waiting programs and erases. Reads of garbage
-    /// collection wait with the programs either way.
+    /// If true, a plane serves waiting host reads before waiting programs and erases. Reads of garbage collection wait with the programs
+    /// in any case.
     pub reads_first: bool,
-    /// Whether a read gets data that is on its way to flash from the controller's memory. If false, the read waits for
-    /// the program of that data, even where reads go first, and then reads the flash.
+    /// If true, a read gets data that is on its way to flash from the controller's memory. If false, the read waits for the program of
+    /// that data, even where reads go first, and then reads the flash.
     pub serves_in_flight: bool,
-    /// Which of several SSDs a codeword is on.
+    /// The rule that says on which of several SSDs a codeword lies.
     pub spread: Spread,
-    /// How a write is handled that covers a mapped codeword in part.
+    /// The handling of a write that covers a mapped codeword in part.
     pub partial_write: PartialWrite,
-    /// Size of the write buffer in the controller, bytes; 0 for none. With a write buffer a write completes when the
-    /// buffer has taken its data in.
+    /// Size of the write buffer in the controller, bytes; 0 for none. With a write buffer a write completes when the buffer has taken its
+    /// data in.
     pub write_buffer_bytes: u64,
-    /// Which codewords the write buffer programs, and when.
+    /// The rule that says which codewords the write buffer programs, and when.
     #[serde(skip_serializing_if = "WriteBufferReplacement::is_default")]
     pub write_buffer_replacement: WriteBufferReplacement,
-    /// When a write buffer with `lru` or `fifo` programs before it is full; without watermarks it does not.
+    /// The fill levels at which a write buffer with `lru` or `fifo` programs before it is full. Without this field it programs only when
+    /// it is full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer_watermarks: Option<WatermarksSpec>,
-    /// Whether the content of the write buffer survives a loss of power: flushes then complete at once, and writes with
-    /// FUA when the buffer has taken them in.
+    /// If true, the content of the write buffer survives a loss of power. Flushes then complete at once, and writes with FUA when the
+    /// buffer has taken them in.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub write_buffer_power_protected: bool,
-    /// A buffer in the controller's memory for pages that were recently read for the host, decoded. A codeword in the
-    /// buffer is read, also for a write that covers it in part, in `controller_memory_us`. Without a read buffer no
-    /// data that was read is kept.
+    /// A buffer in the controller's memory for decoded pages that were recently read for the host. Reading a codeword that is in the
+    /// buffer takes `controller_memory_us`, also for a write that covers the codeword in part. Without this field no data that was read
+    /// is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_buffer: Option<ReadBufferSpec>,
-    /// Reading ahead of sequential reads, into the read buffer; without this field pages are never read ahead.
+    /// Reading ahead of sequential reads, into the read buffer. Without this field pages are never read ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<ReadAheadSpec>,
-    /// Time to move a codeword between host and controller memory, us, for buffered writes and for reads of data in
-    /// that memory. Codewords of a request follow one another.
+    /// Time to move a codeword between host and controller memory, us, for buffered writes and for reads of data in that memory. The
+    /// codewords of a request move one after the other.
     pub controller_memory_us: f64,
-    /// The controller's DRAM. Without it any number of codewords move to and from memory at once, in
-    /// `controller_memory_us` each, and no other access to memory takes time.
+    /// The controller's DRAM. Without this field any number of codewords move to and from memory at once, in `controller_memory_us` each,
+    /// and no other access to memory takes time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram: Option<DramSpec>,
-    /// Time that a request takes in addition to its flash operations; none without this field.
+    /// Time that a request takes in addition to its flash operations. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceSpec>,
-    /// How fast writes are let on from the link to the buffer or the flash; without this field as they come.
+    /// The pace at which writes are let on from the link to the buffer or the flash. Without this field writes go on as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_pacing: Option<WritePacingSpec>,
-    /// The link to the host; without it data and commands take no time.
+    /// The link to the host. Without this field data and commands take no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<HostLinkSpec>,
     /// Several users of the device, each with its own requests and submission queue, in place of `[workload]` or a
     /// trace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<TenantSpec>,
-    /// How the controller chooses among the submission queues of tenants; round robin without this field.
+    /// The rule by which the controller chooses among the submission queues of tenants. Without this field it is round robin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arbitration: Option<ArbitrationSpec>,
 }
 
-/// Time that every request takes in addition to its flash operations, for the host's software, the link and the
-/// controller's firmware. It occupies no resource of the device, so that it adds to response times and does not change
-/// waits.
+/// Time that every request takes in addition to its flash operations, for the host's software, the link and the controller's firmware. It
+/// occupies no resource of the device, and so adds to response times without changing waits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServiceSpec {
@@ -91,7 +90,7 @@ pub struct ServiceSpec {
     pub overhead_us: f64,
     /// Random part of the time, drawn for each request.
     pub spread: Vec<SpreadPart>,
-    /// Share of reads that are served from the controller's memory, whatever they ask for, 0 to 1: they take
+    /// Share of reads that are served from the controller's memory, whatever they ask for, 0 to 1. These reads take
     /// `controller_memory_us` a codeword and no flash operation.
     pub hit_fraction: f64,
 }
@@ -106,15 +105,15 @@ impl ServiceSpec {
     }
 }
 
-/// The pace at which a controller lets writes on, whether or not its buffer has room: a token bucket, as drives have that are sold for
-/// even latencies. Writes that come faster wait, in order.
+/// The pace at which a controller lets writes on, whether or not its buffer has room. It is a token bucket, as in drives that are sold
+/// for even latencies. Writes that come faster wait, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WritePacingSpec {
-    /// The pace of what is programmed, MB/s: 10^6 bytes. The host has the share of it that collection leaves: all of it until blocks are
-    /// collected, and what is stale of these from then on.
+    /// The pace of all programs, those of collection included, MB/s: 10^6 bytes. The pace of the host's writes is the share of it that
+    /// collection leaves: all of it until blocks are collected, and then the stale share of these blocks.
     pub mb_per_s: f64,
-    /// So many bytes may run ahead of it, while the host has all of it.
+    /// Number of bytes that may run ahead of the pace while nothing is collected. Default: 0.
     #[serde(default)]
     pub burst_bytes: u64,
 }
@@ -135,7 +134,7 @@ impl WritePacingSpec {
     }
 }
 
-/// Which page leaves a full read buffer.
+/// The page that leaves a full read buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadReplacement {
@@ -152,14 +151,14 @@ impl ReadReplacement {
     }
 }
 
-/// How much of a page a miss of the read buffer reads and keeps.
+/// The part of a page that a miss of the read buffer reads and keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadBufferTakes {
     /// The codewords that were asked for. Codewords that cross pages take whole pages.
     #[default]
     Codewords,
-    /// All that is current in the page: the read ends when all of it is decoded.
+    /// All current data of the page: the read ends when all of it is decoded.
     WholePages,
 }
 
@@ -169,34 +168,35 @@ impl ReadBufferTakes {
     }
 }
 
-/// The read buffer. Codewords that a read, or a read-modify-write, does not find there enter it when they are decoded.
+/// The read buffer. Codewords that a read, or a read-modify-write, does not find in the buffer enter it when they are decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadBufferSpec {
-    /// Size, bytes: at least a page, at most 16 GiB. A page takes the room of a whole one, however much of it is there.
+    /// Size of the buffer, bytes: at least a page, at most 16 GiB. A page takes the room of a whole page, however much of it is in the
+    /// buffer.
     pub bytes: u64,
-    /// How much of a page a miss reads.
+    /// The part of a page that a miss reads.
     #[serde(default, skip_serializing_if = "ReadBufferTakes::is_default")]
     pub takes: ReadBufferTakes,
-    /// Which page of a full buffer goes.
+    /// The page that leaves a full buffer.
     #[serde(default, skip_serializing_if = "ReadReplacement::is_default")]
     pub replacement: ReadReplacement,
-    /// Which missed pages enter the buffer: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`.
-    /// Of other pages only the codewords that were asked for are read, and none is kept.
+    /// The missed pages that enter the buffer: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. If a page does
+    /// not enter, only the codewords that were asked for are read, and none is kept.
     #[serde(default, skip_serializing_if = "CacheAdmission::is_default")]
     pub admission: CacheAdmission,
     /// The number of recently missed pages for which `admission` remembers how often they were missed. Default: as many
     /// as the buffer has room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_pages: Option<u32>,
-    /// Requests of more bytes than this bring nothing into the buffer, whatever `admission` says, so that scans do not
-    /// displace its content. Without this field requests of any size do.
+    /// Size of the largest request whose data enters the buffer, bytes. Larger requests bring nothing into it, whatever `admission` says,
+    /// so that scans do not displace its content. Without this field requests of any size do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_request_bytes: Option<u64>,
 }
 
 impl ReadBufferSpec {
-    /// Whether it takes in whatever is read.
+    /// Tells whether the buffer takes in everything that is read.
     pub(crate) fn takes_all(&self) -> bool {
         self.admission == CacheAdmission::Always && self.largest_request_bytes.is_none()
     }
@@ -249,18 +249,18 @@ impl Default for HostSpec {
     }
 }
 
-/// Which of several SSDs a codeword is on.
+/// The rule that says on which of several SSDs a codeword lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
-    /// Consecutive codewords are on consecutive SSDs. Where several units of data are one codeword (`reliability.adaptive`),
-    /// it is as many as at the start; with SSDs of different ages as many as of the youngest.
+    /// Consecutive codewords are on consecutive SSDs. With `reliability.adaptive` the size of these codewords is the one at the start of
+    /// the run; with SSDs of different ages it is that of the youngest.
     RoundRobin,
     /// Each SSD has an equal part of the address space.
     Address,
 }
 
-/// How a write is handled that covers a mapped codeword in part.
+/// The handling of a write that covers a mapped codeword in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartialWrite {
@@ -289,7 +289,7 @@ impl HostSpec {
         faults.see(self.link.as_ref().map_or(Ok(()), HostLinkSpec::check));
         faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
-        // Pages of no bytes are a fault of the geometry.
+        // A page of no bytes is a fault of the geometry.
         let buffer_pages = self.read_buffer.as_ref().map(|buffer| buffer.bytes / page_bytes.max(1));
         faults.see(self.read_ahead.map_or(Ok(()), |ahead| ahead.check(buffer_pages)));
         if !self.write_buffer_replacement.is_default() && self.write_buffer_bytes == 0 {

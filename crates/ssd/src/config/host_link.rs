@@ -11,38 +11,38 @@ const PAYLOAD_SHARE: f64 = 256.0 / 280.0;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostLinkSpec {
-    /// How fast data crosses it.
+    /// The speed of data on the link, in each direction.
     pub speed: LinkSpeed,
-    /// How long a command takes to the device, and data or a completion to the host, after the last byte's departure, us; what
-    /// follows may leave meanwhile.
+    /// Time from the departure of the last byte to its arrival, us: for a command on its way to the device, and for data or a completion
+    /// on its way to the host. The next transfer may leave meanwhile.
     #[serde(default)]
     pub latency_us: f64,
-    /// How long the device's end is taken by each command, one after the other, us: it takes in at most 1e6 / `command_us` commands a
-    /// second, of any size. With 0 as many as the link carries.
+    /// Time for which a command occupies the device's end of the link, us, one command after the other. The device takes in at most 1e6 /
+    /// `command_us` commands a second, of any size. With 0 it takes in as many as the link carries.
     #[serde(default)]
     pub command_us: f64,
-    /// How long the end is taken by a command that writes, us. Without this field that is `command_us`.
+    /// Time for which a command that writes occupies the device's end, us. Without this field it is `command_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_command_us: Option<f64>,
 }
 
-/// How fast data crosses a link, in each direction.
+/// The speed of data on a link, in each direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LinkSpeed {
-    /// Data, GB/s: 10^9 bytes.
+    /// Bandwidth for data, GB/s: 10^9 bytes a second.
     BandwidthGbPerS(f64),
-    /// As PCI Express of a generation and width.
+    /// The speed of PCI Express of a generation and a width.
     Pcie {
-        /// 1 to 5.
+        /// Generation, 1 to 5.
         generation: u32,
-        /// 1, 2, 4, 8 or 16.
+        /// Number of lanes: 1, 2, 4, 8 or 16.
         lanes: u32,
     },
 }
 
 impl LinkSpeed {
-    /// Data, GB/s.
+    /// The bandwidth for data, GB/s.
     ///
     /// Source: PCI Express Base Specification 5.0: 2.5, 5, 8, 16 and 32 GT/s, of which 8 in 10 or 128 in 130 bits are packets.
     pub fn gb_per_s(self) -> f64 {

@@ -4,10 +4,11 @@ use softsense_base::{Faults, Result, expect_number, expect_whole};
 
 use super::duration::check_us;
 
-/// The network between SSDs and a pool of decoders or encoders: a link of each SSD, and the switch that joins all
-/// links. A codeword to be decoded crosses the link of its SSD, then the switch; an encoded one crosses the switch,
-/// then the link. Link and switch carry one codeword at a time in each direction, first come, first served, and pass it
-/// on when they have received all of it (store and forward).
+/// The network between SSDs and a pool of decoders or encoders: a link of each SSD, and the switch that joins all links. A codeword to be
+/// decoded crosses the link of its SSD, then the switch; an encoded one crosses the switch, then the link.
+///
+/// Link and switch carry one codeword at a time in each direction, first come, first served. They pass a codeword on when they have
+/// received all of it (store and forward).
 ///
 /// Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems", 2017, figure 1,
 /// where links and the switch are drawn, and take no time.
@@ -26,9 +27,9 @@ pub struct InterconnectSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
-    /// Bandwidth in each direction, GB/s: 10^9 bytes.
+    /// Bandwidth in each direction, GB/s: 10^9 bytes a second.
     pub bandwidth_gb_per_s: f64,
-    /// Time from the departure of the last byte to its arrival, us; the next codeword may leave meanwhile.
+    /// Time from the departure of the last byte to its arrival, us. The next codeword may leave meanwhile.
     #[serde(default)]
     pub latency_us: f64,
 }

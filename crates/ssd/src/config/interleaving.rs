@@ -9,12 +9,12 @@ use softsense_base::{Result, expect_number};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InterleavingSpec {
-    /// n: a divisor of the number of chips, 1 for no interleaving. Groups take chips that follow one another in the stripe;
-    /// their blocks are written, collected and erased together, as a superblock.
+    /// Number of ways n: a divisor of the number of chips, 1 for no interleaving. A group takes chips that follow one another in the
+    /// stripe. The blocks of a group are written, collected and erased together, as a superblock.
     pub ways: u32,
-    /// Where codewords of a request go that do not fill a group.
+    /// The placement of codewords of a request that do not fill a group.
     pub remainder: Remainder,
-    /// Which groups of chips interleave.
+    /// The groups of chips that interleave.
     pub groups: InterleavedGroups,
 }
 
@@ -24,28 +24,28 @@ impl Default for InterleavingSpec {
     }
 }
 
-/// Where codewords of a request go that do not fill a group: a lone codeword, or an update of part of a group.
+/// The placement of codewords of a request that do not fill a group: a lone codeword, or an update of part of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remainder {
-    /// Each is written whole to a page of one chip, in separate blocks. Garbage collection, which moves many codewords
-    /// together, interleaves them then.
+    /// Each codeword is written whole to a page of one chip, in separate blocks. Garbage collection, which moves many codewords together,
+    /// interleaves the codewords later.
     Plain,
-    /// They are interleaved at once; the rest of their group stays empty until garbage collection.
+    /// The codewords are interleaved at once; the rest of their group stays empty until garbage collection.
     Pad,
 }
 
-/// Which groups of chips interleave.
+/// The groups of chips that interleave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterleavedGroups {
-    /// All.
+    /// All groups.
     All,
-    /// Those with a chip whose factor on the raw bit error rate is above this.
+    /// Groups with a chip whose factor on the raw bit error rate is above this number.
     WithChipFactorAbove(f64),
-    /// None: codewords are whole, and the pages of a superblock are written one by one, on its chips in turn. A unit
-    /// that the end of a page cuts continues in the next page, which is on another chip (LAE-FTL's next physical unit)
-    /// and not in the same block.
+    /// No group: codewords are whole, and the pages of a superblock are written one by one, on its chips in turn. A unit that the end of
+    /// a page cuts continues in the next page. The next page is on another chip (LAE-FTL's next physical unit), and not in the same
+    /// block.
     None,
 }
 

@@ -2,24 +2,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Result, expect_number, expect_whole};
 
-/// When requests are issued.
+/// The times at which requests are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Issue {
-    /// At their recorded times, multiplied by `time_scale` (0.5 doubles the load).
+    /// Requests are issued at their recorded times, multiplied by `time_scale` (0.5 doubles the load).
     OpenLoop {
         /// Factor on arrival times.
         time_scale: f64,
     },
-    /// As soon as fewer than `queue_depth` are outstanding; recorded times are not looked at.
+    /// A request is issued as soon as fewer than `queue_depth` are outstanding. Recorded times are ignored.
     ClosedLoop {
-        /// Requests outstanding.
+        /// Number of outstanding requests.
         queue_depth: u32,
     },
 }
 
 impl Issue {
-    /// Checks the ranges, of a queue that has room for so many.
+    /// Checks the ranges, for a queue that has room for `room` requests.
     pub(super) fn check(self, path: &str, room: u32) -> Result<()> {
         match self {
             Self::OpenLoop { time_scale } => {

@@ -9,8 +9,8 @@ use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefreshSpec {
-    /// Age at which the data of a block is moved at the latest, days, 0.001 to 36,500. The age of a block is that of the
-    /// data that was written to it first.
+    /// Age at which the data of a block is moved at the latest, days, 0.001 to 36,500. The age of a block is that of the data that was
+    /// written to it first.
     pub age_days: f64,
 }
 
@@ -32,12 +32,12 @@ impl RefreshSpec {
 pub struct ScrubSpec {
     /// Period in which every page of the device has its turn once, days, 1e-6 to 36,500.
     pub period_days: f64,
-    /// Limit above which a codeword has its block refreshed: `{ level = 1 }`, `{ corrected_errors = { errors = 200,
-    /// codeword_bits = 36864 } }` or `{ iterations = 10 }`. A codeword that no level decodes always has; without this field
-    /// no other codeword has.
+    /// Limit above which a codeword has its block refreshed: `{ level = 1 }`,
+    /// `{ corrected_errors = { errors = 200, codeword_bits = 36864 } }` or `{ iterations = 10 }`. A codeword that no level decodes has
+    /// its block refreshed in any case; without this field no other codeword has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_above: Option<ScrubLimit>,
-    /// When a page whose turn has come is read.
+    /// The time at which a page whose turn has come is read.
     #[serde(default)]
     pub when: ScrubWhen,
 }
@@ -50,7 +50,7 @@ pub enum ScrubLimit {
     Level(u8),
     /// The most bits that may be wrong in hard decision.
     CorrectedErrors {
-        /// Bits that may be wrong, fewer than `codeword_bits`.
+        /// Number of bits that may be wrong, less than `codeword_bits`.
         errors: u32,
         /// Bits of a codeword, 1 to 16,777,216.
         codeword_bits: u32,
@@ -59,15 +59,15 @@ pub enum ScrubLimit {
     Iterations(u16),
 }
 
-/// When a patrol scrub reads a page whose turn has come.
+/// The time at which a patrol scrub reads a page whose turn has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScrubWhen {
-    /// When no operation of the host works in the plane of the page or waits for it. Turns that come while the host is
-    /// there are postponed until it is away.
+    /// The page is read when no operation of the host works in its plane or waits for it. Turns that come while the host is there are
+    /// postponed until it is away.
     #[default]
     HostAway,
-    /// At once.
+    /// The page is read at once.
     Always,
 }
 

@@ -4,13 +4,13 @@ use softsense_base::{Error, Result, expect_whole, format_bytes};
 
 use super::admission::CacheAdmission;
 
-/// Where the map from logical codewords to places is kept.
+/// The place of the map from logical codewords to places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mapping {
-    /// All of it in the controller's memory.
+    /// The whole map is in the controller's memory.
     Page,
-    /// In translation pages in flash, with the entries in use in a cache (DFTL).
+    /// The map is in translation pages in flash, and the entries in use are in a cache (DFTL).
     Demand(DemandSpec),
 }
 
@@ -25,23 +25,23 @@ pub struct DemandSpec {
     pub cache_bytes: u64,
     /// Size of an entry in the cache and in translation pages, bytes.
     pub entry_bytes: u32,
-    /// Which entry is evicted when another one is needed.
+    /// The entry that is evicted when room is needed for another one.
     pub eviction: Eviction,
-    /// Which entries that a read has missed are cached:  `"always"`, `"second_miss"` or a rule of your own,
-    /// `"my_rules.py:Often"`. Entries of written codewords are always cached.
+    /// The entries missed by a read that are cached: `"always"`, `"second_miss"` or a rule of your own, `"my_rules.py:Often"`. Entries of
+    /// written codewords are always cached.
     #[serde(skip_serializing_if = "CacheAdmission::is_default")]
     pub admission: CacheAdmission,
-    /// Number of entries whose misses `admission` remembers: those that were missed last. Default: as many as the cache
-    /// has room for.
+    /// Number of recently missed entries for which `admission` remembers how often they were missed. Default: as many as the cache has
+    /// room for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history_entries: Option<u32>,
-    /// Whether an entry remembers the level at which its codeword was last read, from which the next read starts.
+    /// If true, an entry remembers the level at which its codeword was last read, from which the next read starts.
     pub remember_levels: bool,
-    /// Number of reads in a row that succeeded at once at the remembered level, after which one level less is tried; 0
-    /// for never, as in the paper.
+    /// Number of reads in a row that succeed at once at the remembered level, after which one level less is tried. 0: never, as in the
+    /// paper.
     pub lower_after_reads: u32,
-    /// Whether the directory of translation pages, which is always in memory, remembers a level for each of them, too.
-    /// The paper's directory does not.
+    /// If true, the directory of translation pages, which is always in memory, remembers a level for each translation page, too. The
+    /// paper's directory does not.
     pub remember_translation_levels: bool,
 }
 
@@ -61,25 +61,25 @@ impl Default for DemandSpec {
 }
 
 impl DemandSpec {
-    /// Entries of the cache.
+    /// The number of entries for which the cache has room.
     pub fn capacity(&self) -> u32 {
         (self.cache_bytes / u64::from(self.entry_bytes)).min(u64::from(u32::MAX)) as u32
     }
 }
 
-/// Which entry of the mapping cache is evicted when another one is needed.
+/// The entry of the mapping cache that is evicted when room is needed for another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Eviction {
-    /// The least recently used.
+    /// The least recently used entry.
     Lru,
-    /// The least recently used entry among those that were used only once. Entries that were used again are protected,
-    /// up to a number; beyond it the least recently used of them counts as used once.
+    /// The least recently used entry among those that were used only once. Entries that were used again are protected, up to
+    /// `protected_entries`; beyond that number the least recently used of them counts as used once.
     SegmentedLru {
-        /// Most protected entries.
+        /// Largest number of protected entries.
         protected_entries: u32,
     },
-    /// The least recently used of the lowest read level (LaLDPC, algorithm 1).
+    /// The least recently used entry among those with the lowest read level (LaLDPC, algorithm 1).
     LowestLevel {
         /// Number of most recently used entries that are never evicted.
         fixed_entries: u32,

@@ -92,17 +92,17 @@ pub use write_buffer::{WatermarksSpec, WriteBufferReplacement};
 
 use crate::workload::WorkloadSpec;
 
-/// Changes whenever the same config gives other numbers.
+/// The version of the model, which changes whenever the same config gives other numbers.
 pub const MODEL_VERSION: u32 = 21;
 
-/// A run, except for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
+/// The config of a run, except for its trace. The defaults are those of `configs/mlc-25nm.toml`, without its workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "softsense config")]
 pub struct Config {
     /// Seed of every random stream. The same seed gives the same run on every CPU.
     pub seed: u64,
-    /// How many channels, chips, planes, blocks and pages there are, and how large a codeword is.
+    /// The numbers of channels, chips, planes, blocks and pages, and the size of a codeword.
     pub geometry: GeometrySpec,
     /// Timing of the flash array.
     pub flash: FlashSpec,
@@ -112,31 +112,31 @@ pub struct Config {
     pub decoder: DecoderSpec,
     /// The encoders. Without this field encoding takes no time.
     pub encoder: Option<EncoderSpec>,
-    /// Links and a switch between SSDs and a pool of decoders or encoders. Without this field crossing takes no time.
+    /// Links and a switch between SSDs and a pool of decoders or encoders. Without this field codewords cross in no time.
     pub interconnect: Option<InterconnectSpec>,
-    /// Whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }`, `{ adaptive = ... }`, `{ bch = ... }` or
-    /// `{ exact = ... }`.
+    /// The model that decides whether reads succeed: `"perfect"`, `{ fixed = ... }`, `{ table = ... }`, `{ adaptive = ... }`,
+    /// `{ bch = ... }` or `{ exact = ... }`.
     pub reliability: ReliabilitySpec,
-    /// The read policy: how codewords are sensed and retried.
+    /// The read policy, by which codewords are sensed and retried.
     pub read: ReadSpec,
     /// The flash translation layer and its garbage collection.
     pub ftl: FtlSpec,
     /// Energy of operations.
     pub energy: EnergySpec,
-    /// How requests are issued, the host link, and the controller's memory.
+    /// The way in which requests are issued, the host link, and the controller's memory.
     pub host: HostSpec,
-    /// Which of the operations that wait for a busy unit goes next; without it reads of the host may go first, and all else is first come,
-    /// first served.
+    /// The schedule: the rules that choose which of the operations that wait for a busy unit goes next. Without this field reads of the
+    /// host may go first, and all other operations are first come, first served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSpec>,
-    /// Losses of power; without it power does not fail.
+    /// Losses of power. Without this field power does not fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossSpec>,
-    /// The state the device starts in.
+    /// The state in which the device starts.
     pub precondition: PreconditionSpec,
     /// The synthetic workload that is run when no trace is given.
     pub workload: Option<WorkloadSpec>,
-    /// The part of the run that is measured; by default the whole run.
+    /// The part of the run that is measured. Without this field the whole run is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measurement: Option<MeasurementSpec>,
 }
@@ -187,7 +187,7 @@ impl Config {
         faults.end()
     }
 
-    /// The same config, with the shipped spelling of names of codes, tables and cells.
+    /// Returns the same config with the shipped spelling of names of codes, tables and cells.
     #[must_use]
     pub(crate) fn in_own_names(mut self, directory: &Path) -> Self {
         self.reliability = self.reliability.in_own_names(directory);
@@ -198,7 +198,7 @@ impl Config {
     }
 }
 
-/// The JSON schema of [`Config`]. Its `$id` has the version: a field may be added with each.
+/// The JSON schema of [`Config`]. Its `$id` has the version, because a version may add fields.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Config);
     schema.insert("$id".to_owned(), concat!("urn:softsense:config:", env!("CARGO_PKG_VERSION")).into());

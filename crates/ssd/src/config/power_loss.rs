@@ -2,37 +2,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
 
-/// Losses of power. What an unprotected write buffer holds is lost, programs and erases are started anew, and the device
-/// is away until power is back, the map is reloaded and pages written lately are scanned.
+/// Losses of power. The content of an unprotected write buffer is lost, and programs and erases are started anew. The device is away
+/// until power is back, the map is reloaded and pages written lately are scanned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PowerLossSpec {
-    /// When power fails, in seconds of the run, growing. Instants at which the device is away already are passed over.
+    /// Instants at which power fails, in seconds of the run, in growing order. Instants at which the device is already away are ignored.
     pub at_s: Vec<f64>,
-    /// Mean time from the moment at which the device is back to the next loss, s, drawn from the seed (exponential),
-    /// besides `at_s`. Without this field there are no others.
+    /// Mean time from the moment at which the device is back to the next loss, s, in addition to `at_s`. The times are exponential and
+    /// drawn from the seed. Without this field the only losses are those of `at_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_interval_s: Option<f64>,
     /// Time without power, us.
     pub off_us: f64,
-    /// Time from power to the first read of the flash: capacitors, boot code, firmware, us.
+    /// Time from the return of power to the first read of the flash, for capacitors, boot code and firmware, us.
     pub power_up_us: f64,
-    /// Bytes of a map entry of a codeword, 0 to 64: the map is reloaded from the flash. 0 where it is not.
+    /// Bytes of a map entry of a codeword, 0 to 64, with which the map is reloaded from the flash. With 0 the map is not reloaded.
     pub map_entry_bytes: u32,
-    /// Which pages are scanned for map entries that the reloaded map lacks.
+    /// The pages that are scanned for map entries that the reloaded map lacks.
     pub scan: PowerLossScan,
 }
 
-/// Which pages are scanned after a loss of power.
+/// The pages that are scanned after a loss of power.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PowerLossScan {
-    /// None: the map is complete.
+    /// No pages: the map is complete.
     None,
-    /// Programmed pages of blocks that are not full: the map is saved when a block is.
+    /// Programmed pages of blocks that are not full: the map is saved when a block is full.
     #[default]
     OpenBlocks,
-    /// All programmed pages: the map is not saved.
+    /// All programmed pages: the map is never saved.
     AllBlocks,
 }
 
@@ -49,7 +49,7 @@ impl Default for PowerLossSpec {
     }
 }
 
-/// The longest time that power is off, or takes to be back, us: an hour.
+/// The longest time without power, or from its return to the first read, us: an hour.
 const MOST_US: f64 = 3.6e9;
 
 impl PowerLossSpec {
@@ -76,7 +76,7 @@ impl PowerLossSpec {
         faults.end()
     }
 
-    /// When power fails, where that is known.
+    /// The instants of losses that the config lists.
     pub(crate) fn instants(&self) -> impl Iterator<Item = Ns> {
         self.at_s.iter().map(|&at_s| Ns::from_us(at_s * 1e6))
     }

@@ -2,38 +2,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 
-/// The state the device starts in, set directly: it costs no simulated operation.
+/// The state in which the device starts. It is set directly and costs no simulated operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreconditionSpec {
     /// Share of the user capacity that has been written, 0 to 1.
     pub mapped_fraction: f64,
-    /// How the data lies.
+    /// The arrangement of the data in the blocks.
     pub layout: Layout,
-    /// Free blocks of each plane (of blocks that are erased together, of each set of planes) with `layout = "steady_state"`. Default: each plane is at a
-    /// point of its own between two collections, none of which is under way, as on a drive that is written to lightly.
-    /// A drive that is written to without pause has fewer free blocks, two above the reserve.
+    /// Free blocks of each plane (of each set of planes where blocks are erased together) with `layout = "steady_state"`. Without this
+    /// field each plane is at a point of its own between two collections, none of which is under way, as on a drive that is written to
+    /// lightly. A drive that is written to without pause has fewer free blocks, two above the reserve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_blocks: Option<u32>,
-    /// Program/erase cycles of every block at the start, used by `reliability.table`, `adaptive`, `bch` and `exact`.
+    /// Program/erase cycles of every block at the start. `reliability.table`, `adaptive`, `bch` and `exact` use it.
     pub pe_cycles: u32,
-    /// Age of the data at the start, days, used by `reliability.table`, `adaptive`, `bch` and `exact`.
+    /// Age of the data at the start, days. `reliability.table`, `adaptive`, `bch` and `exact` use it.
     pub retention_days: f64,
-    /// Reads of each block since its data was written, spread evenly over its wordlines. Used where cells have
-    /// `read_disturb`.
+    /// Reads of each block since its data was written, spread evenly over its wordlines. It matters where cells have `read_disturb`.
     pub block_reads: f64,
-    /// How much blocks differ, 0 to below 1: the P/E cycles of blocks that are erased together are drawn uniformly
+    /// Spread of the P/E cycles of blocks, a share, 0 to below 1. The P/E cycles of blocks that are erased together are drawn uniformly
     /// between 1 - spread and 1 + spread times those of their SSD, and rounded.
     pub pe_cycles_spread: f64,
-    /// By how much blocks differ in the age of their data, a share, 0 to 1: the ages of the blocks of a plane are
-    /// evenly spaced between 1 - spread and 1 + spread times the age of the data of its SSD, in random order. 1 describes
-    /// a drive with steady refresh.
+    /// Spread of the age of data, a share, 0 to 1. The ages of the blocks of a plane are evenly spaced, in random order, between
+    /// 1 - spread and 1 + spread times the age of the data of its SSD. A spread of 1 describes a drive with steady refresh.
     #[serde(skip_serializing_if = "is_zero")]
     pub retention_spread: f64,
-    /// How old the translation pages are, where the map is in flash (`ftl.mapping.demand`).
+    /// Age of the translation pages, where the map is in flash (`ftl.mapping.demand`).
     pub translation_pages: TranslationPages,
-    /// The age of each SSD in order, in place of `pe_cycles`, `retention_days` and `block_reads`; empty if these hold
-    /// for all SSDs.
+    /// The age of each SSD in order, in place of `pe_cycles`, `retention_days` and `block_reads`. An empty list means that these hold for
+    /// all SSDs.
     pub ssds: Vec<SsdAge>,
 }
 
@@ -42,15 +40,15 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// How old an SSD of an array is at the start.
+/// The age of an SSD of an array at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SsdAge {
-    /// Program/erase cycles of its blocks at the start.
+    /// Program/erase cycles of the blocks of the SSD at the start.
     pub pe_cycles: u32,
-    /// Age of its data, days.
+    /// Age of the data of the SSD, days.
     pub retention_days: f64,
-    /// Reads of each block since its data was written; default: 0.
+    /// Reads of each block since its data was written. Default: 0.
     #[serde(default)]
     pub block_reads: f64,
 }
@@ -72,25 +70,25 @@ impl Default for PreconditionSpec {
     }
 }
 
-/// How old translation pages are at the start.
+/// The age of translation pages at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TranslationPages {
-    /// As old as the data, so that reading them takes the same levels.
+    /// Translation pages are as old as the data, so that reading them takes the same levels.
     Aged,
-    /// Written as the run begins, as by a device that has rewritten its map since.
+    /// Translation pages are written as the run begins, as by a device that has rewritten its map since the data was written.
     Fresh,
 }
 
-/// How preconditioned data lies.
+/// The arrangement of preconditioned data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// As after one sequential pass over the address space; the over-provisioned blocks are free.
+    /// The state after one sequential pass over the address space. The over-provisioned blocks are free.
     Sequential,
-    /// As after endless uniform overwriting of the mapped capacity under greedy garbage collection: stale pages in most
-    /// blocks, free blocks at the watermark. The rest of the user capacity was never written. With other `ftl.victims`
-    /// a quarter of the user capacity has to be overwritten before write amplification has settled.
+    /// The state after endless uniform overwriting of the mapped capacity under greedy garbage collection: stale pages in most blocks,
+    /// free blocks at the watermark. The rest of the user capacity was never written. With other `ftl.victims` a quarter of the user
+    /// capacity has to be overwritten before write amplification has settled.
     SteadyState,
 }
 
@@ -121,7 +119,7 @@ impl PreconditionSpec {
         faults.end()
     }
 
-    /// The age of all SSDs for which `ssds` has none.
+    /// The age of every SSD for which `ssds` has no entry.
     pub(crate) fn age(&self) -> SsdAge {
         SsdAge { pe_cycles: self.pe_cycles, retention_days: self.retention_days, block_reads: self.block_reads }
     }

@@ -9,8 +9,8 @@ use toml::de::{DeValue, Deserializer};
 use super::Config;
 use super::set::{Override, Value, at, remove, rename, set_beyond, take_others};
 
-/// The line of every key, and of every element of a list, in a text of TOML: from 1, with the path to it, indices as text. Nothing of
-/// what is no TOML.
+/// Lists the line of every key, and of every element of a list, in a TOML text. Lines count from 1, and each comes with its path, in
+/// which indices are text. The list is empty if the text is not TOML.
 pub fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
     fn walk(ends: &[usize], path: &[String], value: &DeValue<'_>, found: &mut Vec<(Vec<String>, usize)>) {
         let mut take = |step: String, at: usize, value: &DeValue<'_>| {
@@ -39,15 +39,15 @@ pub fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
     found
 }
 
-/// How often a text is looked at again without what was wrong. Each time takes as long as the text.
+/// The largest number of attempts to deserialize a text, each without the faults found before. An attempt takes as long as the text.
 const MOST_LOOKS: usize = 100;
 
-/// The text of a config, with overrides in it.
+/// The text of a config, with the overrides applied.
 pub(crate) struct Source<'a> {
     text: &'a str,
-    /// The file, for messages; none where the text is no file that anybody has.
+    /// The file, for messages; none if the text is not from a file of the user.
     origin: Option<&'a str>,
-    /// What the text says, and where in it; what overrides say stands beyond its end.
+    /// The values of the text, with their bytes in it. Values of overrides have positions beyond its end.
     table: Value<'a>,
 }
 
@@ -70,15 +70,15 @@ impl<'a> Source<'a> {
         replacing.apply(&mut self.table, &beyond)
     }
 
-    /// The config, of which nothing has been checked but that fields are known and of the right type. Names that are spelled in another
-    /// way, with `-` for `_`, are taken for what they mean.
+    /// Returns the config; so far only the names and types of its fields have been checked. Names that are spelled in another way, with
+    /// `-` for `_`, are taken for what they mean.
     ///
     /// # Errors
     /// Names all fields that are wrong: where each stands, what was found and what was expected.
     pub(crate) fn config(&mut self) -> Result<Config> {
         let mut faults = Faults::default();
         let mut dropped: Vec<String> = Vec::new();
-        // Whole numbers that are wrong for their type; what stands for them is beyond the range of almost every field.
+        // Whole numbers that do not fit their type. The numbers that replace them are beyond the range of almost every field.
         let mut beyond: Vec<(String, Error)> = Vec::new();
         while dropped.len() < MOST_LOOKS {
             let (path, message, span) = match self.deserialized() {
@@ -100,7 +100,7 @@ impl<'a> Source<'a> {
             if meant.is_some_and(|(name, meant)| rename(&mut self.table, &path, name, meant)) {
                 continue;
             }
-            // All that a table does not know is wrong in one way, however much it is.
+            // All unknown fields of a table are faults of one kind, so they are taken out together, however many they are.
             if let Some((name, known)) = unknown.filter(|_| message.starts_with("unknown field") && !path.contains('['))
                 && let Some(parent) = path.strip_suffix(name)
             {
@@ -116,7 +116,8 @@ impl<'a> Source<'a> {
                 }
             }
             let told = plain(&message);
-            // What a table lacks, or a choice of one thing, is what was dropped of it before: all else that is wrong with it comes first.
+            // A table may lack a field, or a choice its one field, only because that field was dropped before. Such a fault is not
+            // reported.
             let of_it = |other: &String| other.strip_prefix(&path).is_some_and(|rest| rest.starts_with(['.', '[']));
             if !dropped.iter().any(of_it) && !beyond.iter().any(|(other, _)| *other == path) {
                 let fault = Error::config(self.place(&path, Some(span.unwrap_or(0..0))), told);
@@ -128,7 +129,7 @@ impl<'a> Source<'a> {
                 }
                 faults.add(fault);
             }
-            // Without it the rest can be looked at.
+            // Without the faulty value the rest can be checked.
             if !remove(&mut self.table, &path) {
                 break;
             }
@@ -143,10 +144,10 @@ impl<'a> Source<'a> {
         serde_path_to_error::deserialize(Deserializer::from(Spanned::new(self.table.span(), table)))
     }
 
-    /// The error of a check, which names a config path, with where that stands: in the file, in an override, or nowhere.
+    /// Adds to the error of a check, which names a config path, the position of that path: in the file, in an override, or nowhere.
     pub(crate) fn locate(&self, error: &Error) -> Error {
         let span = at(&self.table, error.place()).and_then(|value| match value.get_ref() {
-            // Several values, of which some may be from elsewhere.
+            // A table has several values, some of which may be from an override.
             DeValue::Table(_) => None,
             DeValue::Array(list) => {
                 list.iter().map(Spanned::span).find(|span| self.is_override(span)).or(Some(value.span()))
@@ -170,7 +171,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A whole number that is wrong for its type, with what a check expected in the place of what the type does.
+/// The fault of a whole number that does not fit its type, with the range that a check expected in place of the range of the type.
 fn in_range_of(path: &str, fault: Error, checked: &Result<()>) -> Error {
     let checks = checked.as_ref().err().and_then(|error| error.faults().find(|other| other.place() == path));
     let expected = checks.and_then(|other| Some(other.message().rsplit_once(", expected ")?.1));

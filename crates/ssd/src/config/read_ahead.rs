@@ -2,21 +2,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Faults, Result, expect_whole};
 
-/// Reading ahead of sequential reads: pages that are likely to be asked for next are read in advance, and wait in the
-/// read buffer. A stream is a sequence of reads of one tenant, each of which begins where the one before it ended. The
-/// window of a stream, pages that are counted from the end of its current request, doubles with each request up to
-/// `most_pages`.
+/// Reading ahead of sequential reads: pages that are likely to be asked for next are read in advance, and wait in the read buffer. A
+/// stream is a sequence of reads of one tenant, each of which begins where the one before it ended. The window of a stream is a number of
+/// pages, counted from the end of its current request; it doubles with each request up to `most_pages`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadAheadSpec {
-    /// The number of requests of a stream from which on pages are read ahead, including the current request; 2 to 64.
+    /// The number of requests of a stream from which on pages are read ahead, 2 to 64. The current request counts.
     pub after_requests: u32,
-    /// The first window, pages.
+    /// The first window of a stream, pages.
     pub least_pages: u32,
-    /// The largest window, pages: at most half of what the read buffer holds.
+    /// The largest window of a stream, pages: at most half of the pages that the read buffer holds.
     pub most_pages: u32,
-    /// The number of streams of each tenant that are recognised at the same time, 1 to 256; a new stream replaces the
-    /// one that was inactive longest.
+    /// The number of streams of each tenant that are recognised at the same time, 1 to 256. A new stream replaces the one that was
+    /// inactive longest.
     pub streams: u32,
 }
 
@@ -27,7 +26,7 @@ impl Default for ReadAheadSpec {
 }
 
 impl ReadAheadSpec {
-    /// Checks the ranges; the read buffer, if there is one, holds so many pages.
+    /// Checks the ranges. The read buffer, if there is one, holds `buffer_pages` pages.
     pub(super) fn check(self, buffer_pages: Option<u64>) -> Result<()> {
         let path = |field| format!("host.read_ahead.{field}");
         let Some(pages) = buffer_pages else {

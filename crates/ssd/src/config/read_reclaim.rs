@@ -2,36 +2,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number, expect_whole, format_count};
 
-/// Which data is moved before reads have disturbed it too much.
+/// The data that is moved before reads have disturbed it too much.
 ///
 /// Source: of wordlines, M. Chun et al., "STRAW: Stress-Aware WL-Based Read Disturbance Management for High-Density NAND Flash
 /// Memory", ASPLOS 2026.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReadReclaimSpec {
-    /// All valid data of a block, which is then erased.
+    /// All valid data of a block is moved, and the block is erased.
     Block {
-        /// Sensings of a block since its last erase, including those before the run, that make it due.
+        /// Sensings of a block since its last erase, those before the run included, at which the block is due.
         reads: u32,
     },
-    /// The valid data of all pages of one wordline; its block is not erased.
+    /// The valid data of all pages of one wordline is moved. Its block is not erased.
     Wordline(WordlineReclaimSpec),
 }
 
-/// When a wordline is reclaimed, and how the controller counts reads.
+/// The limits of a wordline, and the way in which the controller counts reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WordlineReclaimSpec {
-    /// Effective reads that make a wordline due, by its class, the best class first. Classes are equal shares of the
-    /// wordlines of a block in the order of the known factors of their layers. One number holds for all wordlines.
+    /// Effective reads at which a wordline is due, one limit for each class, the best class first. Classes are equal shares of the
+    /// wordlines of a block in the order of the known factors of their layers. A list of one number holds for all wordlines.
     pub effective_reads: Vec<f64>,
-    /// Counters of a block (Space-Saving), which never count too few reads. Without this field each wordline has a
-    /// counter.
+    /// Counters of a block (Space-Saving), which never count too few reads. Without this field each wordline has a counter.
     #[serde(default)]
     pub counters: Option<u32>,
-    /// How much lower the pass-through voltage of a block would be if none of its wordlines held valid data, as a share
-    /// of the nominal voltage, 0 to 0.5. The actual reduction is proportional to the share of such wordlines. At most
-    /// 0.05 was published.
+    /// Reduction of the pass-through voltage of a block if none of its wordlines held valid data, as a share of the nominal voltage, 0 to
+    /// 0.5. The actual reduction is proportional to the share of such wordlines. At most 0.05 was published.
     #[serde(default)]
     pub pass_through_reduction: f64,
 }
@@ -58,8 +56,7 @@ impl ReadReclaimSpec {
         expect_number(path("pass_through_reduction"), spec.pass_through_reduction, 0.0, 0.5)
     }
 
-    /// Memory that the controller needs for counting, bytes per block: four for a count, two for the number of a
-    /// wordline.
+    /// Memory that the controller needs for counting, bytes per block: four for a count, two for the number of a wordline.
     pub fn counter_bytes_per_block(&self, wordlines_per_block: u32) -> u32 {
         match self {
             Self::Block { .. } => 4,

@@ -5,21 +5,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoundsSpec {
-    /// Whose busy units they are.
+    /// The part of the device whose busy units begin together.
     pub among: RoundsAmong,
-    /// Which operations a round takes.
+    /// The operations that a round takes.
     #[serde(default)]
     pub take: RoundsTake,
-    /// Whether reads are part of rounds, or each plane reads by itself while multi-plane commands program and erase.
+    /// The part that reads have in rounds: reads begin together, or each plane reads by itself while multi-plane commands program and
+    /// erase.
     #[serde(default, skip_serializing_if = "RoundsReads::are_together")]
     pub reads: RoundsReads,
 }
 
-/// Whether reads are part of rounds.
+/// The part that reads have in rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundsReads {
-    /// Reads begin together as other operations do.
+    /// Reads begin together, as other operations do.
     #[default]
     Together,
     /// Independent plane reads: a plane reads whenever it is free and no plane of its round programs or erases. Programs
@@ -34,7 +35,7 @@ impl RoundsReads {
     }
 }
 
-/// Which busy units begin together.
+/// The busy units that begin together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundsAmong {
@@ -47,28 +48,27 @@ pub enum RoundsAmong {
     Channels(u32),
 }
 
-/// Which operations the units of a round take.
+/// The operations that the units of a round take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundsTake {
-    /// The first operation of each unit, which it would begin if it did not wait for others. An operation that arrives
-    /// at the instant at which a round begins joins it.
+    /// The first operation of each unit, which the unit would begin if it did not wait for others. An operation that arrives at the
+    /// instant at which a round begins joins it.
     #[default]
     FirstOfEach,
-    /// One operation of each unit from a batch, which is everything that waits when the batch before ends. Reads that
-    /// have priority are served in rounds of their own, then the rest; operations that arrive meanwhile wait for the
-    /// next batch.
+    /// One operation of each unit from a batch, which is everything that waits when the batch before ends. Reads that have priority are
+    /// served in rounds of their own, then all other operations. Operations that arrive meanwhile wait for the next batch.
     Batch,
-    /// The operations of a multi-plane command: of one kind, in planes of one die, in pages of the same number within
-    /// their blocks (erases in any blocks). The plane whose turn it is chooses the kind and page; the other planes
-    /// contribute what fits.
+    /// The operations of a multi-plane command: operations of one kind, in planes of one die, in pages of the same number within their
+    /// blocks (erases in any blocks). The plane whose turn it is chooses the kind and the page; the other planes contribute operations
+    /// that fit.
     MultiPlane,
-    /// The same with pages of any number, as in dies whose planes have separate row decoders.
+    /// The operations of a multi-plane command with pages of any number, as in dies whose planes have separate row decoders.
     MultiPlaneAnyPage,
 }
 
 impl RoundsTake {
-    /// Whether a round is a command to planes of a die.
+    /// Tells whether a round is a command to several planes of a die.
     pub(crate) fn is_multi_plane(self) -> bool {
         matches!(self, Self::MultiPlane | Self::MultiPlaneAnyPage)
     }

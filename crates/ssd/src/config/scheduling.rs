@@ -7,15 +7,14 @@ use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 use super::duration::check_us;
 use super::tenants::Priority;
 
-/// Turns for one of another kind at most.
+/// The largest weight: turns of one kind or priority for each turn of a kind or priority that is not named.
 const MAX_WEIGHT: u32 = 1 << 16;
 
-/// Which of the operations that wait for a busy unit goes next. Without a schedule retries go first, then reads of the
-/// host where `host.reads_first` says so, then all other operations, first come, first served.
+/// The rules that choose which of the operations that wait for a busy unit goes next. Without a schedule retries go first, then reads of
+/// the host where `host.reads_first` says so, then all other operations, first come, first served.
 ///
-/// With a schedule retries go first, too, because part of their read has been done. Programs of one block keep their
-/// order, in which its pages have to be programmed: when the turn of a program comes, earlier programs of its block go
-/// first.
+/// With a schedule retries go first, too, because part of their read has been done. Pages of a block have to be programmed in their
+/// order. So when the turn of a program comes, earlier programs of its block go first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchedulingSpec {
@@ -23,27 +22,26 @@ pub struct SchedulingSpec {
     /// differ decides. If they differ in none, the operation that has waited longer goes first. `[]` is first come,
     /// first served.
     pub by: Vec<ScheduleBy>,
-    /// How kinds of operations stand to one another.
+    /// The relation between kinds of operations.
     pub kinds: KindsRule,
-    /// How priorities of tenants stand to one another.
+    /// The relation between priorities of tenants.
     #[serde(skip_serializing_if = "PrioritiesRule::is_default")]
     pub priorities: PrioritiesRule,
-    /// The largest number of later operations that may go before a waiting operation; after so many it is the next one,
-    /// whatever its kind. At least 1. Retries are not counted, because they are part of reads that have begun.
+    /// The largest number of later operations that may go before a waiting operation, at least 1. After so many the operation is the next
+    /// one, whatever its kind. Retries are not counted, because they are part of reads that have begun.
     pub passed_over_at_most: u32,
-    /// The number of free blocks of a plane (free superblocks of a set) at or below which operations of its garbage
-    /// collection go before all other kinds by the criterion `kind`, and before all but reads by `proportional_wait`; 0
-    /// for never.
+    /// The number of free blocks of a plane (free superblocks of a set) at or below which its garbage collection is urgent. Its
+    /// operations then go before all other kinds by the criterion `kind`, and before all but reads by `proportional_wait`. 0: never.
     pub collection_first_at_blocks: u32,
     /// The bounds above which a tenant uses a unit much, for the criterion `intensity`.
     #[serde(skip_serializing_if = "IntensitySpec::is_default")]
     pub intensity: IntensitySpec,
-    /// Deadlines for reads of the host; without this field reads have none.
+    /// Deadlines for reads of the host. Without this field reads have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<DeadlinesSpec>,
-    /// Whether the same rules choose among the transfers that wait for a bus; if false, `bus.first` does. How often a
-    /// transfer is passed over, turns by weights, intensity (in codewords, of the part of a bus of the bytes) and
-    /// estimated times are then those of each bus. A transfer of a retry is chosen like any other.
+    /// If true, the same rules choose among the transfers that wait for a bus; if false, `bus.first` does. Each bus then counts for
+    /// itself how often a transfer is passed over, the turns by weights and the estimated times. It counts intensity in codewords, and
+    /// compares it with its part of the bytes. A transfer of a retry is chosen like any other.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bus: bool,
 }
@@ -57,40 +55,41 @@ pub enum ScheduleBy {
     /// The `priority` of the tenants that the operations are for, ranked by `priorities`. Background operations of the
     /// device, and programs from its write buffer, have priority `medium`.
     Priority,
-    /// Whether the tenants that the operations are for use the unit little, by the bounds in `intensity`. Background
-    /// operations of the device count as little use.
+    /// The intensity of the tenants that the operations are for, by the bounds in `intensity`: tenants that use the unit little go first.
+    /// Background operations of the device count as little use.
     Intensity,
-    /// The estimated slowdown of the operations, the largest first: the time from the arrival of the operation at the
-    /// unit until it would be done if it began now, over the time that it would have taken if only reads, or only other
-    /// operations, of its tenant used the unit, in the order of their arrival. Operations take what their first attempt
-    /// takes, with the transfers over the bus. Background operations of the device count as those of one more tenant.
+    /// The estimated slowdown of the operations, the largest first. It is the time from the arrival of the operation at the unit until
+    /// its end, if it began now, over the time that it would have taken alone. Alone means that only reads, or only other operations, of
+    /// its tenant use the unit, in the order of their arrival. The time of an operation is that of its first attempt, with the transfers
+    /// over the bus. Background operations of the device count as those of one more tenant.
     ///
     /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, section 5, fairness-aware queue insertion. There an operation is
     /// moved forward in its queue, on arrival, to where the smallest of these estimates over the largest is greatest.
     Slowdown,
-    /// Whether reads or all other operations have waited longer in proportion. Of both the one that goes first by the
-    /// other criteria is weighed: the time that it has waited, and the other one takes, over the time that it takes
-    /// itself. Where these are equal, reads go first. Reads of garbage collection for room, and of folding, are among
-    /// the other operations; of these, operations that `collection_first_at_blocks` puts first go first.
+    /// The proportional wait of reads and of all other operations. Of both groups, the operation that goes first by the other criteria is
+    /// weighed. Its weight is the time that it has waited, plus the time that the other one takes, over the time that it takes itself.
+    /// The larger weight goes first; where the weights are equal, the read goes first. Reads of garbage collection for room, and of
+    /// folding, are among the other operations. Among these, operations that `collection_first_at_blocks` puts first go first.
     ///
     /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, section 5, wait-balancing transaction selection.
     ProportionalWait,
 }
 
 impl ScheduleBy {
-    /// How many there are.
+    /// The number of criteria.
     pub(crate) const COUNT: usize = 5;
 }
 
-/// The bounds above which a tenant uses a unit much: more pages in an epoch than the unit's part of the following
-/// bytes, which are for all units together, and at least one page. The use in one epoch decides for the next epoch.
+/// The bounds above which a tenant uses a unit much. The bounds are bytes in an epoch for all units together. A tenant uses a unit much
+/// if it has more pages there in an epoch than the unit's part of these bytes, and than one page. The use in one epoch decides for the
+/// next epoch.
 ///
 /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, 5.1: flows of high intensity wait behind those of low intensity;
 /// epoch and bytes are those of its implementation for MQSim, where they apply to chips.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IntensitySpec {
-    /// How long an epoch lasts, us.
+    /// Length of an epoch, us.
     pub epoch_us: f64,
     /// Bytes of pages that are read in an epoch, for all units together.
     pub read_bytes: u64,
@@ -139,7 +138,7 @@ pub enum OperationKind {
     Folding,
     /// A read ahead of sequential reads of the host.
     ReadAhead,
-    /// A program of parity across dies. A read that rebuilds what another could not decode is of the kind of that one.
+    /// A program of parity across dies. A read that rebuilds a codeword has the kind of the read that could not decode the codeword.
     Parity,
 }
 
@@ -161,7 +160,7 @@ impl OperationKind {
         Self::Parity,
     ];
 
-    /// Whether it makes room for what is written.
+    /// Tells whether an operation of the kind makes room for writes.
     pub(crate) fn makes_room(self) -> bool {
         matches!(self, Self::CollectionRead | Self::CollectionProgram | Self::Erase | Self::Folding)
     }
@@ -185,29 +184,29 @@ impl OperationKind {
     }
 }
 
-/// How kinds of operations stand to one another.
+/// The relation between kinds of operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KindsRule {
-    /// Kinds of an earlier list go before kinds of a later one. Kinds of one list are equal. Kinds that are in no list
-    /// are equal, too, and come last.
+    /// Kinds of an earlier list go before kinds of a later list. Kinds of one list are equal. Kinds that are in no list are equal, too,
+    /// and come last.
     Order(Vec<Vec<OperationKind>>),
-    /// For each kind the number of its turns for each turn of a kind that is not named, 1 to 65,536, as long as
-    /// operations of both wait: start-time fair queueing of operations, whatever time they take.
+    /// For each kind the number of its turns for each turn of a kind that is not named, 1 to 65,536, as long as operations of both wait.
+    /// This is start-time fair queueing of operations, whatever time they take.
     ///
     /// Source: Goyal, Vin, Cheng: Start-time fair queuing, SIGCOMM 1996.
     Weights(BTreeMap<OperationKind, u32>),
 }
 
-/// How priorities of tenants stand to one another.
+/// The relation between priorities of tenants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrioritiesRule {
     /// A higher priority goes before a lower one: `urgent`, `high`, `medium`, `low`.
     #[default]
     Order,
-    /// For each priority the number of its turns for each turn of a priority that is not named, 1 to 65,536, as long as
-    /// operations of both wait: start-time fair queueing, as of `kinds.weights`.
+    /// For each priority the number of its turns for each turn of a priority that is not named, 1 to 65,536, as long as operations of
+    /// both wait. This is start-time fair queueing, as in `kinds.weights`.
     ///
     /// Source: A. Tavakkol et al., "FLIN", ISCA 2018, section 5, priority-aware queue arbitration. There weights are
     /// powers of two, and reads and writes have turns of their own.
@@ -224,14 +223,13 @@ impl PrioritiesRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeadlinesSpec {
-    /// The time after its arrival within which a read should complete, us. A tenant may have its own time,
-    /// `read_deadline_us`.
+    /// The time after its arrival within which a read should complete, us. A tenant may have its own time, `read_deadline_us`.
     pub read_us: f64,
-    /// When less than this time is left until its deadline, us, a read goes before all operations without so near a
-    /// deadline; among several such reads the one with the earliest deadline goes first.
+    /// Time before its deadline, us, from which on a read goes before all operations without so near a deadline. Among several such reads
+    /// the one with the earliest deadline goes first.
     pub margin_us: f64,
-    /// Whether only reads whose deadline is near suspend programs and erases, as `flash.suspend` describes; if false,
-    /// all reads that go first do. Default: false.
+    /// If true, only reads whose deadline is near suspend programs and erases, as `flash.suspend` describes; if false, all reads that go
+    /// first do. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_near_suspend: bool,
 }
@@ -292,20 +290,20 @@ impl SchedulingSpec {
         faults.end()
     }
 
-    /// Of each kind the number of those that go before it, by the order.
+    /// The number of kinds that go before each kind, where kinds have an order.
     pub(crate) fn ranks(&self) -> Option<[u8; OperationKind::ALL.len()]> {
         let KindsRule::Order(order) = &self.kinds else { return None };
         let place = |kind| order.iter().position(|equal| equal.contains(&kind)).unwrap_or(order.len());
         Some(OperationKind::ALL.map(|kind| place(kind) as u8))
     }
 
-    /// Of each kind its weight, where kinds have weights.
+    /// The weight of each kind, where kinds have weights.
     pub(crate) fn weights(&self) -> Option<[u32; OperationKind::ALL.len()]> {
         let KindsRule::Weights(weights) = &self.kinds else { return None };
         Some(OperationKind::ALL.map(|kind| weights.get(&kind).copied().unwrap_or(1)))
     }
 
-    /// Of each priority its weight, where priorities have weights.
+    /// The weight of each priority, where priorities have weights.
     pub(crate) fn priority_weights(&self) -> Option<[u32; Priority::ALL.len()]> {
         let PrioritiesRule::Weights(weights) = &self.priorities else { return None };
         Some(Priority::ALL.map(|priority| weights.get(&priority).copied().unwrap_or(1)))

@@ -1,5 +1,5 @@
-//! The language of `--set`: `PATH=VALUE` replaces a value of a config, `PATH[INDEX]=VALUE` an element of a list, and
-//! `PATH[INDEX].FIELD=VALUE` a field of one. `PATH=none` takes a field out that may be absent.
+//! The language of `--set`. `PATH=VALUE` replaces a value of a config, `PATH[INDEX]=VALUE` an element of a list, and
+//! `PATH[INDEX].FIELD=VALUE` a field of an element. `PATH=none` takes out a field that may be absent.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,8 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::Config;
 
-/// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Of fields of a list's elements
-/// the indices are left out.
+/// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Paths through lists have
+/// no indices here.
 const CHOICES: [&str; 37] = [
     "decoder.placement",
     "decoder.time",
@@ -52,14 +52,14 @@ const CHOICES: [&str; 37] = [
     "workload.arrivals",
 ];
 
-/// A value with the bytes of the text that it is from.
+/// A value with the range of its bytes in the text.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
-/// A `PATH=VALUE`.
+/// An override, `PATH=VALUE`.
 pub(crate) struct Override {
     text: String,
     path: Vec<Step>,
-    /// A TOML document that has the value alone.
+    /// A TOML document with the value as its only one.
     document: String,
 }
 
@@ -81,7 +81,7 @@ impl Step {
 }
 
 impl Override {
-    /// Takes `PATH=VALUE` apart. The value is of TOML, or a bare word, which is taken as a string.
+    /// Takes `PATH=VALUE` apart. The value is TOML, or a bare word, which is taken as a string.
     ///
     /// # Errors
     /// Names the override, what was found and what was expected.
@@ -113,11 +113,11 @@ impl Override {
         Ok(Self { text: text.to_owned(), path, document })
     }
 
-    /// Replaces the value in a config, where `span` marks what is of overrides. `none` takes a field out that may be absent, so that
-    /// a sweep can compare a drive that has something with one that has not.
+    /// Replaces the value in a config. `span` marks values that are from overrides. The value `none` takes out a field that may be absent,
+    /// so that a sweep can compare a drive that has something with a drive that has not.
     ///
     /// # Errors
-    /// Where the path goes through a list without an index, or with one that the list does not have.
+    /// If the path goes through a list without an index, or with an index that the list does not have.
     pub(super) fn apply<'a>(&'a self, config: &mut Value<'a>, span: &Range<usize>) -> Result<()> {
         let value = only_value(&self.document);
         if value.get_ref().as_str() == Some("none")
@@ -167,7 +167,7 @@ fn steps(path: &str) -> std::result::Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// A path in the names that fields have, where it is written with `-` or capitals; what is no field stays as it is.
+/// Replaces the names on a path that are written with `-` or capitals by the names of fields. Names that match no field stay as they are.
 fn in_own_names(mut path: Vec<Step>) -> Vec<Step> {
     let is_own = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if path.iter().filter_map(Step::name).all(is_own) {
@@ -186,7 +186,7 @@ fn in_own_names(mut path: Vec<Step>) -> Vec<Step> {
     path
 }
 
-/// May the field at a path be absent, and is `none` not one of its values?
+/// Tells whether the field at a path may be absent, and `none` is not one of its values.
 fn may_be_absent(path: &[Step]) -> bool {
     let at = path.iter().fold(alternatives(vec![&SCHEMA]), inside);
     let is_null = |kind: &serde_json::Value| kind == "null";
@@ -202,7 +202,7 @@ static SCHEMA: LazyLock<serde_json::Value> =
 
 type Schemas = Vec<&'static serde_json::Value>;
 
-/// What a step leads to, from any of some schemas.
+/// The schemas to which a step leads from any of some schemas.
 fn inside(at: Schemas, step: &Step) -> Schemas {
     let next = |schema: &'static serde_json::Value| match step {
         Step::Field(name) => schema["properties"].get(name.as_str()),
@@ -211,7 +211,7 @@ fn inside(at: Schemas, step: &Step) -> Schemas {
     alternatives(at.into_iter().filter_map(next).collect())
 }
 
-/// What schemas may be, with everything that they refer to.
+/// All alternatives of some schemas, with the schemas to which they refer.
 fn alternatives(mut found: Schemas) -> Schemas {
     let mut next = 0;
     while let Some(&schema) = found.get(next) {
@@ -222,8 +222,8 @@ fn alternatives(mut found: Schemas) -> Schemas {
     found
 }
 
-/// A path of `--set`, or of a swept field, in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`. What leads
-/// nowhere is given back.
+/// Returns a path of `--set`, or of a swept field, in the names of fields: `ftl.over-provisioning` becomes `ftl.over_provisioning`. Names
+/// that match no field stay as they are.
 pub fn own_path(path: &str) -> String {
     steps(path).map_or_else(|_| path.to_owned(), |steps| written(&in_own_names(steps)))
 }
@@ -241,13 +241,13 @@ fn written(path: &[Step]) -> String {
     text
 }
 
-/// A path in which elements of a list are not told apart: `host.tenants.issue` of `host.tenants[0].issue`.
+/// A path without the indices of elements: `host.tenants.issue` for `host.tenants[0].issue`.
 fn without_indices(path: &str) -> String {
     path.split('.').map(|part| part.split('[').next().unwrap_or(part)).collect::<Vec<_>>().join(".")
 }
 
-/// A field of the table at `path`, of which `next` will be asked. What is no table (reliability = "perfect") gives way to the one
-/// that is asked for, and so does another choice.
+/// Returns the field of the table at `path`, whose own field or element `next` is used next. A value that is no table (reliability =
+/// "perfect"), or that is another choice, is replaced by an empty table.
 fn field<'t, 'a>(
     at: &'t mut Value<'a>,
     name: &'a str,
@@ -270,7 +270,7 @@ fn field<'t, 'a>(
             Some(Step::Element(_)) => default_list(&path, span).ok_or_else(|| {
                 format!("found no `{path}`, expected a list: its elements can be set when it is there")
             })?,
-            // It gives way to whatever comes.
+            // The placeholder is replaced by the value or table that comes next.
             Some(Step::Field(_)) | None => Spanned::new(span.clone(), DeValue::Boolean(false)),
         };
         table.insert(Spanned::new(span.clone(), name.into()), value);
@@ -278,7 +278,7 @@ fn field<'t, 'a>(
     Ok(table.get_mut(name).expect("it is there"))
 }
 
-/// An element of the list at `path`.
+/// Returns an element of the list at `path`.
 fn element<'t, 'a>(at: &'t mut Value<'a>, index: i64, path: &str) -> std::result::Result<&'t mut Value<'a>, String> {
     let kind = at.get_ref().type_str();
     let DeValue::Array(list) = at.get_mut() else {
@@ -294,11 +294,11 @@ fn element<'t, 'a>(at: &'t mut Value<'a>, index: i64, path: &str) -> std::result
     usize::try_from(index).ok().and_then(|index| list.get_mut(index)).ok_or(message)
 }
 
-/// The list that a config has at `path` where it says nothing.
+/// The default list of a config at `path`.
 fn default_list<'a>(path: &str, span: &Range<usize>) -> Option<Value<'a>> {
     static DEFAULTS: LazyLock<String> =
         LazyLock::new(|| toml::to_string(&Config::default()).expect("a config is plain data"));
-    // What a choice has by itself does not depend on which one is the default.
+    // The fields of a choice do not depend on whether the choice is the default, so none has a default list.
     let plain = without_indices(path);
     if CHOICES.iter().any(|choice| plain.starts_with(&format!("{choice}."))) {
         return None;
@@ -316,7 +316,7 @@ pub(super) fn at<'t, 'a>(config: &'t Value<'a>, path: &str) -> Option<&'t Value<
     })
 }
 
-/// Takes the field at a path out, with the whole list where the path goes through one; whether there was one.
+/// Takes the field at a path out; if the path goes through a list, the whole list. Returns whether the field existed.
 pub(super) fn remove(config: &mut Value<'_>, path: &str) -> bool {
     let Ok(steps) = steps(path) else { return false };
     let fields: Vec<&str> = steps.iter().map_while(Step::name).collect();
@@ -325,7 +325,8 @@ pub(super) fn remove(config: &mut Value<'_>, path: &str) -> bool {
     parent.and_then(table_of).is_some_and(|table| table.remove(*last).is_some())
 }
 
-/// Takes out of the table at a path what is none of the `known` fields, however they are spelled: names, and where they stand.
+/// Takes those fields out of the table at a path that match no name in `known`, in whatever spelling. Returns their names, and their
+/// ranges in the text.
 pub(super) fn take_others(config: &mut Value<'_>, path: &str, known: &[&str]) -> Vec<(String, Range<usize>)> {
     let steps = if path.is_empty() { Ok(Vec::new()) } else { steps(path) };
     let Some(table) = steps.ok().and_then(|steps| value_mut(config, &steps)).and_then(table_of) else {
@@ -338,15 +339,15 @@ pub(super) fn take_others(config: &mut Value<'_>, path: &str, known: &[&str]) ->
     others
 }
 
-/// Replaces the value at a path by a whole number that is too large for almost every field; whether there was one.
+/// Replaces the value at a path by a whole number that is too large for almost every field. Returns whether the value existed.
 pub(super) fn set_beyond(config: &mut Value<'_>, path: &str) -> bool {
     let Some(value) = steps(path).ok().and_then(|steps| value_mut(config, &steps)) else { return false };
     *value = Spanned::new(value.span(), only_value("value = 4294967295").into_inner());
     true
 }
 
-/// Gives what is called `name` at a path its other name: the text there, the field there, or a field of the table there. Whether there
-/// was one, and none of that other name.
+/// Replaces `name` at a path by `other`: the text there, the field there, or a field of the table there. Returns whether `name` existed
+/// and `other` did not.
 pub(super) fn rename(config: &mut Value<'_>, path: &str, name: &str, other: &str) -> bool {
     let Ok(steps) = steps(path) else { return false };
     let into = |at: Option<&mut Value<'_>>| {
@@ -382,13 +383,13 @@ fn value_mut<'t, 'a>(config: &'t mut Value<'a>, steps: &[Step]) -> Option<&'t mu
     })
 }
 
-/// The value of a document that has one alone.
+/// The only value of a document.
 fn only_value(document: &str) -> Value<'_> {
     let table = DeTable::parse(document).expect("it has been parsed before").into_inner();
     table.into_iter().next().expect("it has one value").1
 }
 
-/// A value as if it, and all in it, stood at `span`.
+/// Moves a value, with all values in it, to the range `span`.
 fn moved<'a>(value: Value<'a>, span: &Range<usize>) -> Value<'a> {
     let value = match value.into_inner() {
         DeValue::Table(table) => {
@@ -440,7 +441,7 @@ mod tests {
         assert_eq!(found, CHOICES);
     }
 
-    /// Is a field meant that is written with another of `-` and `_`, in whichever choice it stands?
+    /// Does a path with `-` in place of `_` mean the field, in whichever choice the field is?
     #[test]
     fn paths_have_the_names_of_fields() {
         for (path, expected) in [
@@ -455,7 +456,7 @@ mod tests {
         }
     }
 
-    /// Can what may be absent be taken out, also of an element, and is `none` a value where it is one?
+    /// Can fields that may be absent be taken out, also of an element, and is `none` a value where it is one?
     #[test]
     fn what_may_be_absent_is_taken_out() {
         for (path, expected) in [
@@ -487,7 +488,7 @@ mod tests {
         }
     }
 
-    /// Does a path say what it was taken apart into, and each wrong one why it is?
+    /// Is a path that is taken apart written again as it was, and does a wrong path say what is wrong?
     #[test]
     fn paths_are_taken_apart() {
         for path in ["seed", "ftl.over_provisioning", "flash.page_types[2].program_us", "a[0][-1].b", ""] {
@@ -506,7 +507,7 @@ mod tests {
         }
     }
 
-    /// Is a path of any length refused at once, whatever its steps are, and one of as many as may be not?
+    /// Is a path of any length refused at once, whatever its steps, and a path of the largest length accepted?
     #[test]
     fn paths_have_a_length() {
         for (step, more) in [("a", ".a"), ("a", "[0]"), ("", "."), ("é", ".é"), ("a", ".a[0]"), ("a", "[")] {

@@ -1,6 +1,6 @@
 //! The configs that come with softsense.
 
-/// Their names and texts.
+/// The names and texts of the shipped configs.
 pub(crate) const SHIPPED: [(&str, &str); 26] = [
     ("7450-960", include_str!("../../configs/7450-960.toml")),
     ("980pro-1000", include_str!("../../configs/980pro-1000.toml")),
@@ -30,7 +30,7 @@ pub(crate) const SHIPPED: [(&str, &str); 26] = [
     ("tlc-rif", include_str!("../../configs/tlc-rif.toml")),
 ];
 
-/// What a shipped config is, in one sentence: the first comment of its text that is for people. One that begins with `#:` tells
+/// The description of a shipped config, in one sentence: its first comment that is for people. A comment that begins with `#:` tells
 /// editors where the schema is.
 pub(crate) fn about(text: &str) -> &str {
     text.lines().find(|line| !line.starts_with("#:")).unwrap_or_default().trim_start_matches(['#', ' '])

@@ -5,33 +5,33 @@ use softsense_base::{Error, Result, expect_number, expect_whole};
 use super::duration::check_us;
 use super::flash::PageTypeSpec;
 
-/// An SLC cache: blocks in which a cell holds one bit, so that they are programmed and read fast and hold less. What the host writes
-/// goes there while there is room, and is folded later: moved to blocks whose cells hold all their bits.
+/// An SLC cache: blocks in which a cell holds one bit, so that they are programmed and read fast and hold less. Writes of the host go
+/// there while there is room. The data is folded later: moved to blocks whose cells hold all their bits.
 ///
 /// Source: S. Lee, K. Ha, K. Zhang, J. Kim, J. Kim, "FlexFS: A Flexible Flash File System for MLC NAND Flash Memory", USENIX ATC
 /// 2009, for blocks that change between one bit and several, and for moving data in idle time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlcCacheSpec {
-    /// How many blocks of a plane it has: `{ static = { blocks = 8 } }` or `{ dynamic = { least_blocks = 2, most_blocks = 64 } }`.
+    /// Number of blocks of the cache in a plane: `{ static = { blocks = 8 } }` or `{ dynamic = { least_blocks = 2, most_blocks = 64 } }`.
     pub size: SlcCacheSize,
-    /// What the host's writes do when a plane's cache is full: `"direct"`, they go to blocks whose cells hold all their bits, or
-    /// `"fold"`, they wait for folding while there is something to fold.
+    /// The way of the host's writes when a plane's cache is full. With `"direct"` they go to blocks whose cells hold all their bits. With
+    /// `"fold"` they wait for folding while there is something to fold.
     #[serde(default)]
     pub when_full: WhenFull,
-    /// Folding begins under load, too, when a plane's cache can open fewer blocks than this; with 0 in idle time alone, or where
-    /// free blocks run short. With `when_full = "fold"` it is at least 1.
+    /// Number of blocks that a plane's cache can open below which folding begins under load, too. With 0 folding begins only in idle
+    /// time, or where free blocks run short. With `when_full = "fold"` the number is at least 1.
     #[serde(default)]
     pub fold_below_blocks: u32,
-    /// Folding in idle time begins when an SSD has had no operation of the host for so long, us, and ends with the block at hand when
-    /// it has one again.
+    /// Time for which an SSD has had no operation of the host before folding in idle time begins, us. Folding ends with the block at hand
+    /// when the SSD has such an operation again.
     #[serde(default = "usual_idle_after_us")]
     pub idle_after_us: f64,
-    /// Bits of a cell of other blocks, 2 to 5: a block of the cache has one page for as many of theirs. Without it there are as many
-    /// as page types.
+    /// Bits of a cell in other blocks, 2 to 5. A block of the cache has one page for this number of pages of another block. Without this
+    /// field the number is that of the page types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bits_per_cell: Option<u32>,
-    /// What blocks of the cache are like.
+    /// Times and errors of the blocks of the cache.
     #[serde(default)]
     pub cells: SlcCellsSpec,
 }
@@ -40,28 +40,28 @@ fn usual_idle_after_us() -> f64 {
     10_000.0
 }
 
-/// How many blocks of a plane an SLC cache has.
+/// The number of blocks of a plane in an SLC cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SlcCacheSize {
-    /// Always the same ones, which over-provisioning has to leave.
+    /// The cache always has the same blocks, which over-provisioning has to leave.
     Static {
-        /// How many, 2 or more.
+        /// Number of blocks, 2 or more.
         blocks: u32,
     },
-    /// Some, and free blocks beside them as long as there are more than garbage collection's high watermark: the fuller the device, the
-    /// smaller the cache.
+    /// The cache has some blocks always, and takes free blocks as long as there are more than garbage collection's high watermark. The
+    /// fuller the device, the smaller the cache.
     Dynamic {
-        /// How many it always has, 0 or more; over-provisioning has to leave them.
+        /// Number of blocks that the cache always has, 0 or more. Over-provisioning has to leave them.
         #[serde(default)]
         least_blocks: u32,
-        /// How many it has at most.
+        /// Largest number of blocks.
         most_blocks: u32,
     },
 }
 
 impl SlcCacheSize {
-    /// How many it always has, and how many at most.
+    /// The least and the largest number of blocks.
     pub(crate) fn least_and_most(self) -> (u32, u32) {
         match self {
             Self::Static { blocks } => (blocks, blocks),
@@ -70,35 +70,36 @@ impl SlcCacheSize {
     }
 }
 
-/// What the host's writes do when the SLC cache of a plane is full.
+/// The way of the host's writes when the SLC cache of a plane is full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// They pass it by.
+    /// Writes go past the cache.
     #[default]
     Direct,
-    /// They wait for a block that is folded.
+    /// Writes wait for a block that is folded.
     Fold,
 }
 
-/// What a block is like in which a cell holds one bit.
+/// Times and errors of a block in which a cell holds one bit.
 ///
-/// Source: of the times, HP and Micron, "Solid State Drive Technology: Differences between SLC, MLC and TLC NAND", technical white
-/// paper, table 1: SLC is read in 25 us, programmed in 200 to 300 us, erased in 1.5 to 2 ms.
+/// Source: of the times, HP and Micron, "Solid State Drive Technology: Differences between SLC, MLC and TLC NAND", technical white paper,
+/// table 1: SLC is read in 25 us, programmed in 200 to 300 us, erased in 1.5 to 2 ms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlcCellsSpec {
-    /// Sensing a page with hard decision, us.
+    /// Time to sense a page with hard decision, us.
     pub sense_us: f64,
-    /// Sensing one extra level, us.
+    /// Time to sense one extra level, us.
     pub sense_extra_level_us: f64,
-    /// Programming a page, us.
+    /// Time to program a page, us.
     pub program_us: f64,
-    /// Erasing a block, us.
+    /// Time to erase a block, us.
     pub erase_us: f64,
-    /// Raw bit error rate over the mean one of the pages of other blocks with as many P/E cycles and the same age of data, 0 to 1.
+    /// Raw bit error rate of the cache over the mean rate of the pages of other blocks, 0 to 1. The other blocks have as many P/E cycles
+    /// and the same age of data.
     pub rber_factor: f64,
-    /// P/E cycles that being programmed and erased with one bit a cell counts as, 0 to 1.
+    /// P/E cycles that one cycle with one bit a cell counts as, 0 to 1.
     pub wear: f64,
 }
 
@@ -116,7 +117,7 @@ impl Default for SlcCellsSpec {
 }
 
 impl SlcCellsSpec {
-    /// Its pages, as a page type.
+    /// The page type of pages in the cache.
     pub(crate) fn as_page_type(&self) -> PageTypeSpec {
         PageTypeSpec {
             name: "slc".into(),
@@ -157,15 +158,15 @@ impl SlcCacheSpec {
         expect_number(path("cells.wear"), cells.wear, 0.0, 1.0)
     }
 
-    /// Bits of a cell of other blocks.
+    /// The number of bits of a cell in blocks outside the cache.
     ///
     /// # Arguments
-    /// - `page_types`: of these.
+    /// - `page_types`: of these blocks.
     pub(crate) fn bits_per_cell(&self, page_types: u32) -> u32 {
         self.bits_per_cell.unwrap_or(page_types)
     }
 
-    /// Blocks of a plane that its cache can open below which it is folded, whatever the load.
+    /// The number of blocks that the cache of a plane can open below which the cache is folded, whatever the load.
     pub(crate) fn fold_below(&self) -> u32 {
         match self.when_full {
             WhenFull::Direct => self.fold_below_blocks,

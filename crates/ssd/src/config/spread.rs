@@ -4,12 +4,12 @@ use softsense_base::{Error, Result, Stream, expect_number, normal_quantile};
 
 use super::duration::check_us;
 
-/// Parts of a spread at most.
+/// The largest number of parts of a spread.
 const MAX_PARTS: usize = 64;
 
-/// A part of a spread time: with probability `share` the time is longer by the sum of the other fields, where a field
-/// that is left out adds nothing. If the shares add up to less than 1, nothing is added in the remaining cases. A
-/// negative sum shortens the time, at most to zero.
+/// A part of a spread time. With probability `share` the time is longer by the sum of the other fields; a field that is left out adds
+/// nothing. If the shares add up to less than 1, nothing is added in the remaining cases. A negative sum shortens the time, at most to
+/// zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpreadPart {
@@ -44,10 +44,10 @@ pub(super) fn check_spread(path: &str, parts: &[SpreadPart]) -> Result<()> {
     Ok(())
 }
 
-/// A spread, as it is drawn from.
+/// A spread that times are drawn from.
 #[derive(Debug)]
 pub(crate) struct AddedTime {
-    /// Each part, and up to which uniform number it reaches.
+    /// Each part, with the uniform number up to which it is drawn.
     parts: Vec<(f64, SpreadPart)>,
     draws: Stream,
 }
@@ -66,7 +66,7 @@ impl AddedTime {
         self.parts.is_empty()
     }
 
-    /// What is added for an index of two words, of which the second is below 2^60, ns.
+    /// The time that is added for an index of two words, ns. The second word is below 2^60.
     pub(crate) fn ns(&self, a: u64, b: u64) -> f64 {
         let uniform = |what: u64| self.draws.uniform(a, what << 60 | b);
         let drawn = uniform(0);
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// Moments of 200,000 draws, to four standard errors.
+    /// Do 200,000 draws have the shares and moments of their parts, to four standard errors?
     #[test]
     fn parts_have_their_shares_and_moments() {
         let part =

@@ -9,61 +9,64 @@ use super::issue::Issue;
 use crate::trace::{Beyond, Columns, TimeUnit, TraceSpec, parse_size};
 use crate::workload::WorkloadSpec;
 
-/// Tenants at most: as many as there are I/O submission queues of an NVMe controller whose identifiers have 16 bits, rounded down.
+/// The largest number of tenants: the I/O submission queues of an NVMe controller whose identifiers have 16 bits, rounded down.
 const MAX_TENANTS: usize = 1 << 12;
 
-/// The deepest submission queue, as of NVMe.
+/// The deepest submission queue, as in NVMe.
 const MAX_SUBMISSION_QUEUE: u32 = 1 << 16;
 
-/// Placement handles: as many reclaim unit handles as drives with flexible data placement have.
+/// The number of placement handles: as many as the reclaim unit handles of drives with flexible data placement.
 const PLACEMENT_HANDLES: u32 = 8;
 
-/// Commands that are fetched and not completed at most.
+/// The largest number of commands that have been fetched and have not completed.
 const MAX_FETCHED: u32 = 1 << 20;
 
-/// Commands of one turn at most.
+/// The largest number of commands of one turn.
 const MAX_TURN: u32 = 1 << 16;
 
-/// One of several users of the device: requests of its own, with a submission queue of its own, in a part of the address space.
+/// A tenant, one of several users of the device. It has requests and a submission queue of its own, in a part of the address space.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TenantSpec {
-    /// What results call it.
+    /// Name of the tenant in results.
     pub name: String,
-    /// Its synthetic workload, whose addresses are those of its namespace. A tenant has this or `trace`.
+    /// The synthetic workload of the tenant, whose addresses are those of its namespace. A tenant has `workload` or `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
-    /// The trace that it replays.
+    /// The trace that the tenant replays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TenantTrace>,
-    /// When its requests are issued; without it as `host.issue` says.
+    /// The times at which the tenant's requests are issued. Without this field they are those of `host.issue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<Issue>,
-    /// The part of the address space that it sees, from 0 on.
+    /// The part of the address space that the tenant sees, from 0 on.
     #[serde(default)]
     pub namespace: Namespace,
-    /// The class of its submission queue. Only `host.arbitration.scheme.weighted_round_robin` looks at it.
+    /// The class of the tenant's submission queue, for `host.arbitration.scheme.weighted_round_robin`, and its rank for the criterion
+    /// `priority` of `scheduling.by`.
     #[serde(default)]
     pub priority: Priority,
-    /// Its turn among queues of its class, or of all where there are no classes, is so many times `host.arbitration.burst`.
+    /// Length of the queue's turn in units of `host.arbitration.burst` commands, among queues of its class, or among all queues where
+    /// there are no classes.
     #[serde(default = "one")]
     pub weight: u32,
-    /// The placement handle of its writes, 0 to 7: writes of different handles go to different blocks, until garbage collection moves
-    /// them together.
+    /// The placement handle of the tenant's writes, 0 to 7. Writes of different handles go to different blocks, until garbage collection
+    /// moves them together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub placement: u32,
-    /// How long after its arrival a read of it is to have completed, us, in place of `scheduling.deadlines.read_us`.
+    /// Time after its arrival within which a read of the tenant should complete, us, in place of `scheduling.deadlines.read_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_deadline_us: Option<f64>,
-    /// Commands that its submission queue has room for. A request that arrives when it is full waits at the host, and is counted.
+    /// Number of commands for which the tenant's submission queue has room. A request that arrives when the queue is full waits at the
+    /// host, and is counted.
     #[serde(default = "default_submission_queue")]
     pub submission_queue_depth: u32,
-    /// Commands of it that have been fetched and not completed, at most; without it as many as `host.arbitration.fetched_commands` lets all
-    /// have together. So no tenant takes the whole device, whatever its turn.
+    /// Largest number of the tenant's commands that have been fetched and have not completed, so that no tenant takes the whole device,
+    /// whatever its turn. Without this field only `host.arbitration.fetched_commands` bounds them, for all tenants together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_commands: Option<u32>,
-    /// Whether it issues nothing. Its namespace and the random numbers of the others stay as they are, so that a run without it
-    /// is the same but for its requests.
+    /// If true, the tenant issues nothing. Its namespace and the random numbers of the others stay as they are, so that a run without the
+    /// tenant is the same but for its requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idle: bool,
 }
@@ -80,42 +83,43 @@ fn default_submission_queue() -> u32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TenantTrace {
-    /// The file, from the folder of the config.
+    /// Path of the file, from the folder of the config.
     pub path: String,
-    /// Its format, or a file of columns that ends in `.toml`, from the folder of the config; without it, told from the content.
+    /// Format of the file, or a file of columns that ends in `.toml`, from the folder of the config. Without this field the format is
+    /// told from the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// What its columns are, such as `time:us,op,bytes,lbn:512B`, of a text in no known format.
+    /// Meaning of the columns of a text in no known format, such as `time:us,op,bytes,lbn:512B`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
-    /// What is between columns: a name or a character; without it, told from the first line.
+    /// Delimiter between columns, a name or a character. Without this field it is told from the first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<String>,
-    /// Lines to skip at the beginning.
+    /// Number of lines to skip at the beginning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip_header: u32,
-    /// What words of the column `op` mean, such as `read=28/88,write=2a,skip=*`.
+    /// Meaning of words in the column `op`, such as `read=28/88,write=2a,skip=*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
-    /// The unit of its time column; without it the format's own.
+    /// Unit of the time column. Without this field it is the format's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<TimeUnit>,
-    /// The unit of its size column, such as `512B`; without it the format's own.
+    /// Unit of the size column, such as `512B`. Without this field it is the format's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_unit: Option<String>,
-    /// Which event of blkparse is a request: Q, I, D or C.
+    /// Event of blkparse that is taken as a request: Q, I, D or C.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// How several devices of the trace share one address space.
+    /// The way in which several devices of the trace share one address space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<String>,
-    /// Whether a few requests that are far from all others in time are left out.
+    /// If true, a few requests that are far from all others in time are left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_outliers: bool,
-    /// Whether flushes are left out, and writes with FUA are plain writes.
+    /// If true, flushes are left out, and writes with FUA are plain writes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_flushes: bool,
-    /// What becomes of addresses beyond the namespace.
+    /// The handling of addresses beyond the namespace.
     #[serde(default)]
     pub beyond: Beyond,
 }
@@ -126,16 +130,16 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl TenantTrace {
-    /// The files that say what it is, as they are written.
+    /// The files that define the trace, as they are written in the config.
     pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
         let columns = self.format.as_deref().filter(|format| format.ends_with(".toml"));
         std::iter::once(self.path.as_str()).chain(columns)
     }
 
-    /// What to open, with relative paths taken from `directory`.
+    /// The trace to open, with relative paths taken from `directory`.
     ///
     /// # Errors
-    /// Names the option, from the trace on, what was found in it and what was expected.
+    /// Names the option, as a path from the trace on, what was found in it and what was expected.
     pub(crate) fn spec(&self, directory: &Path) -> Result<TraceSpec> {
         let mut spec = TraceSpec::new(directory.join(&self.path));
         let format = self.format.as_deref().map(|format| match format.ends_with(".toml") {
@@ -163,16 +167,16 @@ impl TenantTrace {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Namespace {
-    /// An equal part, with others that say so, of what `fraction` and `bytes` leave.
+    /// An equal part of the space that `fraction` and `bytes` leave, shared with the other tenants that have `rest`.
     #[default]
     Rest,
-    /// The whole device, whoever else has parts of it.
+    /// The whole device, whatever the namespaces of the others.
     Whole,
-    /// A part of the device, above 0 and up to 1, which lies behind those of tenants before.
+    /// A share of the device, above 0 and up to 1, which lies behind those of tenants before.
     Fraction(f64),
-    /// So many bytes, which lie behind those of tenants before.
+    /// A number of bytes, which lie behind those of tenants before.
     Bytes(u64),
-    /// That of the tenant of this name, which has one of its own.
+    /// The namespace of the tenant with this name, which has a namespace of its own.
     SharedWith(String),
 }
 
@@ -182,14 +186,14 @@ pub enum Namespace {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Before all others, however long these wait.
+    /// The class before all others, however long these wait.
     Urgent,
     /// The first of three classes that share what urgent queues leave.
     High,
-    /// The second.
+    /// The second of the three classes.
     #[default]
     Medium,
-    /// The third.
+    /// The third of the three classes.
     Low,
 }
 
@@ -197,7 +201,7 @@ impl Priority {
     /// All priorities, by their numbers.
     pub(crate) const ALL: [Self; 4] = [Self::Urgent, Self::High, Self::Medium, Self::Low];
 
-    /// Its name.
+    /// The name of the priority in configs.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Urgent => "urgent",
@@ -208,36 +212,36 @@ impl Priority {
     }
 }
 
-/// How the controller chooses whose command it fetches next.
+/// The rule by which the controller chooses the queue whose command it fetches next.
 ///
 /// Source: NVM Express Base Specification 2.0, 3.4.4 (1.4: 4.13). The turn of a queue is the standard's arbitration burst at `weight` 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArbitrationSpec {
-    /// Round robin among all queues, or among those of a class.
+    /// Round robin among all queues, or weighted round robin among classes.
     pub scheme: ArbitrationScheme,
-    /// Commands that are fetched from a queue in its turn, at most.
+    /// Largest number of commands that are fetched from a queue in its turn, at `weight` 1.
     pub burst: u32,
-    /// Commands that have been fetched and not completed, at most: further ones wait in their submission queues. A device that takes in
-    /// all that it is given leaves arbitration nothing to choose.
+    /// Largest number of commands that have been fetched and have not completed. Further commands wait in their submission queues. A
+    /// device that takes in all commands at once leaves arbitration nothing to choose.
     pub fetched_commands: u32,
 }
 
-/// Whose turn it is.
+/// The rule that says whose turn it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ArbitrationScheme {
     /// Queues take turns, whatever their priority.
     #[default]
     RoundRobin,
-    /// Urgent queues first; what they leave is shared by classes, in rounds in which each has so many commands fetched as its weight says.
-    /// Queues of a class take turns.
+    /// Urgent queues go first. Classes share what urgent queues leave, in rounds in which each class has as many commands fetched as its
+    /// weight says. Queues of a class take turns.
     WeightedRoundRobin {
-        /// Commands of `high` queues in a round, 1 to 256.
+        /// Number of commands of `high` queues in a round, 1 to 256.
         high_weight: u32,
-        /// Commands of `medium` queues in a round, 1 to 256.
+        /// Number of commands of `medium` queues in a round, 1 to 256.
         medium_weight: u32,
-        /// Commands of `low` queues in a round, 1 to 256.
+        /// Number of commands of `low` queues in a round, 1 to 256.
         low_weight: u32,
     },
 }
@@ -287,7 +291,7 @@ impl TenantSpec {
             }
             (None, Some(trace)) => {
                 faults.see(trace.spec(Path::new("")).map(drop).or_else(|error| match error.kind() {
-                    // A file of columns is looked for where the config is.
+                    // A missing file of columns is no fault here: it is looked for where the config is.
                     ErrorKind::Io => Ok(()),
                     _ => Err(within(&format!("{path}.trace"), &error)),
                 }));
@@ -344,7 +348,7 @@ impl TenantSpec {
     }
 }
 
-/// An error of something at a config path, with the path before its own.
+/// Returns an error at a config path, `path`, with its own place behind that path.
 pub(crate) fn within(path: &str, error: &Error) -> Error {
     Error::new(error.kind(), format!("{path}.{}", error.place()), error.message())
 }

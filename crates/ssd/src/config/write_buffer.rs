@@ -2,19 +2,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, expect_number};
 
-/// Which codewords a write buffer programs, and when.
+/// The rule that says which codewords a write buffer programs, and when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteBufferReplacement {
-    /// Codewords that fill a page are programmed at once, oldest first, so that the buffer absorbs bursts rather than
-    /// overwrites.
+    /// Codewords that fill a page are programmed at once, oldest first, so that the buffer absorbs bursts rather than overwrites.
     #[default]
     FullPage,
-    /// Nothing is programmed until the buffer is full, then page by page the codewords that were written longest ago.
+    /// Nothing is programmed until the buffer is full; then the codewords that were written longest ago are programmed, page by page.
     /// Data that is overwritten in the buffer never reaches flash.
     Lru,
-    /// As `lru`, but the codewords that have been in the buffer longest are programmed, however often they were written
-    /// again.
+    /// Nothing is programmed until the buffer is full, as with `lru`. Then the codewords that have been in the buffer longest are
+    /// programmed, however often they were written again.
     Fifo,
 }
 
@@ -23,7 +22,7 @@ impl WriteBufferReplacement {
         *self == Self::default()
     }
 
-    /// Its name in configs.
+    /// The name of the rule in configs.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::FullPage => "full_page",
@@ -33,13 +32,13 @@ impl WriteBufferReplacement {
     }
 }
 
-/// When a write buffer with `lru` or `fifo` programs before it is full.
+/// The fill levels at which a write buffer with `lru` or `fifo` programs before it is full.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WatermarksSpec {
-    /// When more than this share of the buffer waits, pages are programmed; above `low`, up to 1.
+    /// Share of the buffer above which pages are programmed, above `low`, up to 1. It counts data that waits.
     pub high: f64,
-    /// Pages are programmed until at most this share of the buffer waits; 0 to below `high`.
+    /// Share of the buffer down to which pages are then programmed, 0 to below `high`.
     pub low: f64,
 }
 

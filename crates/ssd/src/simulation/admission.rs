@@ -1,4 +1,4 @@
-//! What caches take in of what they miss: everything, what was missed before, or what a rule of the user's own says.
+//! Admission to caches of what they miss: everything, what was missed before, or what the user's own rule admits.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::config::CacheAdmission;
 use crate::own::AtWork;
 use crate::recency::Recency;
 
-/// An admission that does not take in everything; `T` is what is asked of a user's own.
+/// An admission that does not take in everything; `T` is the trait of the user's own rule.
 pub(super) struct Admission<T: ?Sized> {
     missed: Missed,
-    /// Absent where what was missed before is admitted.
+    /// The user's own rule; none where things that were missed before are admitted.
     own: Option<AtWork<T>>,
 }
 
@@ -23,7 +23,7 @@ impl<T: ?Sized> fmt::Debug for Admission<T> {
     }
 }
 
-/// Things that were missed lately, and how often since they came here.
+/// Things that were missed lately, and the number of misses of each since it came here.
 #[derive(Debug)]
 struct Missed {
     capacity: u32,
@@ -34,7 +34,7 @@ struct Missed {
 }
 
 impl<T: ?Sized> Admission<T> {
-    /// None where all is taken in. It remembers so many misses.
+    /// Makes an admission that remembers so many misses; none where everything is taken in.
     pub(super) fn new(admission: CacheAdmission, remembered: u32, own: Option<(OwnName, Box<T>)>) -> Option<Self> {
         let missed = Missed {
             capacity: remembered,
@@ -46,46 +46,46 @@ impl<T: ?Sized> Admission<T> {
         (admission != CacheAdmission::Always).then(|| Self { missed, own: own.map(AtWork::new) })
     }
 
-    /// Whether a thing, by its number, is admitted, which has been missed.
+    /// Whether a thing that has been missed is admitted, by its number.
     ///
     /// # Arguments
-    /// - `ask`: asks a rule of the user's own, which is told how often it has been missed, this time with it.
+    /// - `ask`: asks the user's own rule, which is told the number of misses, this one included.
     pub(super) fn admits(&mut self, thing: u64, ask: impl FnOnce(&mut T, u32) -> Result<bool>) -> bool {
         let misses = self.missed.count(thing);
         match &mut self.own {
             None => misses > 1,
-            // Where it has failed nothing is taken in, until the run ends for that.
+            // If the rule has failed, nothing is taken in until the run ends because of that.
             Some(own) => own.ask(|rule| ask(rule, misses), Ok).unwrap_or(false),
         }
     }
 
-    /// Everything is forgotten that was missed.
+    /// Forgets all misses.
     pub(super) fn forget_all(&mut self) {
         let Missed { lines, things, order, vacant, .. } = &mut self.missed;
         (*lines, *things, *order, *vacant) = Default::default();
     }
 
-    /// A thing is gone: its number is that of another from now on.
+    /// Forgets a thing that is gone: its number is that of another thing from now on.
     pub(super) fn forget(&mut self, thing: u64) {
         self.missed.forget(thing);
     }
 
-    /// Whether a rule of the user's own has answered well.
+    /// Checks the answers of the user's own rule.
     ///
     /// # Errors
-    /// What it has said.
+    /// When an answer was not allowed, or the rule has failed.
     pub(super) fn check_own(&self) -> Result<()> {
         self.own.as_ref().map_or(Ok(()), AtWork::check)
     }
 
-    /// What asking it has cost so far.
+    /// The cost of asking the user's own rule so far; none where there is no such rule.
     pub(super) fn own_cost(&self, spent_s: impl FnOnce(&T) -> f64) -> Option<(OwnName, OwnCost)> {
         self.own.as_ref().map(|own| own.cost(spent_s))
     }
 }
 
 impl Missed {
-    /// A thing is missed. How often it has been, with this time.
+    /// Counts a miss of a thing. Returns the number of its misses, this one included.
     fn count(&mut self, thing: u64) -> u32 {
         if let Some(&line) = self.lines.get(&thing) {
             self.order.renew(line);

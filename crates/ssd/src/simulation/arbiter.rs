@@ -1,4 +1,4 @@
-//! Whose command is fetched next: arbitration among submission queues.
+//! Arbitration among submission queues, which chooses the queue whose command is fetched next.
 //!
 //! Source: NVM Express Base Specification 2.0, 3.4.4 (1.4: 4.13).
 
@@ -7,16 +7,16 @@ use crate::config::{ArbitrationScheme, ArbitrationSpec, Priority, TenantSpec};
 /// Queues that take turns.
 #[derive(Debug, Default)]
 struct Turns {
-    /// Which queues, and how many commands a turn of each has.
+    /// The queues, each with the number of commands that it has in a turn.
     queues: Vec<(usize, u32)>,
-    /// Whose turn it is.
+    /// The position of the queue whose turn it is.
     at: usize,
-    /// Commands left of it.
+    /// Commands left of this turn.
     left: u32,
 }
 
 impl Turns {
-    /// The queue among those that are ready which is next: the one whose turn it is, or the first after it.
+    /// The next queue among those that are ready: the one whose turn it is, or the first after it.
     fn next(&mut self, ready: &[bool]) -> Option<usize> {
         let &(queue, _) = self.queues.get(self.at)?;
         if self.left > 0 && ready[queue] {
@@ -31,17 +31,17 @@ impl Turns {
     }
 }
 
-/// Classes that share by weight what urgent queues leave. In a round each has as many commands fetched as its weight says, in turns of a
-/// burst; credits of a class that has nothing to fetch when all others have spent theirs are lost.
+/// Classes that share by weight what urgent queues leave. In a round, each class has as many commands fetched as its weight says, in turns
+/// of a burst. The credits of a class that has nothing to fetch when all others have spent theirs are lost.
 #[derive(Debug)]
 struct Classes {
     urgent: Turns,
-    /// High, medium, low.
+    /// Queues of high, medium and low priority.
     levels: [Turns; 3],
     weights: [u32; 3],
     credits: [u32; 3],
     burst: u32,
-    /// Which level's turn it is, and commands left of it.
+    /// The level whose turn it is, and the commands left of that turn.
     at: usize,
     left: u32,
 }
@@ -83,7 +83,7 @@ enum Scheme {
 }
 
 impl Arbiter {
-    /// Among the queues of tenants, which are numbered as these are.
+    /// Makes an arbiter among the queues of tenants, which have the numbers of the tenants.
     pub(super) fn new(spec: &ArbitrationSpec, tenants: &[TenantSpec]) -> Self {
         let turns = |of: &dyn Fn(Priority) -> bool| Turns {
             queues: tenants
@@ -147,7 +147,7 @@ mod tests {
         Arbiter::new(&ArbitrationSpec { scheme, burst, fetched_commands: 1 }, &tenants)
     }
 
-    /// The queues of so many fetches.
+    /// The queues of the next `count` fetches.
     fn fetched(arbiter: &mut Arbiter, ready: &[bool], count: usize) -> String {
         (0..count).map(|_| arbiter.next(ready).map_or("-".to_owned(), |queue| queue.to_string())).collect()
     }
@@ -184,7 +184,7 @@ mod tests {
         // A burst that is longer than the credits of a class does not give it more.
         let mut bursts = arbiter(WEIGHTED, 64, &all);
         assert_eq!(fetched(&mut bursts, &others, 14), "11112231111223");
-        // What a class does not want goes to the others.
+        // Turns that a class does not want go to the others.
         assert_eq!(fetched(&mut bursts, &[false, false, false, true], 3), "333");
     }
 }

@@ -1,4 +1,4 @@
-//! What the write path stands on: the map, the mapping cache and the back end, and the one way to read.
+//! The device, on which the write path stands: the map, the mapping cache and the back end, and the one way to read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::ftl::{Group, Lcn, Location, PageMap, Place};
 use crate::geometry::Geometry;
 use crate::request::Request;
 
-/// Codewords whose probability to fail is looked up at the end.
+/// Number of codewords whose probability to fail is looked up at the end.
 const UBER_SAMPLES: u32 = 100_000;
 
 pub(super) struct Device {
@@ -34,15 +34,15 @@ pub(super) struct Device {
     pub(super) back_end: BackEnd,
     read_buffer: Option<ReadBuffer>,
     read_ahead: Option<ReadAhead>,
-    /// Whether a request has come that is not let in, for the queues of its busy units are full.
+    /// Whether a request has come that is not let in, as the queues of its busy units are full.
     pub(super) holds_host: bool,
-    /// Absent where nothing is done in idle time.
+    /// Idle time of SSDs; none where nothing is done in it.
     idle: Option<IdleTime>,
     reads_first: bool,
 }
 
 impl Device {
-    /// A device in its preconditioned state.
+    /// Makes a device in its preconditioned state.
     pub(super) fn new(config: &CheckedConfig, log_requests: bool) -> Result<Self> {
         let spec = config.config();
         let geometry = Arc::new(config.geometry().clone());
@@ -108,10 +108,10 @@ impl Device {
         })
     }
 
-    /// Whether what of the user's own works here has answered well.
+    /// Checks the answers of the user's own rules and policy that work here.
     ///
     /// # Errors
-    /// What it has said.
+    /// When an answer was not allowed, or one of them has failed.
     pub(super) fn check_own(&mut self) -> Result<()> {
         self.kernel.failure.take().map_or(Ok(()), Err)?;
         self.read_buffer.as_ref().map_or(Ok(()), ReadBuffer::check_own)?;
@@ -119,7 +119,7 @@ impl Device {
         self.ftl.check_own()
     }
 
-    /// Asks the CPU to fetch what reading or overwriting `lcn` will need soon, besides its map entry.
+    /// Asks the CPU to fetch the data that reading or overwriting `lcn` will need soon, besides its map entry.
     ///
     /// Not inlined: most requests have one or two codewords, and a loop around this would first load all that does not change in it.
     #[inline(never)]
@@ -129,7 +129,7 @@ impl Device {
         }
     }
 
-    /// What it has cost so far.
+    /// The costs of asking the user's own rules and policy so far.
     pub(super) fn own_costs(&self, policy: Option<OwnName>) -> Vec<(OwnName, OwnCost)> {
         let asked = self.back_end.own.as_ref().map(|own| own.cost());
         let pages = self.read_buffer.as_ref().and_then(ReadBuffer::own_cost);
@@ -140,12 +140,12 @@ impl Device {
     /// Begins to read units of a group.
     ///
     /// # Arguments
-    /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
+    /// - `units`: units in their order, by their slots, counted from the first that may begin in the page of the group.
     pub(super) fn read(&mut self, owner: ReadOwner, group: Group, units: &[u32]) {
         self.read_to(owner, group, units, false);
     }
 
-    /// The same; the read buffer may keep it.
+    /// Begins to read units of a group; the read buffer may keep them.
     fn read_to(&mut self, owner: ReadOwner, group: Group, units: &[u32], keeps: bool) {
         self.ftl.read_begins(group.superblock);
         if owner.is_of_host() {
@@ -170,7 +170,7 @@ impl Device {
             pe_cycles,
             codewords_per_unit: medium.codewords_per_unit(pe_cycles),
             remembered_level,
-            // Garbage collection's reads are in no more of a hurry than its programs: they wait with them. Nor does a read overtake the
+            // Reads of garbage collection are in no more of a hurry than its programs: they wait with them. Nor does a read overtake the
             // program of its data.
             hurried: self.reads_first && owner.is_of_host() && !awaits_program,
             awaits_program,
@@ -205,7 +205,7 @@ impl Device {
         }
     }
 
-    /// Begins to read what it takes to rebuild what a read could not decode.
+    /// Begins to read the pages by which codewords that a read could not decode are rebuilt.
     pub(super) fn recover(&mut self, read: u32) {
         let (order, units) = self.back_end.undecoded(read);
         let mates = self.ftl.stripe_mates(order.group);
@@ -224,7 +224,7 @@ impl Device {
 
     // ---- The read buffer ----
 
-    /// Whether the unit at a place was read lately, so that its owner need not read it. Counts what it is asked.
+    /// Whether the unit at a place was read lately, so that its owner need not read it. Counts hits and misses of the read buffer.
     #[inline]
     pub(super) fn has_read(&mut self, owner: ReadOwner, place: Place) -> bool {
         let Some(buffer) = &mut self.read_buffer else { return false };
@@ -240,14 +240,14 @@ impl Device {
         found
     }
 
-    /// Begins to read units of a group for a request of so many bytes; the read buffer may take them in, and may want all that their pages
-    /// hold.
+    /// Begins to read units of a group for a request of so many bytes. The read buffer may take them in, and may want all units that their
+    /// pages hold.
     ///
     /// # Arguments
-    /// - `units`: of the group, as [`Self::read`] takes them.
+    /// - `units`: units of the group, as [`Self::read`] takes them.
     ///
     /// # Returns
-    /// How many were not asked for.
+    /// Number of units that were not asked for.
     #[inline]
     pub(super) fn read_for_host(
         &mut self,
@@ -273,7 +273,7 @@ impl Device {
         along
     }
 
-    /// Units of a group become all that their pages hold. How many pages these are.
+    /// Replaces units of a group by all units that their pages hold. Returns the number of these pages.
     fn take_whole_pages(&self, group: Group, units: &mut Vec<u32>) -> u32 {
         let all = self.ftl.with_all_of(group, units);
         units.clear();
@@ -307,7 +307,8 @@ impl Device {
         admitted
     }
 
-    /// A read has ended. It is kept where all of it was decoded, and the read buffer had said so when it began.
+    /// Hands a read that has ended to the read buffer. The read is kept where all of it was decoded, and the read buffer had said so when
+    /// it began.
     #[inline]
     pub(super) fn came(&mut self, owner: ReadOwner, group: Group, keeps: bool) {
         if let Some(buffer) = &mut self.read_buffer {
@@ -315,7 +316,7 @@ impl Device {
         }
     }
 
-    /// Power fails: the read buffer is empty again.
+    /// Empties the read buffer, as power fails.
     pub(super) fn lose_read_buffer(&mut self) {
         if let Some(buffer) = &mut self.read_buffer {
             buffer.lose_power();
@@ -324,18 +325,18 @@ impl Device {
 
     // ---- Reading ahead ----
 
-    /// Whether anything is read ahead.
+    /// Whether the device reads ahead.
     #[inline]
     pub(super) fn reads_ahead(&self) -> bool {
         self.read_ahead.is_some()
     }
 
-    /// Whether nothing is on its way to the read buffer.
+    /// Whether no page is on its way to the read buffer.
     pub(super) fn is_nothing_ahead(&self) -> bool {
         self.read_ahead.as_ref().is_none_or(ReadAhead::is_idle)
     }
 
-    /// A tenant reads: what follows is read ahead, as far as it lies in flash and its map entries are at hand.
+    /// Reads ahead what follows a read of a tenant, as far as it lies in flash and its map entries are at hand.
     pub(super) fn read_ahead(&mut self, tenant: usize, request: &Request) {
         let Some(ahead) = &mut self.read_ahead else { return };
         let mut wanted = ahead.saw(tenant, request);
@@ -360,7 +361,7 @@ impl Device {
         }
     }
 
-    /// Whether the unit at a place is on its way to the read buffer; if so, a request waits for it there.
+    /// Lets a request wait for the unit at a place, if that is on its way to the read buffer. Returns whether it is.
     #[inline]
     pub(super) fn awaits_buffer(&mut self, request: u32, lcn: Lcn, place: Place) -> bool {
         let Some(ahead) = &mut self.read_ahead else { return false };
@@ -372,11 +373,11 @@ impl Device {
         true
     }
 
-    /// A read has ended that the read buffer was to take in. Who waited for what it has brought.
+    /// Takes the codewords of requests that waited for a read that has ended, and that the read buffer was to take in.
     pub(super) fn awaited(&mut self, owner: ReadOwner, group: Group) -> Vec<Awaited> {
         let Some(ahead) = &mut self.read_ahead else { return Vec::new() };
         let (geometry, per_page) = (&self.geometry, self.geometry.codewords_per_page());
-        // Blocks of a superblock take turns, so pages that follow one another need not have places that do.
+        // Blocks of a superblock take turns, so that successive pages need not have successive places.
         let units = group.members().flat_map(|at| at * per_page..(at + 1) * per_page);
         let places = units.map(|unit| geometry.place(group.superblock, group.page, unit));
         let awaited = ahead.ended(owner, group, places);
@@ -388,7 +389,7 @@ impl Device {
         awaited
     }
 
-    /// The blocks of a superblock have been erased.
+    /// Notes that the blocks of a superblock have been erased.
     pub(super) fn erased(&mut self, superblock: u32) {
         self.ftl.erased(superblock);
         let set = self.geometry.set_of_superblock(superblock);
@@ -425,7 +426,7 @@ impl Device {
         self.back_end.program(kernel, group, owner, merges, pe_cycles, codewords, fails, to_encode);
     }
 
-    /// Begins to copy a page whose codewords are all valid to another one of its plane, with the errors that it has.
+    /// Begins to copy a page whose codewords are all valid to another page of its plane, with the errors that it has.
     pub(super) fn copy(&mut self, from: Group, to: Group, owner: ProgramOwner) {
         let rber = self.medium.rber_of_page(self.kernel.now, &self.ftl, from);
         self.ftl.copied(from, to, rber);
@@ -439,22 +440,22 @@ impl Device {
         self.back_end.copy(&mut self.kernel, from, to, owner, fails);
     }
 
-    /// All pages of a program have been programmed.
+    /// Notes that all pages of a program have been programmed.
     #[inline]
     pub(super) fn programmed(&mut self, group: Group) {
         self.ftl.programmed(group, self.medium.aged_s(self.kernel.now));
     }
 
-    /// What the programs of a group have cost.
+    /// Energy of the programs of a group.
     pub(super) fn program_energy(&self, group: Group) -> Pj {
         let pe_cycles = self.ftl.pe_cycles(group.superblock);
         self.back_end.program_energy(pe_cycles, group.slc()).times(u64::from(group.pages()))
     }
 
-    /// All pages of a program have been programmed, and some of them have failed.
+    /// Notes that all pages of a program have been programmed, and that some of them have failed.
     ///
     /// # Arguments
-    /// - `failed`: a bit for each member whose page has.
+    /// - `failed`: a bit for each member whose page has failed.
     pub(super) fn program_failed(&mut self, group: Group, failed: u32) {
         self.ftl.program_failed(group, failed, self.medium.aged_s(self.kernel.now));
     }
@@ -468,7 +469,7 @@ impl Device {
         }
     }
 
-    /// A read or a program of the host has ended in a set.
+    /// Notes that a read or a program of the host has ended in a set.
     #[inline]
     pub(super) fn host_ended(&mut self, set: u32) {
         if let Some(idle) = &mut self.idle {
@@ -481,20 +482,20 @@ impl Device {
         self.idle.as_ref().is_some_and(|idle| idle.is_idle(self.geometry.ssd_of_set(set), self.kernel.now))
     }
 
-    /// Whether operations of the host are under way in a set, or take busy units that it has a share of; told where that is asked for
-    /// (see [`IdleTime`]).
+    /// Whether operations of the host are under way in a set, or take busy units that the set shares. The former are counted only where
+    /// that is asked for (see [`IdleTime`]).
     pub(super) fn host_is_at(&self, set: u32) -> bool {
         self.idle.as_ref().is_some_and(|idle| idle.host_is_at(set)) || self.back_end.host_is_at(set)
     }
 
-    /// The same of an SSD, when an event asks.
+    /// Whether an SSD is idle, when an event asks.
     pub(super) fn asks_whether_idle(&mut self, ssd: u32) -> bool {
         self.idle.as_mut().is_some_and(|idle| idle.asked(&mut self.kernel, ssd))
     }
 
     // ---- Translation pages ----
 
-    /// The map entry of a codeword says something new, and its data is fresh.
+    /// Notes that the map entry of a codeword has changed, and that its data is fresh.
     pub(super) fn entry_changed(&mut self, lcn: Lcn) {
         let Some(translation) = &mut self.translation else { return };
         if let Some(page) = translation.entry_changed(&self.ftl, lcn) {
@@ -502,7 +503,7 @@ impl Device {
         }
     }
 
-    /// Begins to read a translation page; false if it is in the controller's memory, or nothing of it was ever written.
+    /// Begins to read a translation page. Returns false if it is in the controller's memory, or nothing of it was ever written.
     pub(super) fn read_translation(&mut self, page: u32, owner: ReadOwner) -> bool {
         let Location::Flash(place) = self.ftl.locate(self.ftl.translation_page(page)) else { return false };
         self.kernel.statistics.translation_reads += 1;
@@ -518,10 +519,10 @@ impl Device {
         }
     }
 
-    /// Takes the entry of a codeword from its translation page into the cache, if that is to have it.
+    /// Takes the entry of a codeword from its translation page into the cache, if the cache is to have it.
     ///
     /// # Arguments
-    /// - `codewords`: those with entries there that are read or written with it.
+    /// - `codewords`: codewords with entries there that are read or written with it.
     pub(super) fn cache_entry(&mut self, lcn: Lcn, access: Access, codewords: &Range<Lcn>) {
         let translation = self.translation.as_mut().expect("there are translation pages");
         if access == Access::Read && !translation.admits(lcn, codewords) {
@@ -533,7 +534,7 @@ impl Device {
         }
     }
 
-    /// A codeword has been read at a level: the entries of what is in it remember that.
+    /// Notes the level at which a codeword has been read in the map entries of the units in it.
     pub(super) fn remember_level(&mut self, place: Place, level: u8, at_once: bool) {
         let Some(translation) = &mut self.translation else { return };
         for lcn in self.medium.in_codeword(&self.ftl, place) {

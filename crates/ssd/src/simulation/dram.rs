@@ -6,12 +6,12 @@ use super::lane::Lane;
 use crate::checked::CheckedConfig;
 use crate::config::DramSpec;
 
-/// Bytes that have crossed the port, by what they were.
+/// Bytes that have crossed the port, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DramBytes {
     /// Data on its way from or to the host.
     pub host: u64,
-    /// Data on its way from or to flash, whoever moves it.
+    /// Data on its way from or to flash, for any owner.
     pub flash: u64,
     /// Map entries.
     pub map: u64,
@@ -47,8 +47,8 @@ impl Dram {
         self.port.carry(now, self.access + Ns::from_us(bytes as f64 * self.us_per_byte))
     }
 
-    /// How long a request that is in the device now takes until its map entries were looked at, of so many codewords, after data that it
-    /// writes has come in; none where nothing crosses.
+    /// Time until the map entries of a request that is in the device now have been looked at, for so many codewords, after data that it
+    /// writes has come in. None where nothing crosses.
     pub(super) fn take(&mut self, now: Ns, written_bytes: u64, codewords: u64) -> Option<Ns> {
         let entries = codewords * self.map_entry_bytes;
         self.bytes.host += written_bytes;
@@ -57,31 +57,32 @@ impl Dram {
         (written_bytes + entries > 0).then(|| self.cross(now, entries).max(data))
     }
 
-    /// How long data takes out of it on its way to the host.
+    /// Time until data is out of DRAM on its way to the host.
     pub(super) fn give(&mut self, now: Ns, bytes: u64) -> Ns {
         self.bytes.host += bytes;
         self.cross(now, bytes)
     }
 
-    /// How long codewords take into it that were read, or out of it that are to be programmed: none of these before what came before them.
+    /// Time until codewords that were read are in DRAM, or codewords that are to be programmed are out of it. None of them passes what came
+    /// before it.
     pub(super) fn move_codewords(&mut self, now: Ns, codewords: u64) -> Ns {
         let bytes = codewords * self.codeword_bytes;
         self.bytes.flash += bytes;
-        // A page may hold nothing but the end of what the page before it has cut.
+        // A page may hold nothing but the end of a unit that the page before it has cut.
         if bytes == 0 { self.port.carry(now, Ns::ZERO) } else { self.cross(now, bytes) }
     }
 
-    /// What is under way goes on so much later.
+    /// Puts off what is under way by `by`.
     pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
         self.port.put_off(now, by);
     }
 
-    /// What has crossed the port.
+    /// Bytes that have crossed the port.
     pub(super) fn bytes(&self) -> DramBytes {
         self.bytes
     }
 
-    /// Counts from here on.
+    /// Starts counting anew for how long the port is busy, and how many bytes cross it.
     pub(super) fn count_anew(&mut self) {
         self.port.count_anew();
         self.bytes = DramBytes::default();

@@ -1,43 +1,43 @@
-//! Whether responses grow with the run: what a load that cannot be served does, and one that can does not.
+//! Growth of responses with the run. Under a load that cannot be served responses grow, and under one that can be served they do not.
 
 use softsense_base::{Ns, TotalNs};
 
-/// Parts that a run is divided into at most.
+/// The most parts that a run is divided into.
 const PARTS: usize = 96;
 
-/// Responses grow where they do by so much of the time that passes, from the first third of the requests to the second and from there to
-/// the third. A server with rho times the load that it can serve lets them grow by 1 - 1 / rho of it.
+/// The least rate at which responses grow, as a share of the time that passes: from the first third of the requests to the second, and from
+/// there to the third. A server with rho times the load that it can serve lets them grow by 1 - 1 / rho of that time.
 const LEAST_RATE: f64 = 0.01;
 
-/// So many requests wait at once in the last third at least, in the mean. A server at 95 % of its load has ten.
+/// The least mean number of requests that wait at once in the last third. A server at 95 % of its load has ten.
 const LEAST_WAITING: f64 = 100.0;
 
 /// Responses of one part.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     responses: TotalNs,
-    /// When its last request completed.
+    /// The instant at which its last request completed.
     until: Ns,
 }
 
-/// Responses in the order of completion, of parts with equally many requests.
+/// Responses in the order of completion, in parts with equally many requests.
 #[derive(Debug, Clone, Default)]
 pub struct Growth {
     from: Ns,
     parts: Vec<Part>,
-    /// Requests of a part, as a power of two, and those of the last one.
+    /// Requests of a part, as a power of two, and requests of the last part.
     of_part: u32,
     of_last: u64,
 }
 
-/// How responses have grown.
+/// The growth of responses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grown {
     /// Mean responses of the thirds of the requests, us.
     pub thirds_mean_us: [f64; 3],
-    /// By how much of the time that passes they grow, the less of both steps.
+    /// Rate at which responses grow, as a share of the time that passes: the lower rate of both steps.
     pub rate: f64,
-    /// Requests that wait or are served at once in the last third, in the mean.
+    /// Mean number of requests that wait or are served at once in the last third.
     pub waiting: f64,
 }
 
@@ -47,7 +47,7 @@ impl Growth {
         Self { from, ..Self::default() }
     }
 
-    /// A request completes.
+    /// Records the response of a request that completes.
     #[inline]
     pub(super) fn record(&mut self, response: Ns, now: Ns) {
         if self.of_last == 0 {
@@ -78,7 +78,7 @@ impl Growth {
         self.parts.push(Part::default());
     }
 
-    /// How responses have grown, if they have.
+    /// The growth of responses, if they grow.
     pub fn grown(&self) -> Option<Grown> {
         // The last part may not be whole.
         let whole = self.parts.len() - usize::from(self.of_last > 0);
@@ -88,7 +88,7 @@ impl Growth {
         }
         let requests = (of_third as u64) << self.of_part;
         let mut begins = self.from;
-        // Of each third the mean response, its middle and how long it lasts, ns.
+        // Mean response, middle and duration of each third, ns.
         let thirds: [(f64, f64, f64); 3] = std::array::from_fn(|third| {
             let parts = &self.parts[third * of_third..(third + 1) * of_third];
             let sum: f64 = parts.iter().map(|part| part.responses.0 as f64).sum();
@@ -127,8 +127,8 @@ mod tests {
         growth
     }
 
-    /// Is a load of 105 % found to grow, by 1 - 1 / 1.05 of the time, and one of 80 or 95 % never, in runs of any length? At 1 % of false
-    /// alarms 300 runs would have one with a probability of 95 %.
+    /// Is a load of 105 % found to grow, by 1 - 1 / 1.05 of the time, and a load of 80 or 95 % never, in runs of any length? At 1 % of
+    /// false alarms 300 runs would have one with a probability of 95 %.
     #[test]
     fn a_load_that_cannot_be_served_grows_and_no_other() {
         for requests in [300, 3_000, 30_000] {
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Do parts that were put together have what they had?
+    /// Do parts that were put together hold what the single parts held?
     #[test]
     fn parts_hold_all_that_was_recorded() {
         let mut growth = Growth::default();

@@ -21,18 +21,18 @@ use crate::geometry::MIN_CODEWORD_BYTES;
 use crate::request::{End, MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use crate::slab::Slab;
 
-/// So many codewords of requests may be under way for another request to come in: what the device remembers is bounded, however
-/// large requests are. At 4 KiB these are 4 GiB.
+/// The number of codewords of requests under way from which on no other request comes in. It bounds what the device remembers, however
+/// large requests are. At 4 KiB these codewords are 4 GiB.
 const MOST_CODEWORDS_UNDER_WAY: u64 = 1 << 20;
 
 // Each codeword may be on its way between host and controller memory by itself, under an index in an event.
 const _: () = assert!(MOST_CODEWORDS_UNDER_WAY + MAX_REQUEST_BYTES / MIN_CODEWORD_BYTES < MAX_INDEX as u64);
 
-/// Where requests come from.
+/// The sources of requests.
 pub enum Sources {
-    /// All from one source.
+    /// One source of all requests.
     One(Box<dyn RequestSource>),
-    /// One for each tenant of the config.
+    /// A source for each tenant of the config.
     Tenants(Vec<Box<dyn RequestSource>>),
 }
 
@@ -40,17 +40,17 @@ pub enum Sources {
 #[derive(Debug, Clone, Copy)]
 struct Active {
     request: Request,
-    /// Its number among all that came in, from 0.
+    /// Number of the request among all that came in, from 0.
     number: u64,
     /// The queue that it came from.
     queue: u16,
-    /// When it came in.
+    /// The instant at which it came in.
     admitted: Ns,
     /// Codewords that are not done yet.
     remaining: u32,
     /// Bytes of a read that have not set out for the host yet, where there is a link to it.
     to_give: u64,
-    /// Those that have not left DRAM yet, where there is one.
+    /// Bytes of a read that have not left DRAM yet, where there is one.
     to_leave: u64,
     max_level: u8,
     retries: u16,
@@ -58,26 +58,26 @@ struct Active {
     energy: Pj,
 }
 
-/// Something that is on its way, of a request. Each stands for codewords that are not done, so that there are no more of these than
+/// Something of a request that is on its way. Each stands for codewords that are not done, so that there are no more of these than
 /// codewords under way.
 #[derive(Debug, Clone, Copy)]
 enum Move {
-    /// Its command, with data that it writes, to the device.
+    /// The command of a request, with data that it writes, to the device.
     Command(u32),
     /// A write that waits for the pace of writes.
     Paced(u32),
-    /// Its data into DRAM, and its map entries out of it.
+    /// The data of a request into DRAM, and its map entries out of it.
     Taken(u32),
     /// So many codewords through controller memory.
     InMemory(u32, u32),
     /// So many codewords to the host.
     ToHost(u32, u32),
-    /// The rest of its service, when all codewords are done.
+    /// The rest of the service of a request, when all codewords are done.
     Service(u32),
 }
 
 impl Active {
-    /// What is known of it when it has been under way until `now`.
+    /// The log row of the request, when it has been under way until `now`.
     #[inline]
     fn row(&self, now: Ns) -> LogRow {
         let &Self { request, number, queue, admitted, max_level, retries, uncorrectable, energy, .. } = self;
@@ -99,7 +99,7 @@ impl Active {
     }
 }
 
-/// What requests take beside their flash.
+/// Times that requests take beside their flash.
 struct Service {
     overhead: Ns,
     spread: AddedTime,
@@ -117,13 +117,13 @@ impl Service {
         }
     }
 
-    /// What a request takes, by its number in the stream.
+    /// Time that the service of a request takes, by the number of the request in the stream.
     fn takes(&self, number: u64) -> Ns {
         self.overhead.longer(self.spread.ns(number, 0))
     }
 }
 
-/// Lets writes on at a pace. It is known of each when it goes on, as none goes before another.
+/// Lets writes go on at a pace. It is known of each write when it goes on, as none goes before another.
 #[derive(Debug)]
 struct Pacer {
     us_per_byte: f64,
@@ -137,8 +137,8 @@ impl Pacer {
         Self { us_per_byte, burst: Ns::from_us(spec.burst_bytes as f64 * us_per_byte), bucket: Lane::default() }
     }
 
-    /// How long a write that has come waits. Source: generic cell rate algorithm, ITU-T I.371: it goes on once what has come before it is no
-    /// more than a burst ahead of the pace.
+    /// Time for which a write that has come waits. Source: generic cell rate algorithm, ITU-T I.371: it goes on once what has come before
+    /// it is no more than a burst ahead of the pace.
     fn wait(&mut self, kernel: &Kernel, bytes: u64) -> Ns {
         let takes = Ns::from_us(bytes as f64 * self.us_per_byte / kernel.room_made.share);
         let ahead = self.bucket.carry(kernel.now, takes) - takes;
@@ -147,18 +147,18 @@ impl Pacer {
 }
 
 pub(super) struct Host {
-    /// One for each tenant, or one of all requests.
+    /// The queue of each tenant, or one queue of all requests.
     queues: Vec<Queue>,
-    /// Where there are tenants.
+    /// The arbiter, where there are tenants.
     arbiter: Option<Arbiter>,
-    /// Of each queue the request that is due, and when it came.
+    /// The request of each queue that is due, and the instant at which it came.
     due: Vec<Option<(Ns, Request)>>,
-    /// The placement handle of what each writes.
+    /// The placement handle of the data that each queue writes.
     placements: Vec<u8>,
-    /// Which queues have one that can be let in.
+    /// Whether each queue has a request that can be let in.
     ready: Vec<bool>,
     codeword_bytes: u64,
-    /// The same, to divide by.
+    /// The number of `codeword_bytes`, in a form that is fast to divide by.
     per_codeword: StrengthReducedU64,
     max_outstanding: usize,
     codewords_under_way: u64,
@@ -168,7 +168,7 @@ pub(super) struct Host {
     service: Option<Service>,
     issued: u64,
     requests: Slab<Active>,
-    /// Whether a request has completed and left none under way, which has not been asked yet.
+    /// Whether a request has completed and left none under way since this was last asked.
     has_just_served: bool,
     pacer: Option<Pacer>,
     link: Option<HostLink>,
@@ -176,7 +176,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Serves one source of requests, or that of each tenant.
+    /// Makes the host of one source of requests, or of one for each tenant.
     pub(super) fn new(config: &CheckedConfig, sources: Sources) -> Self {
         let spec = config.config();
         let codeword_bytes = u64::from(spec.geometry.codeword_bytes);
@@ -223,22 +223,22 @@ impl Host {
         self.link.as_ref().map(|link| link.busy_shares(counted))
     }
 
-    /// Which share of the pace of writes was taken; none where they come as they will.
+    /// Share of the pace of writes that was taken; none where writes are not paced.
     pub(super) fn pace_share(&self, counted: Ns) -> Option<f64> {
         self.pacer.as_ref().map(|pacer| Lane::busy_share(&[pacer.bucket], counted))
     }
 
-    /// Streams that draw their requests end there.
+    /// Says where streams that draw their requests end.
     pub(super) fn end(&mut self, end: End) {
         self.queues.iter_mut().for_each(|queue| queue.end(end));
     }
 
-    /// No requests come from an instant on.
+    /// Lets no requests come from an instant on.
     pub(super) fn end_at(&mut self, instant: Ns) {
         self.queues.iter_mut().for_each(|queue| queue.end_at(instant));
     }
 
-    /// Counts from here on what the link is taken by.
+    /// Starts counting anew for how long the link, and the pace of writes, are taken.
     pub(super) fn count_anew(&mut self) {
         if let Some(link) = &mut self.link {
             link.count_anew();
@@ -248,12 +248,12 @@ impl Host {
         }
     }
 
-    /// How much of the requests has been read, in [0, 1].
+    /// The share of the requests that has been read, in [0, 1].
     pub(super) fn fraction_read(&self) -> f64 {
         self.queues.iter().map(Queue::fraction_read).sum::<f64>() / self.queues.len() as f64
     }
 
-    /// Requests that came in, whether or not they have completed.
+    /// Number of requests that came in, whether or not they have completed.
     pub(super) fn issued(&self) -> u64 {
         self.issued
     }
@@ -271,7 +271,7 @@ impl Host {
 
     // ---- Requests come in ----
 
-    /// Whether a request waits, or arrives before anything else happens.
+    /// Whether a request waits, or arrives before the next event.
     #[inline]
     pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
         match &self.queues[..] {
@@ -280,8 +280,8 @@ impl Host {
         }
     }
 
-    /// Lets in a request that [is due](Self::is_due), if there is room for it: which it is among those under way. The clock is put
-    /// forward to its arrival; one that has waited comes in now, its wait counted.
+    /// Lets in a request that [is due](Self::is_due), if there is room for it. Returns its number among those under way. The clock is put
+    /// forward to its arrival; a request that has waited comes in now, and its wait counts.
     pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
         if self.requests.len() >= self.max_outstanding || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY {
             return Ok(None);
@@ -295,7 +295,7 @@ impl Host {
         Ok(Some(self.admit(device, request, queue)))
     }
 
-    /// The queue whose request is let in next, and when that came.
+    /// The queue whose request is let in next, and the instant at which that request came.
     fn next_queue(&mut self, device: &mut Device) -> Result<Option<(usize, Ns)>> {
         device.holds_host = false;
         if self.arbiter.is_none() {
@@ -303,7 +303,7 @@ impl Host {
             let has_room = due.is_some_and(|due| self.has_room_for(device, due));
             return Ok(due.filter(|_| has_room).map(|(at, _)| (0, at)));
         }
-        // What arrives in future is fetched when nothing waits.
+        // A request that arrives in future is fetched when none waits.
         let mut at = Ns(u64::MAX);
         for (queue, due) in self.queues.iter_mut().zip(&mut self.due) {
             *due = if queue.is_due(&device.kernel) && !queue.is_full() { queue.due(device)? } else { None };
@@ -322,8 +322,8 @@ impl Host {
         self.queues.iter_mut().try_for_each(|queue| queue.schedule_arrival(device))
     }
 
-    /// Whether the queues of the busy units that a request wants first are below their bound. The device is told where one that has come is
-    /// not let in.
+    /// Whether the queues of the busy units that a request wants first are below their bound. The device is told if a request that has come
+    /// is not let in.
     #[inline]
     fn has_room_for(&self, device: &mut Device, (came, request): (Ns, Request)) -> bool {
         if self.unit_queue == usize::MAX {
@@ -381,13 +381,13 @@ impl Host {
         self.requests[index].request
     }
 
-    /// The number of the tenant that a request is of; 0 where there are none.
+    /// The number of the tenant of a request; 0 where there are none.
     #[inline]
     pub(super) fn tenant(&self, request: u32) -> usize {
         usize::from(self.requests[request].queue)
     }
 
-    /// The placement handle of what a request writes.
+    /// The placement handle of the data that a request writes.
     #[inline]
     pub(super) fn placement(&self, request: u32) -> u8 {
         self.placements[usize::from(self.requests[request].queue)]
@@ -400,13 +400,13 @@ impl Host {
         request.offset_bytes / self.per_codeword..(end + self.codeword_bytes - 1) / self.per_codeword
     }
 
-    /// The codewords that a request covers whole: only those have no data left when they are trimmed.
+    /// The codewords that a request covers whole: only these have no data left when they are trimmed.
     pub(super) fn covered_by(&self, request: &Request) -> Range<Lcn> {
         let end = request.offset_bytes + request.bytes;
         request.offset_bytes.div_ceil(self.codeword_bytes)..end / self.codeword_bytes
     }
 
-    /// A request waits for so many codewords more, which come with what it asked for.
+    /// Lets a request wait for more codewords, which come with those that it asked for.
     #[inline]
     pub(super) fn also(&mut self, request: u32, codewords: u32) {
         self.requests[request].remaining += codewords;
@@ -415,7 +415,7 @@ impl Host {
 
     // ---- Requests are done ----
 
-    /// Whether the controller has what a read asks for in its memory.
+    /// Whether the controller has the data of a read in its memory.
     #[inline]
     pub(super) fn is_hit(&self, request: u32) -> bool {
         self.service
@@ -423,8 +423,8 @@ impl Host {
             .is_some_and(|service| service.hits.uniform(self.requests[request].number, 0) < service.hit_fraction)
     }
 
-    /// Whether a request that has been let in is in the device at once. Over a link it gets there later, and is given back by
-    /// [`Self::moved`] then.
+    /// Whether a request that has been let in is in the device at once. Over a link it gets there later, and [`Self::moved`] gives it back
+    /// then.
     #[inline]
     pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
         let Some(link) = &mut self.link else { return self.is_let_on(kernel, request) };
@@ -434,8 +434,8 @@ impl Host {
         false
     }
 
-    /// Whether a request keeps the pace of writes, and [need not wait](Self::is_taken) for anything else. Else it is given back by
-    /// [`Self::moved`] when it may go on.
+    /// Whether a request keeps the pace of writes, and [need not wait](Self::is_taken) for anything else. Otherwise [`Self::moved`] gives
+    /// it back when it may go on.
     #[inline]
     fn is_let_on(&mut self, kernel: &mut Kernel, request: u32) -> bool {
         let Some(pacer) = &mut self.pacer else { return self.is_taken(kernel, request) };
@@ -448,8 +448,8 @@ impl Host {
         false
     }
 
-    /// Whether what a request writes, and its map entries, need not cross DRAM before it is begun. Else it is given back by
-    /// [`Self::moved`] then.
+    /// Whether a request can begin before its written data, and its map entries, have crossed DRAM. Otherwise [`Self::moved`] gives it back
+    /// when they have.
     #[inline]
     fn is_taken(&mut self, kernel: &mut Kernel, request: u32) -> bool {
         let Some(dram) = &mut kernel.dram else { return true };
@@ -465,7 +465,8 @@ impl Host {
         takes.is_none()
     }
 
-    /// How long codewords of a read take out of DRAM, of which the host gets the bytes that it asked for; what is written is there.
+    /// Time until codewords of a read are out of DRAM, as far as the host asked for their bytes. It is 0 for written data, which is there,
+    /// and none without DRAM.
     fn leave_dram(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) -> Option<Ns> {
         let dram = kernel.dram.as_mut()?;
         let active = &mut self.requests[request];
@@ -482,14 +483,14 @@ impl Host {
         kernel.schedule(takes, Event::MemoryDone { moved });
     }
 
-    /// `codewords` of a request need no flash: they are done once they have crossed controller memory.
+    /// Finishes `codewords` of a request that need no flash: they are done once they have crossed controller memory.
     pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         let takes = self.leave_dram(kernel, request, codewords);
         let takes = takes.unwrap_or_else(|| self.controller_memory.times(u64::from(codewords)));
         self.on_its_way(kernel, takes, Move::InMemory(request, codewords));
     }
 
-    /// Something has got where it was on its way to. Returns a request whose command is in the device now.
+    /// Ends a move. Returns a request whose command is in the device now.
     pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) -> Option<u32> {
         let what = self.moves[moved];
         self.moves.remove(moved);
@@ -507,13 +508,13 @@ impl Host {
         None
     }
 
-    /// What an operation for a request has cost.
+    /// Charges a request for the energy of an operation.
     #[inline]
     pub(super) fn charge(&mut self, request: u32, energy: Pj) {
         self.requests[request].energy += energy;
     }
 
-    /// A codeword of a request was read, which counts for its tenant.
+    /// Counts a codeword that was read for a request, for its tenant.
     #[inline]
     pub(super) fn count_read(&self, kernel: &mut Kernel, request: u32, decoded: bool) {
         if self.arbiter.is_some() {
@@ -521,10 +522,10 @@ impl Host {
         }
     }
 
-    /// Codewords of a request were read, decoded or not.
+    /// Notes that codewords of a request were read, decoded or not.
     ///
     /// # Arguments
-    /// - `read`: level, attempts beyond the first, and whether they were decoded.
+    /// - `read`: level, attempts beyond the first, and whether the codewords were decoded.
     #[inline]
     pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, read: (u8, u8, bool)) {
         let (level, retries, decoded) = read;
@@ -540,7 +541,7 @@ impl Host {
         self.codewords_done(kernel, request, codewords);
     }
 
-    /// `codewords` of a request are done: with the host, or over a link on their way to it.
+    /// Gives `codewords` of a request that are done to the host; over a link, those of a read are on their way first.
     #[inline]
     pub(super) fn codewords_done(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         if self.link.is_some() && self.requests[request].request.kind == RequestKind::Read {
@@ -549,7 +550,7 @@ impl Host {
         self.codewords_given(kernel, request, codewords);
     }
 
-    /// Codewords of a read set out for the host, of which it gets the bytes that it asked for.
+    /// Sends codewords of a read to the host over the link, as far as the host asked for their bytes.
     fn give(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
         let (active, link) = (&mut self.requests[request], self.link.as_mut().expect("there is a link"));
         let bytes = active.to_give.min(u64::from(codewords) * self.codeword_bytes);
@@ -558,7 +559,7 @@ impl Host {
         self.on_its_way(kernel, takes, Move::ToHost(request, codewords));
     }
 
-    /// The host has `codewords` of a request, or knows that they are written. With the last one, and its service, the request
+    /// Notes that the host has `codewords` of a request, or knows that they are written. With the last one, and its service, the request
     /// completes.
     #[inline]
     fn codewords_given(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
@@ -573,12 +574,12 @@ impl Host {
         }
         let (number, is_read) = (active.number, active.request.kind == RequestKind::Read);
         let mut takes = self.service.as_ref().map_or(Ns::ZERO, |service| service.takes(number));
-        // What was read says itself that it is there.
+        // Data that was read says itself that it is there.
         if let Some(link) = self.link.as_mut().filter(|_| !is_read) {
             takes += link.give(kernel.now, 0);
         }
         self.on_its_way(kernel, takes, Move::Service(request));
-        // What has an index is counted.
+        // A move, which has an index, counts as a codeword.
         self.codewords_under_way += 1;
     }
 
@@ -598,12 +599,12 @@ impl Host {
         rows
     }
 
-    /// The numbers in the stream of all that are under way.
+    /// Numbers in the stream of all requests that are under way.
     pub(super) fn numbers(&self) -> BTreeSet<u64> {
         self.requests.iter().map(|active| active.number).collect()
     }
 
-    /// Power is away for so long: what crosses the link, or keeps a pace, goes on later.
+    /// Puts off by `by`, for which power is away, what crosses the link or keeps a pace.
     pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
         if let Some(link) = &mut self.link {
             link.put_off(now, by);
@@ -618,12 +619,12 @@ impl Host {
         self.queues.iter().any(|queue| queue.next_arrival().is_none() && queue.is_due(kernel))
     }
 
-    /// The number in the stream of one that is under way.
+    /// The number in the stream of a request that is under way.
     pub(super) fn number(&self, request: u32) -> u64 {
         self.requests[request].number
     }
 
-    /// When the next request arrives, in open loops.
+    /// The instant at which the next request arrives, in open loops.
     pub(super) fn next_arrival(&self) -> Option<Ns> {
         self.queues.iter().filter_map(Queue::next_arrival).min()
     }

@@ -19,11 +19,11 @@ pub(super) struct HostLink {
 /// Mean busy shares of the link between host and device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostLinkShares {
-    /// The device's own end, with taking commands in.
+    /// Busy share of the device's own end, which takes commands in.
     pub commands: f64,
-    /// With data that is written.
+    /// Busy share of the direction to the device, with written data.
     pub to_device: f64,
-    /// With data that was read.
+    /// Busy share of the direction to the host, with data that was read.
     pub to_host: f64,
 }
 
@@ -40,7 +40,7 @@ impl HostLink {
         }
     }
 
-    /// How long a command that is fetched now takes to be in the device, with the data that it writes.
+    /// Time until a command that is fetched now is in the device, with the data that it writes.
     pub(super) fn fetch(&mut self, now: Ns, written_bytes: u64) -> Ns {
         let takes = self.takes(written_bytes);
         let arrives = self.to_device.carry(now, takes) + self.latency;
@@ -48,7 +48,7 @@ impl HostLink {
         arrives + self.commands.carry(now + arrives, command)
     }
 
-    /// How long data that leaves the device now takes to be with the host.
+    /// Time until data that leaves the device now is with the host.
     pub(super) fn give(&mut self, now: Ns, read_bytes: u64) -> Ns {
         let takes = self.takes(read_bytes);
         self.to_host.carry(now, takes) + self.latency
@@ -58,14 +58,14 @@ impl HostLink {
         Ns::from_us(bytes as f64 * self.us_per_byte)
     }
 
-    /// What is under way goes on so much later.
+    /// Puts off what is under way by `by`.
     pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
         self.commands.put_off(now, by);
         self.to_device.put_off(now, by);
         self.to_host.put_off(now, by);
     }
 
-    /// Counts from here on.
+    /// Starts counting anew for how long the link is busy.
     pub(super) fn count_anew(&mut self) {
         self.commands.count_anew();
         self.to_device.count_anew();

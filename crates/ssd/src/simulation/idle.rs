@@ -1,5 +1,5 @@
-//! When SSDs are idle: when they have had no operation of the host for so long; and where it is at work. Told where something is done in
-//! idle time.
+//! Idle SSDs, which have had no operation of the host for a given time, and sets in which the host is at work. This is counted only where
+//! something is done in idle time.
 
 use softsense_base::Ns;
 
@@ -10,11 +10,11 @@ use crate::events::Event;
 
 #[derive(Debug)]
 pub(super) struct IdleTime {
-    /// None where nobody asks whether SSDs are idle.
+    /// Time without an operation of the host after which an SSD is idle; none where nobody asks whether SSDs are idle.
     after: Option<Ns>,
-    /// Of each SSD.
+    /// Activity of the host in each SSD.
     ssds: Vec<Activity>,
-    /// Of each set, operations of the host under way.
+    /// Operations of the host under way in each set.
     under_way: Vec<u32>,
 }
 
@@ -22,14 +22,14 @@ pub(super) struct IdleTime {
 struct Activity {
     /// Operations of the host under way.
     under_way: u32,
-    /// When the last of them ended.
+    /// The instant at which the last of them ended.
     ended: Ns,
-    /// Whether an event will ask whether it is idle.
+    /// Whether an event is due that asks whether the SSD is idle.
     asks: bool,
 }
 
 impl IdleTime {
-    /// None where nothing is done in it.
+    /// Makes the record of idle time; none where nothing is done in idle time.
     pub(super) fn new(config: &CheckedConfig) -> Option<Self> {
         let (ftl, geometry) = (&config.config().ftl, config.geometry());
         let after = ftl.slc_cache.as_ref().map(|cache| Ns::from_us(cache.idle_after_us));
@@ -41,13 +41,13 @@ impl IdleTime {
         })
     }
 
-    /// An operation of the host has begun in a set of an SSD.
+    /// Notes that an operation of the host has begun in a set of an SSD.
     pub(super) fn began(&mut self, ssd: u32, set: u32) {
         self.ssds[ssd as usize].under_way += 1;
         self.under_way[set as usize] += 1;
     }
 
-    /// One has ended: some time later the SSD may be idle.
+    /// Notes that an operation of the host has ended in a set of an SSD. Some time later the SSD may be idle.
     pub(super) fn ended(&mut self, kernel: &mut Kernel, ssd: u32, set: u32) {
         self.under_way[set as usize] -= 1;
         let of = &mut self.ssds[ssd as usize];
@@ -73,7 +73,7 @@ impl IdleTime {
         self.after.is_some_and(|after| of.under_way == 0 && now - of.ended >= after)
     }
 
-    /// Whether an SSD is idle, asked by its event. Where it is not, and no end of an operation will ask again, another event does.
+    /// Whether an SSD is idle, when its event asks. If it is not, and no end of an operation will ask again, another event is scheduled.
     pub(super) fn asked(&mut self, kernel: &mut Kernel, ssd: u32) -> bool {
         let is_idle = self.is_idle(ssd, kernel.now);
         let of = &mut self.ssds[ssd as usize];

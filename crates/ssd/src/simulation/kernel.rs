@@ -1,4 +1,4 @@
-//! What stations share: the time, what is due, what is counted, and what has been done for those above.
+//! The kernel, which stations share: the time, the events that are due, the statistics, and completions for the stations above.
 
 use softsense_base::{Error, Ns, Pj};
 
@@ -9,49 +9,50 @@ use crate::events::{Event, EventQueue, Key};
 use crate::ftl::{Group, Place};
 use crate::slab::Slab;
 
-/// Half of what nanoseconds in 64 bits can count, so that whatever begins before it ends in time: 292 years.
+/// The latest instant of a simulation: half of the nanoseconds that 64 bits can count, so that whatever begins before it ends in time. It
+/// is 292 years.
 pub(super) const LATEST: Ns = Ns(u64::MAX / 2);
 
-/// What a station has done for one above it. It is told here, and [`Simulation`](super::Simulation) passes it on when the station
-/// is done with the event at hand: stations call only those below them.
+/// A report that a station has done work for one above it. The kernel takes the report, and [`Simulation`](super::Simulation) passes it on
+/// when the station is done with the event at hand: stations call only those below them.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Completion {
-    /// A codeword was decoded at a level, in the first attempt or not. Told where levels are remembered.
+    /// A codeword was decoded at a level, in the first attempt or not. Reported where levels are remembered.
     Decoded { place: Place, level: u8, at_once: bool },
-    /// A decode has shown so much of a superblock, or was in vain. Told where code rates follow what is observed.
+    /// A decode has shown this number of a superblock, or was in vain. Reported where code rates follow what is observed.
     Seen { superblock: u32, seen: Option<u32> },
-    /// What a read for a host write has cost.
+    /// Energy of a read, or of a failed program, for a host write.
     Charged { request: u32, energy: Pj },
-    /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. With the last ones of a
-    /// read comes what it cost.
+    /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. The last ones of a read come with its
+    /// energy.
     CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, decoded: bool, energy: Pj },
-    /// Every codeword of a read was decoded, or given up, after so many sensings of each page; and whether the read
-    /// buffer takes it in, which it does not where one was given up. It is poor where hard decisions were not enough at the
-    /// first attempt.
+    /// Every codeword of a read was decoded, or given up, after so many sensings of each page. The read buffer takes the read in if it
+    /// `keeps` it, which it does not where a codeword was given up. A read is poor where hard decisions were not enough at the first
+    /// attempt.
     ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool, is_poor: bool, needs_refresh: bool },
-    /// Codewords of a read were not decoded, and there is parity to rebuild them by.
+    /// Codewords of a read were not decoded, and there is parity by which to rebuild them.
     Recover { read: u32 },
     /// All blocks of a superblock that was to be erased have failed.
     NothingToErase { superblock: u32 },
     /// A translation page that has to be written back is in the controller's memory.
     WriteBackRead { page: u32 },
-    /// So many codewords of a request are written, at so much, or refused.
+    /// So many codewords of a request are written, with so much energy, or refused.
     CodewordsWritten { request: u32, codewords: u32, energy: Pj },
     /// So many codewords of a request cross the controller's memory, and are done then.
     CodewordsInMemory { request: u32, codewords: u32 },
 }
 
-/// What goes on when data has crossed DRAM.
+/// Work that goes on when data has crossed DRAM.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Deferred {
-    /// Those above are told.
+    /// A completion, which is reported then.
     Told(Completion),
-    /// A program of the back end goes to its chips.
+    /// A program of the back end, which is encoded or goes to its chips then.
     Program(u32),
 }
 
-/// Which share of the blocks that are collected is room for the host: 1 less what has to be moved, over the last 64 of them, the latest
-/// counting most. All of it until something is collected.
+/// The share of the room in collected blocks that the host gains: 1 less the share of data that has to be moved. It is a mean over the last
+/// 64 of them, the latest counting most; 1 until a block is collected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoomMade {
     pub(super) share: f64,
@@ -60,10 +61,10 @@ pub(super) struct RoomMade {
 
 impl RoomMade {
     const VICTIMS: f64 = 64.0;
-    /// A victim that is all valid makes no room; writes go on all the same.
+    /// The least share that a victim counts with. A victim that is all valid makes no room; writes go on all the same.
     const LEAST: f64 = 1.0 / 1024.0;
 
-    /// Garbage collection takes a victim with so many valid codewords, of as many as it has room for.
+    /// Counts a victim of garbage collection with so many valid codewords, of as many as it has room for.
     pub(super) fn collects(&mut self, valid: u32, room: u64) {
         self.victims = (self.victims + 1.0).min(Self::VICTIMS);
         let share = (1.0 - f64::from(valid) / room as f64).max(Self::LEAST);
@@ -76,14 +77,14 @@ pub(super) struct Kernel {
     pub(super) now: Ns,
     pub(super) events: EventQueue,
     pub(super) statistics: Statistics,
-    /// In the order in which they were told; so many of them have been passed on.
+    /// Completions in the order in which they were reported; and how many of them have been passed on.
     completions: Vec<Completion>,
     passed_on: usize,
     pub(super) room_made: RoomMade,
-    /// None where memory is as fast as need be.
+    /// The DRAM; none where memory is as fast as need be.
     pub(super) dram: Option<Dram>,
     deferred: Slab<Deferred>,
-    /// What a policy of the user's own has said that ends the run.
+    /// The error of the user's own policy that ends the run.
     pub(super) failure: Option<Error>,
 }
 
@@ -102,37 +103,37 @@ impl Kernel {
         }
     }
 
-    /// Something will end after `duration`.
+    /// Schedules an event after `duration`.
     #[inline]
     pub(super) fn schedule(&mut self, duration: Ns, event: Event) -> Key {
         self.events.schedule(self.now + duration, event)
     }
 
-    /// Something goes on after `duration`.
+    /// Lets work go on after `duration`.
     pub(super) fn defer(&mut self, duration: Ns, what: Deferred) {
         let deferred = self.deferred.insert(what);
         self.schedule(duration, Event::Stored { deferred });
     }
 
-    /// What goes on now.
+    /// Takes the work that goes on now.
     pub(super) fn take_deferred(&mut self, deferred: u32) -> Deferred {
         self.deferred.remove(deferred);
         self.deferred[deferred]
     }
 
-    /// The run ends when the event at hand is over.
+    /// Ends the run when the event at hand is over.
     #[cold]
     pub(super) fn fail(&mut self, error: Error) {
         self.failure.get_or_insert(error);
     }
 
-    /// Tells those above what has been done.
+    /// Reports to the stations above what has been done.
     #[inline]
     pub(super) fn report(&mut self, completion: Completion) {
         self.completions.push(completion);
     }
 
-    /// Whether something has been told that has not been passed on.
+    /// Whether a completion has been reported that has not been passed on.
     pub(super) fn has_completions(&self) -> bool {
         !self.completions.is_empty()
     }

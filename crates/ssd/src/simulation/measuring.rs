@@ -1,7 +1,7 @@
 //! The part of a run that is measured, and how a run goes over time.
 //!
-//! A run is divided into intervals of equal length, at most 120 of them: where there would be more, each two become one. So any run has 60 to
-//! 120, whatever its length, and whether it is steady is asked of the last ones.
+//! A run is divided into intervals of equal length, at most 120 of them: where there would be more, each two become one. So any run has 60
+//! to 120, whatever its length. The last ones show whether the run is steady.
 
 use std::ops::{AddAssign, Sub};
 
@@ -15,16 +15,17 @@ const MOST_INTERVALS: usize = 120;
 /// The length of intervals at first.
 const FIRST_LENGTH: Ns = Ns(1_000_000);
 
-/// Rounds that a steady state is judged by, the least requests of a round, and the requests after which nobody waits any longer.
+/// Rounds by which a steady state is judged; the least requests of a round; and the requests after which the warm-up ends, steady or not.
 const ROUNDS: usize = 5;
 const LEAST_REQUESTS: u64 = 1_000;
 const MOST_WARMUP_REQUESTS: u64 = 100_000_000;
-/// Rounds of a steady state may differ by so much of their mean: the largest from the smallest, and the ends of the line of best fit.
+/// The most by which rounds of a steady state may differ, as a share of their mean: the largest from the smallest, and the ends of the line
+/// of best fit.
 const MOST_EXCURSION: f64 = 0.20;
 const MOST_SLOPE: f64 = 0.10;
 /// The largest share of the blocks taken by programs that erases may keep back in a steady state.
 const MOST_TAKEN: f64 = 0.10;
-/// A run is said to have used up room from this share of the free blocks at its start on.
+/// The least share of the free blocks at its start that a run has to use up, to be said to have used up room.
 const LEAST_USED_UP: f64 = 0.05;
 
 /// Amounts that only grow.
@@ -36,7 +37,7 @@ pub struct Amounts {
     pub read_bytes: u64,
     /// Bytes of completed writes.
     pub written_bytes: u64,
-    /// Codewords programmed, whatever for.
+    /// Codewords programmed, for any cause.
     pub programmed: u64,
     /// Codewords of the host that have left its memory for flash.
     pub into_flash: u64,
@@ -55,7 +56,7 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// Both, part by part.
+    /// Combines both, field by field.
     fn with(self, other: Self, f: fn(u64, u64) -> u64, rber: fn(f64, f64) -> f64) -> Self {
         Self {
             requests: f(self.requests, other.requests),
@@ -94,19 +95,19 @@ impl AddAssign for Amounts {
 /// An interval of simulated time.
 #[derive(Debug, Clone)]
 pub struct Interval {
-    /// Where it begins.
+    /// The instant at which it begins.
     pub from: Ns,
-    /// Where it ends.
+    /// The instant at which it ends.
     pub to: Ns,
-    /// Responses of reads that completed in it.
+    /// Responses of reads that completed in the interval.
     pub reads: Recorded,
-    /// Responses of writes that did.
+    /// Responses of writes that completed in the interval.
     pub writes: Recorded,
     /// Requests, codewords and blocks of the interval.
     pub amounts: Amounts,
-    /// Free blocks at its end.
+    /// Free blocks at the end of the interval.
     pub free_blocks: u64,
-    /// Blocks of the SLC cache that are in use at its end; none without one.
+    /// Blocks of the SLC cache in use at the end of the interval; none without a cache.
     pub slc_blocks: Option<u64>,
 }
 
@@ -123,9 +124,9 @@ impl Interval {
 /// The warm-up of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WarmedUp {
-    /// Completed requests.
+    /// Requests that completed in the warm-up.
     pub requests: u64,
-    /// Simulated time, s.
+    /// The simulated instant at which the warm-up ended.
     pub until: Ns,
     /// Whether the drive was found to be steady; none where that is not asked.
     pub steady: Option<bool>,
@@ -135,14 +136,14 @@ pub struct WarmedUp {
 pub(super) struct Measuring {
     spec: MeasurementSpec,
     planes: u64,
-    /// None before the warm-up is over.
+    /// The warm-up; none before it is over.
     warmed_up: Option<WarmedUp>,
-    /// Intervals of the warm-up, when it is over.
+    /// Intervals of the warm-up, once it is over.
     before: Vec<Interval>,
     intervals: Vec<Interval>,
-    /// Free blocks where they begin.
+    /// Free blocks at the beginning of `intervals`.
     free_blocks: u64,
-    /// Of the interval that is not over yet: where it begins, how long it is, and all that was counted until then.
+    /// The interval that is not over yet: the instant at which it begins, its length, and all that was counted until it began.
     from: Ns,
     length: Ns,
     reads: Histogram,
@@ -167,7 +168,7 @@ impl Measuring {
         }
     }
 
-    /// When to look next, at the latest.
+    /// The latest instant at which to look next.
     fn next(&self) -> Ns {
         match (self.warmed_up, self.spec.warmup) {
             (None, Warmup::Requests(_)) => Ns::ZERO,
@@ -175,7 +176,7 @@ impl Measuring {
         }
     }
 
-    /// When the warm-up ends, if that is known and to come.
+    /// The instant at which the warm-up ends, if that is known and to come.
     fn warmup_ends(&self) -> Ns {
         match (self.warmed_up, self.spec.warmup) {
             (None, Warmup::Seconds(seconds)) => Ns::from_us(1e6 * seconds),
@@ -183,7 +184,7 @@ impl Measuring {
         }
     }
 
-    /// How much of the time that ends the run is over, in [0, 1]; 0 where none does, or the warm-up is not over.
+    /// The share that is over of the time that ends the run, in [0, 1]; 0 where no time ends it, or the warm-up is not over.
     pub(super) fn fraction(&self, now: Ns) -> f64 {
         let of = self.warmed_up.zip(self.spec.seconds);
         of.map_or(0.0, |(warmed_up, seconds)| ((now - warmed_up.until).as_secs() / seconds).min(1.0))
@@ -191,7 +192,7 @@ impl Measuring {
 
     fn interval(&mut self, simulation: &Simulation, to: Ns) -> Interval {
         let (statistics, mut amounts) = (simulation.statistics(), simulation.amounts());
-        // What is on its way to flash may come back: from a program that fails.
+        // Data on its way to flash may come back, if its program fails.
         amounts.into_flash = amounts.into_flash.max(self.amounts.into_flash);
         let interval = Interval {
             from: self.from,
@@ -206,7 +207,7 @@ impl Measuring {
         interval
     }
 
-    /// Ends the last interval; one of less than half the length is a part of the one before, as it would tell of chance.
+    /// Ends the last interval. If it has less than half the length, it becomes a part of the one before, as it would tell of chance.
     fn end_series(&mut self, simulation: &Simulation, to: Ns) {
         let last = self.interval(simulation, to);
         match self.intervals.last_mut() {
@@ -232,7 +233,7 @@ impl Measuring {
         }
     }
 
-    /// Whether the warm-up is over now, and if so whether the drive is steady, where that is asked.
+    /// Whether the warm-up is over now; if so, whether the drive is steady, where that is asked.
     fn is_warmed_up(&self, simulation: &Simulation) -> Option<Option<bool>> {
         let completed = simulation.statistics().completed_in_all;
         match self.spec.warmup {
@@ -244,7 +245,7 @@ impl Measuring {
         }
     }
 
-    /// Whether the drive is steady over the last intervals, five rounds of any length up to half the time.
+    /// Whether the drive is steady over the last intervals: over five rounds of some length, up to half the time.
     fn is_steady(&self) -> bool {
         (1..=self.intervals.len() / (2 * ROUNDS)).any(|length| self.is_steady_over_rounds(length))
     }
@@ -278,13 +279,13 @@ fn takes_room(free_before: u64, free_after: u64, erased_blocks: u64) -> bool {
     fell as f64 > MOST_TAKEN * (fell + erased_blocks) as f64
 }
 
-/// Whether programs took so many more blocks than erases gave back that numbers of writes are those of a drive with room.
+/// Whether programs took so many more blocks than erases gave back that counts of writes are those of a drive with room.
 pub(super) fn used_up_room(free_before: u64, free_after: u64, erased_blocks: u64) -> bool {
     let fell = free_before.saturating_sub(free_after);
     fell as f64 >= LEAST_USED_UP * free_before as f64 && takes_room(free_before, free_after, erased_blocks)
 }
 
-/// Whether numbers of rounds neither spread nor rise nor fall; not where one is not known.
+/// Whether values of rounds neither spread nor rise nor fall; false where a value is not known.
 fn is_level(rounds: impl Iterator<Item = Option<f64>>) -> bool {
     let Some(values) = rounds.collect::<Option<Vec<f64>>>() else { return false };
     let count = values.len() as f64;
@@ -304,7 +305,7 @@ impl Simulation {
         }
     }
 
-    /// From its start on, measures what `spec` says, and how the run goes over time.
+    /// Measures what `spec` says, and how the run goes over time, from its start on.
     pub(super) fn measure(&mut self, spec: MeasurementSpec) {
         let planes = self.device.geometry.planes().into();
         let measuring = Measuring::new(spec, planes, self.ftl().free_blocks());
@@ -317,7 +318,7 @@ impl Simulation {
         self.measuring = Some(Box::new(measuring));
     }
 
-    /// Requests end after so much time, or as their sources say.
+    /// Lets requests end after so much time, or as their sources say.
     fn end_after(&mut self, from: Ns, seconds: Option<f64>) {
         self.host.end(if seconds.is_some() { End::Never } else { End::AfterItsOwn });
         if let Some(seconds) = seconds {
@@ -325,11 +326,11 @@ impl Simulation {
         }
     }
 
-    /// Intervals may be over, or the warm-up.
+    /// Ends intervals, or the warm-up, if they are over.
     #[inline(never)]
     pub(super) fn look(&mut self) {
         let Some(mut measuring) = self.measuring.take() else { return };
-        // What happens now belongs to what comes: until now nothing has happened since the last event.
+        // Work at this instant belongs to the next interval: nothing has happened since the last event.
         measuring.end_intervals(self, self.now().min(measuring.warmup_ends()));
         if measuring.warmed_up.is_none()
             && let Some(steady) = measuring.is_warmed_up(self)
@@ -361,7 +362,7 @@ impl Simulation {
         measuring.amounts = self.amounts();
     }
 
-    /// The last request has completed: what is done from now on is of no interval.
+    /// Ends the series, as the last request has completed: work from now on belongs to no interval.
     pub(super) fn end_series(&mut self) {
         let Some(mut measuring) = self.measuring.take() else { return };
         measuring.end_series(self, self.now());
@@ -369,7 +370,7 @@ impl Simulation {
         self.measuring = Some(measuring);
     }
 
-    /// How the run went over time: intervals of the warm-up, and of what is measured. Nothing where nobody asked for it.
+    /// The course of the run: intervals of the warm-up, and of what is measured; empty where nobody asked for them.
     pub fn series(&self) -> (&[Interval], &[Interval]) {
         match &self.measuring {
             Some(measuring) if measuring.warmed_up.is_none() => (&measuring.intervals, &[]),
@@ -383,7 +384,7 @@ impl Simulation {
         self.measuring.as_ref().and_then(|measuring| measuring.warmed_up)
     }
 
-    /// All that counts until now.
+    /// The amounts that were counted until now.
     pub(super) fn amounts(&self) -> Amounts {
         let statistics = self.statistics();
         Amounts {

@@ -1,4 +1,4 @@
-//! What a read will find: the codewords in the pages of a group and their fates, which are made when the read begins.
+//! The medium: the codewords in the pages of a group, and their fates, which are made when a read begins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::format::UnitCode;
 use crate::ftl::{Group, Lcn, Location, PageMap, Place, prefetch};
 use crate::geometry::Geometry;
 
-/// How long the codewords of a BCH code are.
+/// Number of the codewords of a BCH code in a unit, and their sizes.
 #[derive(Debug, Clone, Copy)]
 struct CodeFormat {
     codewords_per_unit: u32,
@@ -28,23 +28,23 @@ struct CodeFormat {
 pub(super) struct Medium {
     geometry: Arc<Geometry>,
     reliability: Arc<Reliability>,
-    /// How the host reads.
+    /// The policy by which the host reads.
     read_spec: ReadSpec,
-    /// Factor on the raw bit error rate of each page type, and of pages of SLC blocks.
+    /// Factor on the raw bit error rate of each page type; that of pages of SLC blocks comes last.
     rber_factors: Vec<f64>,
-    /// Of each block that was read, the bits of its factor on the raw bit error rate; 0 of the others. They are noted by who only
-    /// reads the medium.
+    /// Bits of the factor of each block on the raw bit error rate; 0 of blocks that were not read. They are atomic, as they are noted while
+    /// the medium is only read.
     block_factors: Vec<AtomicU64>,
-    /// Of each wordline of a block, the factor of its layer.
+    /// Factor of the layer of each wordline of a block.
     layer_factors: Vec<f64>,
-    /// Codewords of a page; where units share codewords, of any page.
+    /// Number of codewords in a page; where units share codewords, in any page.
     codewords_per_page: u32,
     /// Whether all codewords of a page fail or are decoded as one.
     pages_share_fates: bool,
     /// BCH codes by the P/E cycles of a block.
     codes: Option<ByAge<CodeFormat>>,
     unit_bytes: u32,
-    /// By how much data ages in a time of the run.
+    /// The factor by which data ages faster than the run goes on.
     time_scale: f64,
 }
 
@@ -82,25 +82,25 @@ impl Medium {
         }
     }
 
-    /// Whole seconds by which data that is there from the start has aged in a run, as the map notes when pages are written.
+    /// Whole seconds by which data that is there from the start has aged in a run. The map notes this number when pages are written.
     pub(super) fn aged_s(&self, Ns(now): Ns) -> u64 {
         const NS_PER_S: u64 = 1_000_000_000;
         if self.time_scale == 1.0 { now / NS_PER_S } else { (now as f64 * self.time_scale * 1e-9) as u64 }
     }
 
-    /// Codewords of a unit of data in a superblock.
+    /// Number of codewords of a unit of data in a superblock.
     ///
     /// # Arguments
-    /// - `pe_cycles`: of the superblock.
+    /// - `pe_cycles`: P/E cycles of the superblock.
     #[inline]
     pub(super) fn codewords_per_unit(&self, pe_cycles: u32) -> u32 {
         self.codes.as_ref().map_or(1, |codes| codes.at(|| pe_cycles).codewords_per_unit)
     }
 
-    /// Tells the codewords that units of the group of a read are in, one after the other.
+    /// Tells, one after the other, the codewords that have units of the group of a read.
     ///
     /// # Arguments
-    /// - `units`: in their order, by their slots, counted from the first that may begin in the page of the group.
+    /// - `units`: units in their order, by their slots, counted from the first that may begin in the page of the group.
     #[inline(always)]
     pub(super) fn each_codeword(
         &self,
@@ -113,7 +113,7 @@ impl Medium {
         let ReadOrder { group, erases: write, pe_cycles, codewords_per_unit: per_unit, .. } = *read;
         let mut units = units;
         let together = ftl.units_of_codeword(group.superblock);
-        // Those of the pages that the last codeword was in, which the next one is mostly in, too.
+        // Conditions of the pages in which the last codeword lay, in which the next one mostly lies, too.
         let mut last: Option<((u32, u32), PageConditions)> = None;
         while let Some(&(mut unit)) = units.first() {
             let member = self.geometry.member_of(unit);
@@ -156,7 +156,7 @@ impl Medium {
         }
     }
 
-    /// Codewords that are encoded for a page of a group.
+    /// Number of codewords that are encoded for a page of a group.
     pub(super) fn codewords_of_page(&self, ftl: &PageMap, group: Group) -> u32 {
         if ftl.shares_codewords() {
             return self.codewords_per_page;
@@ -165,23 +165,23 @@ impl Medium {
         if ftl.is_parity(group) {
             return self.codewords_per_page * self.codewords_per_unit(pe_cycles);
         }
-        // Where units cross pages the first of a block may have one more than the others, and the last none.
+        // If units cross pages, the first page of a block may have one unit more than the others, and the last page none.
         (ftl.room(group) / group.pages()).max(1) * self.codewords_per_unit(pe_cycles)
     }
 
-    /// The logical codewords that are in a codeword whose first unit has a place.
+    /// The logical codewords in a codeword whose first unit has a place.
     pub(super) fn in_codeword(&self, ftl: &PageMap, place: Place) -> impl Iterator<Item = Lcn> {
         let units = u64::from(ftl.units_of_codeword(self.geometry.superblock_of(place)));
         (place..place + units).filter_map(|place| ftl.owner(place))
     }
 
-    /// Where the fate of a codeword is a guess, which its table does not tell.
+    /// The side on which the rate of a codeword lies outside its table, and that rate, where its fate is a guess for this reason.
     #[inline]
     pub(super) fn beyond_table(&self, fate: &Fate) -> Option<(Side, f64)> {
         self.reliability.beyond_table(fate)
     }
 
-    /// The pages of a group that have a part of a unit: from which member on, how many.
+    /// The first member of a group whose page has a part of a unit, and the number of pages that have one.
     #[inline]
     fn parts_of(&self, ftl: &PageMap, group: Group, unit: u32) -> (u32, u32) {
         if !ftl.crosses_pages() {
@@ -192,26 +192,27 @@ impl Medium {
         (page, 1 + u32::from(crosses))
     }
 
-    /// In a read whose units may cross pages, the page, from the first on, in which a unit begins, and its number there.
+    /// The page in which a unit begins, counted from the first page of the read, and the slot of the unit there; in a read whose units may
+    /// cross pages.
     #[inline]
     fn page_and_slot(&self, unit: u32) -> (u32, u32) {
         (unit / self.geometry.codewords_per_page(), unit % self.geometry.codewords_per_page())
     }
 
-    /// Bytes that the first page has of a codeword of a unit, with its parity, and others have.
+    /// Bytes that the first page has of a codeword of a unit, its parity included, and bytes that any other page has.
     fn bytes_of(&self, ftl: &PageMap, group: Group, unit: u32, code: &CodeFormat) -> [u32; 2] {
         let (page, slot) = self.page_and_slot(unit);
         match ftl.layout(group.superblock).in_first_page(group.page + page, slot) {
             Some(first) => [first + code.parity_bytes, self.unit_bytes - first],
-            // Divided equally among the pages that it is in.
+            // The codeword is divided equally among its pages.
             None => [(code.codeword_bytes + code.parity_bytes).div_ceil(group.pages()); 2],
         }
     }
 
-    /// Where a page of a group lies and what its cells have been through.
+    /// The location of a page of a group, and the history of its cells.
     ///
     /// # Arguments
-    /// - `member`: which of its pages.
+    /// - `member`: number of the page in the group.
     fn cell_age(&self, now: Ns, ftl: &PageMap, group: Group, member: u32) -> CellAge {
         let effective_reads = ftl.effective_reads(group, member);
         let (member, in_block) = self.geometry.turn(group.page, member);
@@ -247,13 +248,13 @@ impl Medium {
         self.reliability.conditions(ftl.erases(group.superblock), 1, cells).mean_rber()
     }
 
-    /// Asks the CPU to fetch what cells of a block are known by.
+    /// Asks the CPU to fetch the factor of a block.
     #[inline]
     pub(super) fn prefetch(&self, block: u32) {
         prefetch(&self.block_factors, block.into());
     }
 
-    /// The factor of a block and its chip, which takes longer to work out than to remember.
+    /// The factor of a block and its chip. It is remembered, as it takes longer to work out.
     #[inline]
     fn block_factor(&self, plane: u32, block: u32) -> f64 {
         let known = &self.block_factors[block as usize];
@@ -278,8 +279,9 @@ impl Medium {
         })
     }
 
-    /// The uncorrectable bit error rates that reads of the device as it is now have to expect, in the mean of so many codewords of stripes
-    /// that are spread evenly over it, if codewords fail independently of one another; `None` where nothing tells with which probability they do.
+    /// The uncorrectable bit error rates that reads of the device as it is now have to expect. They are means over `count` codewords of
+    /// stripes that are spread evenly over the device, if codewords fail independently of one another. `None` where nothing tells with
+    /// which probability they fail.
     pub(super) fn expected_uber(&self, now: Ns, ftl: &PageMap, count: u32) -> Option<ExpectedUber> {
         let p_fails = |group: Group, place: Place| {
             if ftl.is_lost(group) {
@@ -291,7 +293,7 @@ impl Medium {
             self.reliability.read_through(&fate, &self.read_spec).map(|(p_uncorrectable, _)| p_uncorrectable)
         };
         let (mut sum, mut places) = (ExpectedUber::default(), 0);
-        // Each stripe is looked at whole, so that it takes as many looks as there are codewords.
+        // All codewords of a stripe are looked at, and so many fewer stripes, so that there are `count` looks in all.
         let stripes = count / self.geometry.pages_per_stripe().max(1);
         for place in Self::spread_places(ftl, stripes) {
             let (group, unit) = ftl.group_of(place);
@@ -316,7 +318,7 @@ impl Medium {
         (places > 0).then(|| ExpectedUber { by_code: mean(sum.by_code), with_parity: mean(sum.with_parity) })
     }
 
-    /// Codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are known.
+    /// Samples of codewords of the device as they are now, spread evenly over the mapped ones; none where no raw bit error rates are known.
     pub(super) fn sample(&self, now: Ns, ftl: &PageMap, count: u32) -> Vec<CodewordSample> {
         let deepest = self.reliability.levels();
         let sample = |place: Place| {

@@ -1,16 +1,16 @@
-//! Whom operations of the back end are for, and what causes them. It gives owners back with what it has done, and looks at them only to
-//! tell what the host waits for from what it does not, and to count work by its cause.
+//! Owners and causes of operations of the back end. The back end gives an owner back with what it has done for it. It looks at owners only
+//! to tell operations that the host waits for from others, and to count work by its cause.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ftl::Lcn;
 
-/// What work is done for. Whoever counts or orders work by its reason goes by these.
+/// The cause of work, by which work is counted and ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// What the host reads and writes, with the reads of what it overwrites in part.
+    /// Reads and writes of the host, with the reads of codewords that it overwrites in part.
     #[default]
     Host,
     /// Translation pages, where the map is in flash.
@@ -22,7 +22,7 @@ pub enum Cause {
     WearLevelling,
     /// Read reclaim: before reads have disturbed data too much.
     ReadReclaim,
-    /// Refresh: before data is too old, or where reads have shown that it needs it.
+    /// Refresh: before data is too old, or where reads have shown that data needs it.
     Refresh,
     /// Patrol scrub: reads that look for data that needs refresh.
     Scrub,
@@ -32,14 +32,14 @@ pub enum Cause {
     ReadAhead,
     /// Parity across dies: its programs.
     Parity,
-    /// Recovery by parity across dies: reads that rebuild what others could not decode.
+    /// Recovery by parity across dies: reads that rebuild codewords which other reads could not decode.
     Recovery,
     /// Moving data out of blocks in which a program has failed.
     BadBlock,
 }
 
 impl Cause {
-    /// All of them, in their order.
+    /// All causes, in their order.
     pub const ALL: [Self; 12] = [
         Self::Host,
         Self::Translation,
@@ -54,10 +54,10 @@ impl Cause {
         Self::Recovery,
         Self::BadBlock,
     ];
-    /// How many they are.
+    /// Number of causes.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// Its name in data.
+    /// The name of the cause in data.
     pub fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -75,34 +75,34 @@ impl Cause {
         }
     }
 
-    /// Whether moving data for it frees a block that others can write to.
+    /// Whether moving data for this cause frees a block that others can write to.
     pub(super) fn makes_room(self) -> bool {
         matches!(self, Self::Collection | Self::WearLevelling | Self::Folding)
     }
 
-    /// Whether moving data for it leaves the last free superblock of a set to collection, where the set may have lost room.
+    /// Whether moving data for this cause leaves the last free superblock of a set to collection, where the set may have lost room.
     pub(super) fn leaves_last(self) -> bool {
         matches!(self, Self::Refresh | Self::BadBlock)
     }
 
-    /// Whether it is a task of garbage collection, which may be paced.
+    /// Whether the work is a task of garbage collection, which may be paced.
     pub(super) fn is_collection(self) -> bool {
         matches!(self, Self::Collection | Self::WearLevelling)
     }
 }
 
-/// Whom a read is for. The back end gives it back with what has been read.
+/// The owner of a read. The back end gives it back with the data that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReadOwner {
     /// A host read.
     Request(u32),
     /// A host write that covers a codeword in part.
     Modify { request: u32, lcn: Lcn },
-    /// What a write buffer lacks of a codeword that it holds in part.
+    /// The rest of a codeword that a write buffer holds in part.
     Fill { fill: u32 },
-    /// Nobody yet: pages that sequential reads are likely to want next.
+    /// No request yet: pages that sequential reads are likely to want next.
     Ahead,
-    /// Data of a set that is moved.
+    /// The move of data of a set.
     Move { set: u32, cause: Cause },
     /// Patrol scrub of a set.
     Scrub { set: u32 },
@@ -110,12 +110,12 @@ pub(super) enum ReadOwner {
     Load { page: u32 },
     /// The update of a translation page.
     WriteBack { page: u32 },
-    /// Rebuilding what another read could not decode, by parity across dies; and whether a request waits for that one.
+    /// The recovery, by parity across dies, of codewords that another read could not decode; and whether a request waits for that read.
     Recovery { read: u32, of_host: bool },
 }
 
 impl ReadOwner {
-    /// Whether a request waits for it.
+    /// Whether a request waits for the read.
     #[inline]
     pub(super) fn is_of_host(self) -> bool {
         matches!(
@@ -124,13 +124,13 @@ impl ReadOwner {
         )
     }
 
-    /// Whether it is the rest of a codeword that the host writes in part.
+    /// Whether the read brings the rest of a codeword that the host writes in part.
     #[inline]
     pub(super) fn is_for_write(self) -> bool {
         matches!(self, Self::Modify { .. } | Self::Fill { .. })
     }
 
-    /// What it is read for.
+    /// The cause of the read.
     #[inline]
     pub(super) fn cause(self) -> Cause {
         match self {
@@ -144,26 +144,26 @@ impl ReadOwner {
     }
 }
 
-/// Whom a program is for.
+/// The owner of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ProgramOwner {
-    /// A host write, so many of its codewords.
+    /// A host write, with the number of its codewords in the program.
     Request { request: u32, codewords: u32 },
-    /// The write buffer; one of its flights.
+    /// The write buffer, with the number of the flight.
     Buffer { flight: u32 },
     /// The update of a translation page.
     Translation { page: u32 },
-    /// Data of its set that is moved.
+    /// The move of data of its set.
     Move(Cause),
-    /// Parity across dies of a stripe that is full: of what the host wrote, or of what was moved.
+    /// Parity across dies of a stripe that is full; and whether the host wrote the data of the stripe, or it was moved.
     Parity { of_host: bool },
-    /// Data that was programmed in vain and found no room at once, and for which nobody waits; whether it goes where the host writes, in the
-    /// turn of what that does.
+    /// Data whose program failed, which found no room at once, and for which nobody waits; and whether it goes where the host writes, in
+    /// the turn of the host's writes.
     LeftOver { with_host: bool },
 }
 
 impl ProgramOwner {
-    /// Whether it is for data that the host has written.
+    /// Whether the program is for data that the host has written.
     #[inline]
     pub(super) fn is_of_host(self) -> bool {
         matches!(
@@ -175,13 +175,13 @@ impl ProgramOwner {
         )
     }
 
-    /// Whether it is for data that is moved from one block to another.
+    /// Whether the program is for data that is moved from one block to another.
     #[inline]
     pub(super) fn moves_data(self) -> bool {
         matches!(self, Self::Move(_))
     }
 
-    /// What it is programmed for.
+    /// The cause of the program.
     #[inline]
     pub(super) fn cause(self) -> Cause {
         match self {

@@ -1,6 +1,6 @@
 //! Losses of power: when they come, and for how long the device is away.
 //!
-//! What is lost and what is started anew, each station says of itself. The model is in docs/model/power-loss.md.
+//! Each station says of itself what it loses and what it starts anew. The model is in docs/model/power-loss.md.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::config::{PowerLossScan, PowerLossSpec};
 use crate::ftl::{Lcn, PageMap};
 use crate::geometry::Geometry;
 
-/// What losses of power have done so far.
+/// Counts of losses of power.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PowerCounts {
-    /// How many there were.
+    /// Number of losses.
     pub losses: u64,
     /// Codewords, or parts of them, that had been acknowledged and are lost.
     pub lost_codewords: u64,
-    /// Pages that a protected write buffer was saved in.
+    /// Pages in which protected write buffers were saved.
     pub saved_pages: u64,
     /// Programs that were started anew.
     pub programs_again: u64,
@@ -28,22 +28,22 @@ pub struct PowerCounts {
     pub map_pages: u64,
     /// Pages that were scanned.
     pub scanned_pages: u64,
-    /// For how long the device was away, in all.
+    /// Time for which the device was away, over all losses.
     pub away: TotalNs,
-    /// The longest time of one loss.
+    /// The longest time for which the device was away at one loss.
     pub longest: Ns,
 }
 
 /// A codeword that was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LostCodeword {
-    /// When power failed.
+    /// The instant at which power failed.
     pub at: Ns,
-    /// Which it was.
+    /// Number of the logical codeword.
     pub lcn: Lcn,
 }
 
-/// What a read or a program of pages that are spread over a device takes of it.
+/// Time that a page takes of its array and of its bus, when many pages that are spread over a device are read or programmed.
 #[derive(Debug, Clone, Copy)]
 struct PageTime {
     array: Ns,
@@ -55,13 +55,14 @@ pub(super) struct Power {
     spec: PowerLossSpec,
     geometry: Arc<Geometry>,
     draws: Stream,
-    /// Instants of the config that are yet to come, the last first.
+    /// Instants of the config that are yet to come, the last one first.
     at: Vec<Ns>,
-    /// The next that is drawn.
+    /// The next instant that is drawn.
     drawn: Option<Ns>,
-    /// Sensing a page, by its type; those of the SLC cache come last.
+    /// Time to sense a page of each type; pages of the SLC cache come last.
     senses: Vec<Ns>,
-    /// A page of the map that is read, of the write buffer that is saved, and of what is scanned the part on the bus.
+    /// Times of a page of the map that is read, and of a page in which the write buffer is saved; and the time on the bus of a page that is
+    /// scanned.
     map_page: PageTime,
     saved_page: PageTime,
     scan_bus: Ns,
@@ -71,7 +72,7 @@ pub(super) struct Power {
 }
 
 impl Power {
-    /// None where power does not fail.
+    /// Makes the losses of power; none where power does not fail.
     pub(super) fn new(config: &CheckedConfig) -> Option<Box<Self>> {
         let spec = config.config().power_loss.clone()?;
         let (flash, bus, geometry) = (&config.config().flash, &config.config().bus, &config.config().geometry);
@@ -99,7 +100,7 @@ impl Power {
         Some(Box::new(power))
     }
 
-    /// Draws the next loss after the device is back.
+    /// Draws the next loss, which comes after the device is back.
     fn draw(&mut self, back: Ns) {
         self.drawn = self.spec.mean_interval_s.map(|mean_s| {
             let uniform = self.draws.uniform(self.counts.losses, 0);
@@ -107,21 +108,21 @@ impl Power {
         });
     }
 
-    /// When power fails next.
+    /// The instant at which power fails next.
     #[inline]
     pub(super) fn next(&self) -> Option<Ns> {
         self.at.last().copied().into_iter().chain(self.drawn).min()
     }
 
-    /// How long pages that are spread evenly over the device take: planes work at once, those of a channel share its bus.
+    /// Time that pages take which are spread evenly over the device: planes work at once, and planes of a channel share its bus.
     fn spread(&self, pages: u64, page: PageTime) -> Ns {
         let of_plane = pages.div_ceil(self.geometry.planes().into());
         let of_channel = pages.div_ceil(self.geometry.channels().into());
         page.array.times(of_plane) + page.bus.times(of_channel)
     }
 
-    /// How many pages are scanned, and how long that takes: of each channel, as long as its plane with the longest sensings, and all of its
-    /// pages on the bus.
+    /// Number of pages that are scanned, and the time of the scan. A channel takes the time of its plane with the longest sensings, and
+    /// then that of all its pages on the bus. The slowest channel counts.
     fn scan(&self, ftl: &PageMap) -> (u64, Ns) {
         let mut channels = vec![(Ns::ZERO, 0u64); self.geometry.channels() as usize];
         for plane in 0..self.geometry.planes() {
@@ -147,7 +148,7 @@ impl Power {
         (channels.iter().map(|(_, pages)| pages).sum(), takes.unwrap_or(Ns::ZERO))
     }
 
-    /// Power fails. When the device is back.
+    /// Counts a loss of power. Returns the instant at which the device is back.
     ///
     /// # Arguments
     /// - `saved`: codewords of protected write buffers.
@@ -171,7 +172,7 @@ impl Power {
         back
     }
 
-    /// What was lost, and how many programs and erases are started anew.
+    /// Notes which codewords were lost, and how many programs and erases are started anew.
     pub(super) fn lost(&mut self, at: Ns, lost: Vec<Lcn>, again: [u64; 2]) {
         self.counts.lost_codewords += lost.len() as u64;
         self.counts.programs_again += again[0];

@@ -13,16 +13,17 @@ use crate::events::{Key, instant};
 use crate::ftl::Lcn;
 use crate::request::{End, Request, RequestSource};
 
-/// Requests read before their turn.
+/// Number of requests that are read before their turn.
 const READ_AHEAD: usize = 4;
-/// Of each, so many codewords at most: larger requests are few, and what they need later comes while their first codewords are served.
+/// The most codewords of each of them that are fetched. Larger requests are few, and what they need later comes while their first codewords
+/// are served.
 const MOST_FETCHED: Lcn = 4;
 
-/// Requests that wait, and whose wait counts: those of a closed loop, and of tenants.
+/// Requests that wait, where their wait counts: in a closed loop, and of tenants.
 struct Waiting {
-    /// In a closed loop: when the requests that wait were issued.
+    /// The instants at which the requests that wait were issued, in a closed loop.
     issued: VecDeque<Ns>,
-    /// In an open loop: when the last requests were fetched, as many as the queue has room for.
+    /// The instants at which the last requests were fetched, in an open loop: as many as the queue has room for.
     fetched: VecDeque<Ns>,
     room: usize,
 }
@@ -43,20 +44,20 @@ pub(super) struct Queue {
     issue: Issue,
     codeword_bytes: StrengthReducedU64,
     source: Box<dyn RequestSource>,
-    /// The next request and the key of its arrival; with a closed loop nothing waits here.
+    /// The next request and the key of its arrival; none in a closed loop.
     arriving: Option<(Key, Request)>,
-    /// With the first logical codewords of each, as many as are fetched.
+    /// Requests that were read ahead, each with its first logical codewords, as many as are fetched.
     read_ahead: VecDeque<(Request, Range<Lcn>)>,
-    /// In a closed loop, the next request, which waits for room.
+    /// The next request of a closed loop, which waits for room.
     held: Option<Request>,
     source_ended: bool,
-    /// When nothing comes any more.
+    /// The instant from which on no requests come.
     ends: Ns,
     read: u64,
-    /// Its requests inside the device.
+    /// Number of its requests inside the device.
     inside: u32,
     waiting: Option<Waiting>,
-    /// Its requests inside the device at most.
+    /// The most requests that it may have inside the device.
     most_inside: u32,
 }
 
@@ -74,13 +75,13 @@ impl Queue {
             ends: Ns(u64::MAX),
             read: 0,
             inside: 0,
-            // In an open loop the arrival says when a request came, and nobody asks whether a queue is full.
+            // In an open loop the arrival says when a request came, and nobody asks whether the queue is full.
             waiting: matches!(issue, Issue::ClosedLoop { .. }).then(|| Waiting::new(issue, 0)),
             most_inside: u32::MAX,
         }
     }
 
-    /// That of a tenant, of a device whose requests are issued as `issue` says where the tenant does not.
+    /// The queue of a tenant. `issue` says how requests are issued where the tenant does not.
     pub(super) fn of_tenant(
         tenant: &TenantSpec,
         issue: Issue,
@@ -93,12 +94,12 @@ impl Queue {
         Self { waiting, most_inside, ..Self::new(issue, codeword_bytes, source) }
     }
 
-    /// A source that draws its requests ends there.
+    /// Says where a source that draws its requests ends.
     pub(super) fn end(&mut self, end: End) {
         self.source.end(end);
     }
 
-    /// Nothing comes from an instant on.
+    /// Lets no requests come from an instant on.
     pub(super) fn end_at(&mut self, instant: Ns) {
         self.ends = instant;
         if self.next_arrival().is_some_and(|arrival| arrival >= instant) {
@@ -111,7 +112,7 @@ impl Queue {
         self.read_ahead.clear();
     }
 
-    /// How much of the requests has been read, in [0, 1].
+    /// The share of the requests that has been read, in [0, 1].
     pub(super) fn fraction_read(&self) -> f64 {
         self.source.fraction_read()
     }
@@ -121,7 +122,7 @@ impl Queue {
         self.source_ended && self.arriving.is_none() && self.held.is_none() && self.read_ahead.is_empty()
     }
 
-    /// Whether a request waits, or arrives before anything else happens.
+    /// Whether a request waits, or arrives before the next event.
     #[inline]
     pub(super) fn is_due(&self, kernel: &Kernel) -> bool {
         match self.issue {
@@ -139,12 +140,12 @@ impl Queue {
         self.inside >= self.most_inside
     }
 
-    /// When the next request arrives, in an open loop.
+    /// The instant at which the next request arrives, in an open loop.
     pub(super) fn next_arrival(&self) -> Option<Ns> {
         self.arriving.map(|(key, _)| instant(key))
     }
 
-    /// The request that [is due](Self::is_due), and when it came, or comes.
+    /// The request that [is due](Self::is_due), and the instant at which it came, or comes.
     #[inline]
     pub(super) fn due(&mut self, device: &mut Device) -> Result<Option<(Ns, Request)>> {
         match self.issue {
@@ -159,9 +160,10 @@ impl Queue {
         }
     }
 
-    /// The request that is due is let in. In a closed loop it has arrived when it was issued: when the one before it in its place completed.
+    /// Lets in the request that is due. A request of a closed loop has arrived when it was issued: when the one before it in its place
+    /// completed.
     ///
-    /// Returns it, and whether it had found its queue full.
+    /// Returns the request, and whether it had found its queue full.
     #[inline]
     pub(super) fn fetch(&mut self, now: Ns) -> (Request, bool) {
         self.inside += 1;
@@ -179,7 +181,7 @@ impl Queue {
         }
     }
 
-    /// One of its requests has completed.
+    /// Notes that one of its requests has completed.
     #[inline]
     pub(super) fn completed(&mut self, now: Ns) {
         self.inside -= 1;
@@ -226,8 +228,8 @@ impl Queue {
         first..first + (last - first + 1).min(MOST_FETCHED)
     }
 
-    /// The next request. Some are read ahead, so that what they need of the FTL is in the CPU's caches
-    /// when their turn comes: first the map entry, then what it points at.
+    /// Takes the next request. Some requests are read ahead, so that what they need of the FTL is in the CPU's caches when their turn
+    /// comes: first the map entry, then the data that the entry points at.
     fn next_request(&mut self, device: &mut Device) -> Result<Option<Request>> {
         while self.read_ahead.len() < READ_AHEAD && !self.source_ended {
             match self.source.next_request()? {
@@ -254,8 +256,8 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Whether a request of an open loop, which is fetched now, had found the queue full when it arrived: as many before it as there is
-    /// room for were fetched later than that.
+    /// Whether a request of an open loop, which is fetched now, found the queue full when it arrived. It did if as many requests before it
+    /// as there is room for were fetched later than that.
     fn was_full(&mut self, arrival: Ns, now: Ns) -> bool {
         let full = self.fetched.len() == self.room && self.fetched.pop_front().is_some_and(|fetched| fetched > arrival);
         self.fetched.push_back(now);

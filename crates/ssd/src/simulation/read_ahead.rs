@@ -1,4 +1,5 @@
-//! Reading ahead: which reads follow one another, how far ahead of them is read, and which pages are on their way to the read buffer.
+//! Reading ahead: which reads follow one another, how far ahead of them pages are read, and which pages are on their way to the read
+//! buffer.
 
 use std::ops::Range;
 
@@ -14,13 +15,13 @@ use crate::slab::Slab;
 /// Reads of a tenant that follow one another.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
-    /// Where the next one begins.
+    /// The byte at which the next read of the stream begins.
     next_bytes: u64,
-    /// Requests so far, as far as they are counted.
+    /// Requests of the stream so far, as far as they are counted.
     requests: u32,
-    /// Pages; 0 where nothing is read ahead yet.
+    /// Number of pages to read ahead; 0 where nothing is read ahead yet.
     window: u32,
-    /// The first codeword that was not asked for yet, nor read ahead.
+    /// The first codeword that was neither asked for nor read ahead yet.
     end: Lcn,
     last_use: u64,
 }
@@ -30,10 +31,10 @@ struct Stream {
 struct UnderWay {
     owner: ReadOwner,
     group: Group,
-    /// Its number in the back end.
+    /// Number of the read in the back end.
     read: u32,
     places: Vec<Place>,
-    /// Codewords of requests that wait for it, and since when.
+    /// Codewords of requests that wait for the read, and the instants since which they wait.
     waiting: Vec<(u32, Lcn, Ns)>,
 }
 
@@ -50,11 +51,11 @@ pub(super) struct ReadAhead {
     spec: ReadAheadSpec,
     codeword_bytes: u64,
     codewords_per_page: u64,
-    /// Of each tenant.
+    /// The streams of each tenant.
     streams: Vec<Vec<Stream>>,
     requests: u64,
     under_way: Slab<UnderWay>,
-    /// Which of them each unit comes with.
+    /// The read with which each unit comes, by its place.
     places: FxHashMap<Place, u32>,
 }
 
@@ -71,7 +72,7 @@ impl ReadAhead {
         }
     }
 
-    /// A tenant reads. Which codewords are to be read ahead.
+    /// Notes a read of a tenant. Returns the codewords that are to be read ahead.
     pub(super) fn saw(&mut self, tenant: usize, request: &Request) -> Range<Lcn> {
         self.requests += 1;
         let end_bytes = request.offset_bytes + request.bytes;
@@ -103,7 +104,7 @@ impl ReadAhead {
         self.places.contains_key(&place)
     }
 
-    /// A read has begun that the read buffer takes in.
+    /// Notes that a read has begun that the read buffer takes in.
     pub(super) fn began(&mut self, owner: ReadOwner, group: Group, read: u32, places: impl Iterator<Item = Place>) {
         let places: Vec<Place> = places.filter(|place| !self.places.contains_key(place)).collect();
         if places.is_empty() {
@@ -114,14 +115,14 @@ impl ReadAhead {
         known.extend(under_way[index].places.iter().map(|&place| (place, index)));
     }
 
-    /// A request waits for a unit that is on its way, if it is. Whom it is read for, and the number of the read in the back end.
+    /// Lets a request wait for a unit, if that is on its way. Returns the owner of its read, and the number of the read in the back end.
     pub(super) fn awaits(&mut self, now: Ns, request: u32, lcn: Lcn, place: Place) -> Option<(ReadOwner, u32)> {
         let read = &mut self.under_way[*self.places.get(&place)?];
         read.waiting.push((request, lcn, now));
         Some((read.owner, read.read))
     }
 
-    /// A read has ended that may have brought some of these. Who waited for them.
+    /// Notes that a read has ended that may have brought some of these units. Returns the codewords of requests that waited for it.
     pub(super) fn ended(
         &mut self,
         owner: ReadOwner,
@@ -143,7 +144,7 @@ impl ReadAhead {
         waiting.into_iter().map(|(request, lcn, since)| Awaited { request, lcn, since }).collect()
     }
 
-    /// Whether nothing is on its way.
+    /// Whether no page is on its way.
     pub(super) fn is_idle(&self) -> bool {
         self.places.is_empty() && self.under_way.len() == 0
     }
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
     use crate::request::RequestKind;
 
-    /// Windows that double from the second request on, for streams that are told apart, and none for lone reads.
+    /// Do windows double from the second request on, for streams that are told apart, and do lone reads have none?
     #[test]
     fn windows_double_while_reads_follow_one_another() {
         let spec = ReadAheadSpec { after_requests: 2, least_pages: 1, most_pages: 4, streams: 2 };

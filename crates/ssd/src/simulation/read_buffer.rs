@@ -1,10 +1,10 @@
 //! The read buffer: pages of flash that were read for the host lately, decoded, in the controller's memory.
 //!
-//! It goes by where data lies. What is overwritten or moved lies elsewhere, so that the map alone says what is stale; only an
-//! erased block has to be forgotten.
+//! Pages are found by the place of their data. Data that is overwritten or moved lies elsewhere, so that the map alone says what is stale.
+//! Only an erased block has to be forgotten.
 //!
-//! What it takes in is decided when a read of it begins, by the size of the request, by how often the page was missed lately, or by a
-//! rule of the user's own.
+//! When a read begins, it is decided whether the buffer takes in its pages: by the size of the request, by how often the page was missed
+//! lately, or by the user's own rule.
 
 use rustc_hash::FxHashMap;
 use softsense_base::{OwnName, Result};
@@ -20,46 +20,46 @@ use crate::recency::Recency;
 
 #[derive(Debug)]
 pub(super) struct ReadBuffer {
-    /// Pages that it has room for.
+    /// Number of pages that it has room for.
     capacity: u32,
     /// The line of each page, numbered over the device.
     lines: FxHashMap<u64, u32>,
     pages: Vec<Line>,
-    /// Lines in use, the one that goes next first: by their last use, or as they came.
+    /// Lines in use, the one that is dropped next first: in the order of their last use, or as they came.
     used: Recency,
     renews: bool,
     vacant: Vec<u32>,
     largest_request_bytes: u64,
     whole_pages: bool,
-    /// Units of pages that are being read, a bit each, where pages are not taken whole.
+    /// Units of pages that are being read, a bit each, where pages are not taken in whole.
     coming: FxHashMap<(ReadOwner, Group), u128>,
-    /// Absent where all is taken in that is small enough.
+    /// The rule of admission; none where all requests that are small enough are taken in.
     admission: Option<Admission<dyn AdmitPages>>,
 }
 
-/// What a read asks for of pages.
+/// The properties of a read by which its pages are admitted.
 pub(super) struct Asked<F> {
-    /// The first codeword.
+    /// Number of the first codeword.
     pub(super) codeword: F,
-    /// How many.
+    /// Number of codewords.
     pub(super) codewords: u32,
     /// Bytes of the request.
     pub(super) request_bytes: u64,
-    /// Whether it is a write that covers a codeword in part.
+    /// Whether the request is a write that covers a codeword in part.
     pub(super) for_write: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Line {
     page: u64,
-    /// Units that begin in the page and are here whole, a bit each.
+    /// Units that begin in the page and are in the buffer as a whole, a bit each.
     units: u128,
-    /// Whether it was read ahead, and nobody has asked for it since.
+    /// Whether the page was read ahead, and nobody has asked for it since.
     ahead: bool,
 }
 
 impl ReadBuffer {
-    /// An empty buffer of so many pages.
+    /// Makes an empty buffer.
     pub(super) fn new(spec: &ReadBufferSpec, page_bytes: u64, own: Option<(OwnName, Box<dyn AdmitPages>)>) -> Self {
         let capacity = (spec.bytes / page_bytes) as u32;
         Self {
@@ -76,20 +76,20 @@ impl ReadBuffer {
         }
     }
 
-    /// Whether a rule of the user's own has answered well.
+    /// Checks the answers of the user's own rule.
     ///
     /// # Errors
-    /// What it has said.
+    /// When an answer was not allowed, or the rule has failed.
     pub(super) fn check_own(&self) -> Result<()> {
         self.admission.as_ref().map_or(Ok(()), Admission::check_own)
     }
 
-    /// What asking it has cost so far.
+    /// The cost of asking the user's own rule so far; none where there is no such rule.
     pub(super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
         self.admission.as_ref()?.own_cost(<dyn AdmitPages>::spent_s)
     }
 
-    /// Whether the pages of a group, of which a read misses something, are taken in. A page of which something is here stays.
+    /// Whether the pages of a group are taken in, of which a read misses units. A page that has units in the buffer stays.
     pub(super) fn admits(&mut self, geometry: &Geometry, group: Group, asked: Asked<impl Fn() -> u64>) -> bool {
         if asked.request_bytes > self.largest_request_bytes {
             return false;
@@ -106,7 +106,8 @@ impl ReadBuffer {
         })
     }
 
-    /// Whether the unit at a place is here, and whether its page was read ahead and is used for the first time; if so, its page was used.
+    /// Whether the unit at a place is in the buffer, and whether its page was read ahead and is used for the first time. If the unit is
+    /// there, its page counts as used.
     #[inline]
     pub(super) fn has(&mut self, geometry: &Geometry, place: Place) -> (bool, bool) {
         let (page, slot) = Self::page_of(geometry, place);
@@ -119,13 +120,13 @@ impl ReadBuffer {
         (found, found && std::mem::take(&mut entry.ahead))
     }
 
-    /// Whether the unit at a place is here; nothing was used.
+    /// Whether the unit at a place is in the buffer; its page does not count as used.
     pub(super) fn holds(&self, geometry: &Geometry, place: Place) -> bool {
         let (page, slot) = Self::page_of(geometry, place);
         self.lines.get(&page).is_some_and(|&line| self.pages[line as usize].units >> slot & 1 == 1)
     }
 
-    /// A line for a page that has none: the one that was used longest ago, if all are in use.
+    /// Takes a line for a page that has none: the one that is to be dropped next, if all are in use.
     fn line_for(&mut self, page: u64, ahead: bool) -> u32 {
         let fresh = Line { page, units: 0, ahead };
         let line = if let Some(line) = self.vacant.pop() {
@@ -144,12 +145,12 @@ impl ReadBuffer {
         line
     }
 
-    /// Whether of a group that somebody reads all is taken in that its pages hold.
+    /// Whether all units in the pages of a group are taken in when an owner reads some of them.
     pub(super) fn takes_all_of(&self, owner: ReadOwner, group: Group) -> bool {
         self.whole_pages || owner == ReadOwner::Ahead || group.pages() > 1
     }
 
-    /// Units of a group are being read, which are to be kept.
+    /// Notes units of a group that are being read and are to be kept.
     pub(super) fn expect(&mut self, owner: ReadOwner, group: Group, units: &[u32]) {
         if !self.takes_all_of(owner, group) {
             let bits = units.iter().fold(0, |bits, unit| bits | 1u128 << unit);
@@ -157,8 +158,8 @@ impl ReadBuffer {
         }
     }
 
-    /// A read of a group has ended. If it is kept, its units are here, or all that its pages hold whole, but for those that nobody needs any
-    /// more.
+    /// Notes that a read of a group has ended. If it is kept, its units are in the buffer now, or all units that lie whole in its pages,
+    /// but for those that nobody needs any more.
     pub(super) fn came(&mut self, geometry: &Geometry, ftl: &PageMap, owner: ReadOwner, group: Group, keeps: bool) {
         let takes_all = self.takes_all_of(owner, group);
         let came = if takes_all { u128::MAX } else { self.coming.remove(&(owner, group)).unwrap_or(0) };
@@ -179,7 +180,7 @@ impl ReadBuffer {
         }
     }
 
-    /// Power fails: nothing is here any more. What is being read comes when power is back.
+    /// Forgets everything, as power fails. Units that are being read come in when power is back.
     pub(super) fn lose_power(&mut self) {
         (self.lines, self.pages, self.used, self.vacant) = Default::default();
         if let Some(admission) = &mut self.admission {
@@ -187,7 +188,7 @@ impl ReadBuffer {
         }
     }
 
-    /// A block has been erased.
+    /// Forgets the pages of a superblock that has been erased.
     pub(super) fn erased(&mut self, geometry: &Geometry, superblock: u32) {
         for page in 0..geometry.pages_per_superblock() {
             let (page, _) = Self::page_of(geometry, geometry.place(superblock, page, 0));
@@ -201,7 +202,7 @@ impl ReadBuffer {
         }
     }
 
-    /// The page of a place, numbered over the device, and which of its units.
+    /// The page of a place, numbered over the device, and the index of the unit in its page.
     #[inline]
     fn page_of(geometry: &Geometry, place: Place) -> (u64, u32) {
         let (block, page, slot) = geometry.split(place);

@@ -1,7 +1,7 @@
-//! Who looks on: what was taken in a window of time, by what, and which requests were under way.
+//! The recorder: which resources were taken in a window of time, by what, and which requests were under way.
 //!
-//! After each event it compares what is taken with what was taken before, and asks of what is new by what. So stations know nothing
-//! of it, and nothing is paid outside the window.
+//! After each event it compares which resources are taken, and by what, with what it saw before. It asks for the owner only where something
+//! is new. So stations know nothing of the recorder, and nothing is paid outside the window.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,22 +14,22 @@ use super::back_end::{Action, Counts, Occupied, TakenFor};
 use super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::statistics::LogRow;
 
-/// After so many spans a recording ends: 100 MB of them.
+/// Number of spans after which a recording ends: 100 MB of them.
 const MOST_SPANS: usize = 1_000_000;
 
 /// Simulated time from one instant to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Where it begins.
+    /// The instant at which the window begins.
     pub from: Ns,
-    /// Where it ends, later.
+    /// The instant at which the window ends, after `from`.
     pub to: Ns,
 }
 
 impl FromStr for Window {
     type Err = String;
 
-    /// Such as `10ms..12.5ms`.
+    /// Parses a window such as `10ms..12.5ms`.
     fn from_str(text: &str) -> Result<Self, String> {
         let found = |expected: &str| format!("found `{text}`, expected {expected}");
         let Some((from, to)) = text.split_once("..") else {
@@ -67,7 +67,7 @@ fn parse_instant(text: &str) -> Option<Ns> {
     (instant <= super::LATEST.0 as f64).then(|| Ns(instant.round() as u64))
 }
 
-/// What does one thing at a time.
+/// A resource: it serves one operation at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// A busy unit: a plane, or a die whose planes take turns.
@@ -78,72 +78,72 @@ pub enum Resource {
     Decoder,
     /// An encoder.
     Encoder,
-    /// A busy unit, as far as a program or an erase in it waits to go on while it does something else.
+    /// A busy unit in which a program or an erase is suspended, while the unit does something else.
     Suspended,
-    /// A set of planes, of whose data one superblock is moved at a time: a plane, where codewords are not interleaved.
+    /// A set of planes (a plane, where codewords are not interleaved), of whose data one superblock is moved at a time.
     Set,
 }
 
 impl Resource {
-    /// All kinds, in the order in which requests meet them.
+    /// All kinds of resources, in the order in which requests meet them.
     pub const ALL: [Self; 6] = [Self::Plane, Self::Bus, Self::Decoder, Self::Encoder, Self::Suspended, Self::Set];
 }
 
-/// Whom something is done for.
+/// The owner of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// A read of the host.
     HostRead,
-    /// A write of the host: its program, or the read of what it covers in part.
+    /// A write of the host: its program, or the read of a codeword that it covers in part.
     HostWrite,
-    /// The write buffer, which has data of several writes.
+    /// The write buffer, which holds data of several writes.
     WriteBuffer,
     /// Anything else: garbage collection, translation pages that are read for requests or brought up to date, and so on.
     Background(Cause),
 }
 
-/// Something taken, from one instant to another.
+/// A span of time in which a resource is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
-    /// What kind of thing it is.
+    /// The kind of resource.
     pub resource: Resource,
-    /// Which one of its kind in the device.
+    /// The number of the resource among its kind in the device.
     pub index: u32,
-    /// What it does.
+    /// The action of the resource.
     pub action: Action,
-    /// For whom.
+    /// The owner of the operation.
     pub owner: Owner,
-    /// The number in the stream of the request that it is for; none where it is for the background, or for several.
+    /// The number in the stream of the request that the operation is for; none where it is for the background, or for several requests.
     pub request: Option<u64>,
-    /// Of reads, the attempt that it is done for, from 1, and what is done in that attempt.
+    /// The attempt of a read that the operation is done for, counted from 1, and the step of that attempt; none for other operations.
     pub step: Option<(u8, Step)>,
-    /// Whether it began before the outcome of the attempt before was known.
+    /// Whether the operation began before the outcome of the attempt before was known.
     pub ahead: bool,
-    /// When it began; in the window.
+    /// The instant at which the span begins, in the window.
     pub from: Ns,
-    /// When it ended; in the window.
+    /// The instant at which the span ends, in the window.
     pub to: Ns,
-    /// Whether it began before the window, or ended after it.
+    /// Whether the operation began before the window, or ended after it.
     pub cut: bool,
 }
 
-/// What was seen in a window.
+/// The operations and requests of a window.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// The window, which ends early after a million spans.
     pub window: Window,
-    /// Whether it did.
+    /// Whether the window ended early.
     pub ended_early: bool,
-    /// How far the simulation had come.
+    /// The instant that the simulation had reached.
     pub now: Ns,
-    /// Spans in the order in which they begin; of one instant in the order of their resources. None are empty.
+    /// Spans in the order in which they begin; those of one instant in the order of their resources. Only transfers may take no time.
     pub spans: Vec<Recorded>,
-    /// Requests that were under way in the window, in the order of their numbers, and whether they had completed. Of those that had not,
-    /// all is as it was when the simulation had come so far.
+    /// Requests that were under way in the window, in the order of their numbers, and whether they had completed. Rows of requests that had
+    /// not are those at `now`.
     pub requests: Vec<(LogRow, bool)>,
 }
 
-/// What is taken, since when.
+/// A span that has begun, and the number that stood for its operation then.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     occupied: Recorded,
@@ -156,9 +156,9 @@ pub(super) struct Recorder {
     most_spans: usize,
     begun: bool,
     counts: Counts,
-    /// Of each thing, what it is at or was at last.
+    /// The span of each resource that has begun and not ended.
     open: Vec<Option<Open>>,
-    /// Of each thing, a number that changes with what it is at.
+    /// A number for each resource, which changes with the operation that takes it; 0 for a free one.
     taken: Vec<u128>,
     ended: Vec<Recorded>,
 }
@@ -172,19 +172,19 @@ impl Recorder {
         Self { window, most_spans, begun: false, counts, open: vec![None; all], taken: Vec::new(), ended: Vec::new() }
     }
 
-    /// Before something happens: whether what is taken now will be taken when the window begins.
+    /// Whether the recording begins now, before something happens: whatever is taken now will be taken when the window begins.
     pub(super) fn begins(&self, simulation: &Simulation) -> bool {
         if self.begun {
             return false;
         }
         match simulation.device.kernel.events.next_key() {
             Some(key) => crate::events::instant(key) >= self.window.from,
-            // Nothing is under way, so that whatever arrives comes in when it does.
+            // Nothing is under way, so that a request comes in when it arrives.
             None => simulation.host.next_arrival().is_none_or(|arrival| arrival >= self.window.from),
         }
     }
 
-    /// Looks for the first time.
+    /// Looks at all resources for the first time.
     pub(super) fn begin(&mut self, simulation: &mut Simulation) {
         self.begun = true;
         simulation.device.kernel.statistics.look_on();
@@ -193,7 +193,7 @@ impl Recorder {
         self.open.iter_mut().flatten().for_each(|open| open.occupied.cut = before);
     }
 
-    /// Looks after something has happened; whether that was the last time.
+    /// Looks at all resources after something has happened. Returns whether that was the last time.
     pub(super) fn look_after(&mut self, simulation: &Simulation) -> bool {
         if !self.begun {
             return false;
@@ -221,7 +221,7 @@ impl Recorder {
         self.taken = taken;
     }
 
-    /// A thing is taken by something else, or by nothing.
+    /// Ends the span of a resource that has changed, and begins another one unless the resource is free.
     fn changed(&mut self, simulation: &Simulation, index: usize, taken: u128) {
         let now = simulation.now();
         let before = self.open[index].take();
@@ -255,7 +255,7 @@ impl Recorder {
         self.open[index] = Some(Open { occupied, taken });
     }
 
-    /// What a thing is.
+    /// Kind and number of a resource.
     fn thing(&self, mut index: usize) -> (Resource, u32) {
         let Counts { units, buses, decoders, encoders, suspended } = self.counts;
         for (resource, count) in Resource::ALL.into_iter().zip([units, buses, decoders, encoders, suspended]) {
@@ -267,7 +267,7 @@ impl Recorder {
         (Resource::Set, index as u32)
     }
 
-    /// Ends, with what is taken then cut short.
+    /// Ends the recording, and cuts open spans short.
     pub(super) fn finish(mut self, simulation: &mut Simulation) -> Recording {
         let now = simulation.now();
         let ended_early = self.ended.len() >= self.most_spans && now < self.window.to;
@@ -300,16 +300,16 @@ impl Recorder {
 }
 
 impl Simulation {
-    /// From now on, looks on in a window of time.
+    /// Records a window of time from now on.
     ///
     /// # Arguments
-    /// - `bounded`: whether it ends early after a million spans.
+    /// - `bounded`: whether the recording ends early after a million spans.
     pub fn record(&mut self, window: Window, bounded: bool) {
         self.recorder = Some(Box::new(Recorder::new(self, window, bounded.then_some(MOST_SPANS))));
         self.recording = None;
     }
 
-    /// What was seen since [`record`](Self::record), which ends with it; nothing without one.
+    /// Takes what was recorded since [`record`](Self::record), and ends the recording; none without one.
     pub fn take_recording(&mut self) -> Option<Recording> {
         if let Some(recorder) = self.recorder.take() {
             self.recording = Some(recorder.finish(self));
@@ -317,7 +317,7 @@ impl Simulation {
         self.recording.take()
     }
 
-    /// [Steps](Self::step), and looks on.
+    /// [Steps](Self::step), and records.
     #[inline(never)]
     pub(super) fn watched_step(&mut self) -> softsense_base::Result<bool> {
         let mut recorder = self.recorder.take().expect("somebody looks on");
@@ -354,7 +354,7 @@ impl Simulation {
         }
     }
 
-    /// Whom something is for, with the number of its request; nothing where that is whom it was for before.
+    /// The owner of an operation, with the number of its request; none where the resource has the same owner as before.
     fn owner(&self, taken_for: TakenFor) -> Option<(Owner, Option<u64>)> {
         let moves = |set| Owner::Background(self.write_path.moving(set).map_or(Cause::Collection, |(cause, _)| cause));
         let number = |request| Some(self.host.number(request));

@@ -1,4 +1,4 @@
-//! What a run counts.
+//! Counts of a run.
 
 use std::ops::{Add, AddAssign};
 
@@ -11,19 +11,19 @@ use super::growth::Growth;
 use super::owners::Cause;
 use crate::request::RequestKind;
 
-/// Host codewords whose raw bit error rate their decode table does not reach.
+/// Host codewords whose raw bit error rate lies outside their decode table.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BeyondTable {
-    /// Below its first point.
+    /// Codewords below the first point of the table.
     pub below: u64,
-    /// Above its last point.
+    /// Codewords above the last point of the table.
     pub above: u64,
-    /// The least of those below, and the most of those above.
+    /// The least rate of those below, and the highest rate of those above.
     pub rber: [f64; 2],
 }
 
 impl BeyondTable {
-    /// All of them.
+    /// Codewords below and above.
     pub fn codewords(&self) -> u64 {
         self.below + self.above
     }
@@ -43,7 +43,7 @@ impl BeyondTable {
     }
 }
 
-/// Where the time of a codeword read went, or with [`TotalNs`] that of many.
+/// The time of a codeword read, by parts; with [`TotalNs`], that of many reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadTime<T = Ns> {
     /// Waiting for the plane to sense, first attempt.
@@ -63,7 +63,7 @@ pub struct ReadTime<T = Ns> {
 }
 
 impl<T: Add<Output = T> + Copy> ReadTime<T> {
-    /// All of it.
+    /// The sum of all parts.
     pub fn total(&self) -> T {
         self.wait_plane + self.sense + self.wait_bus + self.transfer + self.wait_decoder + self.decode + self.retries
     }
@@ -82,48 +82,49 @@ impl AddAssign<ReadTime> for ReadTime<TotalNs> {
 }
 
 impl ReadTime {
-    /// Its parts, in their order.
+    /// The parts in the order of the fields.
     fn parts(&self) -> [Ns; PARTS_OF_TIME] {
         [self.wait_plane, self.sense, self.wait_bus, self.transfer, self.wait_decoder, self.decode, self.retries]
     }
 }
 
-/// What an array does, as waits are told by it: reads of the host and of the background, programs of both, erases.
+/// Number of kinds of work that take an array: reads of the host, reads of the background, programs of the host, programs of the
+/// background, erases.
 pub const KINDS_OF_WORK: usize = 5;
 
 /// Times by [kind](KINDS_OF_WORK) of work, and once more by each cause but the host.
 pub type TimesTaken = [Ns; KINDS_OF_WORK + Cause::COUNT - 1];
 
-/// Where [`TimesTaken`] has a cause; nowhere the host.
+/// The index of a cause in [`TimesTaken`]; none for the host.
 #[inline]
 pub(crate) fn place_of(cause: Cause) -> Option<usize> {
     (cause as usize).checked_sub(1).map(|index| KINDS_OF_WORK + index)
 }
 
-/// Parts of [`ReadTime`].
+/// Number of parts of [`ReadTime`].
 pub const PARTS_OF_TIME: usize = 7;
 
-/// Those, and after them what the plane was waited for, as [`TimesTaken`].
+/// Number of these parts, and of the times of [`TimesTaken`] after them, for which the plane was waited for.
 pub const PARTS_OF_READS: usize = PARTS_OF_TIME + KINDS_OF_WORK + Cause::COUNT - 1;
 
-/// What refresh and patrol scrub have done.
+/// Counts of refresh and patrol scrub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MaintenanceCounts {
-    /// Blocks (of several that are erased together, these) whose data was moved.
+    /// Blocks whose data was moved; of several blocks that are erased together, these count as one.
     pub refreshed_blocks: u64,
-    /// Those of them that a scrub had found.
+    /// Refreshed blocks that a scrub had found.
     pub refreshed_for_scrub: u64,
-    /// Those whose data was beyond its age limit when they were begun.
+    /// Refreshed blocks whose data was beyond its age limit when they were begun.
     pub refreshed_late: u64,
     /// Codewords that a scrub has read and decoded.
     pub scrubbed_codewords: u64,
-    /// Those of them that were beyond its limit.
+    /// Scrubbed codewords that were beyond the limit of the scrub.
     pub scrubbed_above: u64,
-    /// Codewords that no level decoded, and that parity rebuilt.
+    /// Scrubbed codewords that no level decoded, and that parity rebuilt.
     pub scrubbed_recovered: u64,
-    /// Codewords that are lost: no level decoded them, nor did parity rebuild them.
+    /// Scrubbed codewords that are lost: no level decoded them, nor did parity rebuild them.
     pub scrubbed_uncorrectable: u64,
-    /// Blocks that it has found to need refresh.
+    /// Blocks that the scrub has found to need refresh.
     pub blocks_found: u64,
 }
 
@@ -134,13 +135,13 @@ pub struct WorkCounts {
     pub page_reads: u64,
     /// Pages programmed.
     pub programs: u64,
-    /// Codewords programmed in them.
+    /// Codewords programmed in these pages.
     pub codewords: u64,
     /// Blocks erased.
     pub erases: u64,
 }
 
-/// Operations of flash, buses and decoders, whoever asked for them.
+/// Operations of flash, buses and decoders, for any owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Operations {
     /// Sensings of a page that included the hard-decision level.
@@ -151,17 +152,17 @@ pub struct Operations {
     pub search_sensings: u64,
     /// Sensings begun before the outcome of the level before was known.
     pub look_ahead_senses: u64,
-    /// Those of them that were not needed.
+    /// Sensings ahead that were not needed.
     pub look_ahead_wasted: u64,
-    /// Those of them that were cut short by a RESET.
+    /// Sensings ahead that were cut short by a RESET.
     pub resets: u64,
     /// Predictions of whether hard decisions will be decoded.
     pub predictions: u64,
-    /// Those that said no.
+    /// Predictions that a decode will fail.
     pub predicted_failures: u64,
-    /// Those that were wrong.
+    /// Predictions that were wrong.
     pub mispredictions: u64,
-    /// Reads of known cells for themselves.
+    /// Reads of known cells by themselves.
     pub known_cell_reads: u64,
     /// Codewords transferred to a decoder, from however many pages.
     pub transfers: u64,
@@ -175,11 +176,11 @@ pub struct Operations {
     pub programs: u64,
     /// Block erases.
     pub erases: u64,
-    /// How often a program or an erase was suspended.
+    /// Suspensions of programs and erases.
     pub suspensions: u64,
 }
 
-/// What operations have cost, by what they were and by whom they were for.
+/// Energy of operations: by operation, and once more by purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Energy {
     /// Sensing with hard decision.
@@ -194,47 +195,47 @@ pub struct Energy {
     pub erase: Pj,
     /// Decodes.
     pub decode: Pj,
-    /// What sensings that were cut short would have cost beyond that.
+    /// Energy that sensings would have taken beyond the point at which they were cut short.
     pub cut_short: Pj,
-    /// For host reads.
+    /// Energy of operations for host reads.
     pub reads: Pj,
-    /// For host writes.
+    /// Energy of operations for host writes.
     pub writes: Pj,
-    /// For garbage collection and read reclaim.
+    /// Energy of operations for the background, such as garbage collection and read reclaim.
     pub background: Pj,
 }
 
-/// What pacing of garbage collection has done.
+/// Counts of the pacing of garbage collection.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PacingCounts {
-    /// How often collection that had a victim paused, or went on pausing when it was asked for.
+    /// Number of times that collection with a victim paused, or went on pausing when it was asked for.
     pub pauses: u64,
-    /// Steps that were not asked for, at the reserve of free blocks.
+    /// Steps of collection that were taken at the reserve of free blocks, without being asked for.
     pub at_reserve: u64,
     /// Victims that were taken because the host left their plane alone.
     pub idle_victims: u64,
-    /// The fewest free blocks of a plane in which the host was programming, and one more; 0 where it never did.
+    /// The fewest free blocks of a plane in which the host was programming, plus one; 0 where it never did.
     least_free: u32,
-    /// Pages that it programmed, and the sum of free blocks, with the share of the open one, at each.
+    /// Pages that the host programmed; and the sum, over these pages, of free blocks with the share of the open one.
     pages: u64,
     free: f64,
 }
 
-/// What reading ahead has done.
+/// Counts of reading ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReadAheadCounts {
     /// Pages that were read ahead.
     pub pages: u64,
-    /// Those of them that somebody asked for while they were in the read buffer.
+    /// Pages read ahead that were asked for while they were in the read buffer.
     pub used_pages: u64,
     /// Codewords that were asked for while they were being read ahead.
     pub late_codewords: u64,
-    /// How long these waited for the rest of that, all together.
+    /// Time for which these codewords were waited for until their read ahead was over, all together.
     pub waited: TotalNs,
 }
 
 impl PacingCounts {
-    /// The host programs in a plane with so many free blocks; and so many with the share of the open one.
+    /// Notes that the host programs in a plane with `whole` free blocks, or `free` with the share of the open one.
     pub(super) fn saw(&mut self, whole: u32, free: f64) {
         self.least_free = if self.pages == 0 { whole + 1 } else { self.least_free.min(whole + 1) };
         self.pages += 1;
@@ -246,14 +247,14 @@ impl PacingCounts {
         self.least_free.checked_sub(1)
     }
 
-    /// Free blocks of the planes in which the host was programming, with the share of the open one, in the mean.
+    /// Mean number of free blocks of the planes in which the host was programming, with the share of the open one.
     pub fn mean_free_blocks(&self) -> Option<f64> {
         (self.pages > 0).then(|| self.free / self.pages as f64)
     }
 }
 
 impl Energy {
-    /// All of it.
+    /// The sum over all operations.
     pub fn total(&self) -> Pj {
         self.sense + self.sense_extra_levels + self.transfer + self.program + self.erase + self.decode
     }
@@ -262,33 +263,33 @@ impl Energy {
 /// One completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRow {
-    /// Its number among all that came in, from 0.
+    /// Number of the request among all that came in, from 0.
     pub request: u64,
     /// The number of its tenant, in the order of the config; 0 where there are none.
     pub tenant: u16,
-    /// When it arrived.
+    /// The instant at which it arrived.
     pub arrival: Ns,
-    /// When the device let it in.
+    /// The instant at which the device let it in.
     pub admitted: Ns,
-    /// What it did.
+    /// The kind of request.
     pub kind: RequestKind,
     /// First byte.
     pub offset_bytes: u64,
     /// Bytes.
     pub bytes: u64,
-    /// From arrival to completion.
+    /// Time from arrival to completion.
     pub response: Ns,
-    /// The highest level that any of its codewords was read with; 0 when none was read from flash.
+    /// The highest level at which any of its codewords was read; 0 when none was read from flash.
     pub max_level: u8,
-    /// Attempts beyond the first, over its codewords.
+    /// Attempts beyond the first, summed over its codewords.
     pub retries: u16,
-    /// Codewords of it that no level decoded.
+    /// Codewords of the request that no level decoded.
     pub uncorrectable: u32,
-    /// What its own operations cost: not those of garbage collection, nor programs from the write buffer.
+    /// Energy of its own operations, without those of garbage collection and programs from the write buffer.
     pub energy: Pj,
 }
 
-/// What a run counts of one tenant.
+/// Counts of one tenant.
 #[derive(Debug, Clone, Default)]
 pub struct TenantStatistics {
     /// Response times of reads.
@@ -303,23 +304,23 @@ pub struct TenantStatistics {
     pub read_bytes: u64,
     /// Bytes of completed writes.
     pub written_bytes: u64,
-    /// When its first request arrived; none before one has completed.
+    /// The instant at which its first request arrived; none before one has completed.
     pub first_arrival: Option<Ns>,
-    /// When its last request completed.
+    /// The instant at which its last request completed.
     pub last_completion: Ns,
     /// Codewords that it read from flash.
     pub codewords_read: u64,
-    /// Those of them that no level decoded.
+    /// Codewords read from flash that no level decoded.
     pub uncorrectable: u64,
     /// Requests that found its submission queue full when they arrived, and waited at the host.
     pub found_queue_full: u64,
-    /// Reads that took longer than they should have; 0 where they have no deadline.
+    /// Reads that missed their deadline; 0 where they have none.
     pub missed_deadlines: u64,
 }
 
 impl TenantStatistics {
     /// # Arguments
-    /// - `counted_from`: when it began to count.
+    /// - `counted_from`: the instant at which counting began.
     fn complete(&mut self, row: &LogRow, counted_from: Ns) {
         match row.kind {
             RequestKind::Read => {
@@ -338,7 +339,7 @@ impl TenantStatistics {
         self.last_completion = row.arrival + row.response;
     }
 
-    /// Completed requests.
+    /// Number of completed requests.
     pub fn completed(&self) -> u64 {
         self.reads.count() + self.writes.count() + self.trims.count() + self.flushes.count()
     }
@@ -348,23 +349,23 @@ impl TenantStatistics {
         merged([&self.reads, &self.writes, &self.trims, &self.flushes])
     }
 
-    /// From the first arrival to the last completion.
+    /// Time from the first arrival to the last completion.
     pub fn span(&self) -> Ns {
         self.last_completion - self.first_arrival.unwrap_or(self.last_completion)
     }
 }
 
-/// What several histograms have counted together.
+/// The merged counts of several histograms.
 fn merged([first, others @ ..]: [&Histogram; 4]) -> Histogram {
     let mut all = first.clone();
     others.into_iter().for_each(|other| all.merge(other));
     all
 }
 
-/// What a run counts.
+/// Counts of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
-    /// When counting began: at the start, or when a warm-up was over.
+    /// The instant at which counting began: the start, or the end of a warm-up.
     pub counted_from: Ns,
     /// Requests that have completed since the start, whether they count or not.
     pub(super) completed_in_all: u64,
@@ -380,11 +381,11 @@ pub struct Statistics {
     pub read_bytes: u64,
     /// Bytes of completed writes.
     pub written_bytes: u64,
-    /// Whether responses grow with the run.
+    /// Growth of response times with the run.
     pub growth: Growth,
-    /// When the first request arrived; none before one has completed.
+    /// The instant at which the first request arrived; none before one has completed.
     pub first_arrival: Option<Ns>,
-    /// When the last request completed.
+    /// The instant at which the last request completed.
     pub last_completion: Ns,
     /// Host codeword reads from flash that ended at level 1, 2, ...
     pub level_histogram: [u64; MAX_LEVEL as usize],
@@ -392,11 +393,11 @@ pub struct Statistics {
     pub uncorrectable: u64,
     /// Host codeword reads that no level decoded, and that parity across dies has rebuilt.
     pub recovered: u64,
-    /// The same of other reads.
+    /// Codewords of other reads that no level decoded, and that parity across dies has rebuilt.
     pub recovered_in_background: u64,
     /// Host codeword reads that ended with another word than was written, where codewords are really decoded.
     pub undetected: u64,
-    /// Codewords that no level decoded in reads of garbage collection and read-modify-write.
+    /// Codewords that no level decoded in reads of the background and in read-modify-write.
     pub uncorrectable_in_background: u64,
     /// Attempts beyond the first of host codeword reads.
     pub retries: u64,
@@ -408,53 +409,53 @@ pub struct Statistics {
     pub beyond_table: BeyondTable,
     /// The sum of the raw bit error rates of host codewords as they are read first; 0 where none are known.
     pub rber_sum: f64,
-    /// How many these are.
+    /// Number of host codewords in this sum.
     pub rber_codewords: u64,
     /// Host codeword reads whose first attempt was above level 1.
     pub soft_starts: u64,
     /// Codewords of reads whose map entry was at hand, where the map is in flash.
     pub mapping_read_hits: u64,
-    /// Those whose entry was not.
+    /// Codewords of reads whose map entry was not at hand.
     pub mapping_read_misses: u64,
     /// Codewords of writes whose map entry was at hand.
     pub mapping_write_hits: u64,
-    /// Those whose entry was not.
+    /// Codewords of writes whose map entry was not at hand.
     pub mapping_write_misses: u64,
-    /// Entries that had to go.
+    /// Map entries that were evicted from the mapping cache.
     pub mapping_evictions: u64,
-    /// Those of them that had changed.
+    /// Evicted map entries that had changed.
     pub mapping_dirty_evictions: u64,
     /// Translation pages read, for requests and to be updated.
     pub translation_reads: u64,
     /// Updates of translation pages that found no room, and never will.
     pub refused_write_backs: u64,
-    /// Where the time of host codeword reads went.
+    /// The time of host codeword reads, by parts.
     pub read_time: ReadTime<TotalNs>,
-    /// The same and more by how long a codeword of a read took in the mean.
+    /// Parts of the time of host reads, with what planes were waited for, by the mean duration of a codeword in its read.
     pub reads_by_duration: SumsByDuration<PARTS_OF_READS>,
-    /// Of their wait for decoders, what links and the switch took, first attempt.
+    /// The part of the wait for decoders, in first attempts, that links and the switch took.
     pub interconnect_time: TotalNs,
-    /// What their attempts took by themselves.
+    /// Time that the attempts of host codeword reads took by themselves, without waits.
     pub read_service: TotalNs,
-    /// How long buses were taken by codewords that were then not decoded, whoever read them.
+    /// Time for which buses carried codewords whose decode failed, for any owner.
     pub failed_transfers: TotalNs,
     /// Codewords read from controller memory.
     pub codewords_from_controller: u64,
-    /// Codewords of reads that the read buffer had.
+    /// Codewords of reads that were in the read buffer.
     pub read_buffer_hits: u64,
-    /// Those that lay in flash, and that it had not.
+    /// Codewords of reads that lay in flash and were not in the read buffer.
     pub read_buffer_misses: u64,
-    /// What reading ahead has done.
+    /// Counts of reading ahead.
     pub read_ahead: ReadAheadCounts,
-    /// Entries that the mapping cache had not, and did not take in.
+    /// Map entries that were not in the mapping cache, and were not taken in.
     pub mapping_refused: u64,
-    /// Pages that it had not, and did not take in.
+    /// Pages that were not in the read buffer, and were not taken in.
     pub read_buffer_refused: u64,
-    /// Codewords that the host did not ask for, and that were read with what it did, for the read buffer.
+    /// Codewords that the host did not ask for, and that were read for the read buffer along with those that it asked for.
     pub read_along_codewords: u64,
-    /// Codewords that a write covers in part, and that the read buffer had.
+    /// Codewords covered by a write in part that were in the read buffer.
     pub read_buffer_modify_hits: u64,
-    /// Those that it had not.
+    /// Codewords covered by a write in part that were not in the read buffer.
     pub read_buffer_modify_misses: u64,
     /// Codewords read that were never written.
     pub unmapped_codewords: u64,
@@ -462,7 +463,7 @@ pub struct Statistics {
     pub host_codewords_written: u64,
     /// Codewords of host writes that found no room, and never will.
     pub refused_codewords: u64,
-    /// When the first of them was refused.
+    /// The instant at which the first of these codewords was refused.
     pub read_only_from: Option<Ns>,
     /// Codewords whose program has failed.
     pub failed_program_codewords: u64,
@@ -480,44 +481,44 @@ pub struct Statistics {
     pub merged_codewords: u64,
     /// Blocks chosen by garbage collection.
     pub gc_victims: u64,
-    /// Those of them that were chosen to level wear.
+    /// Victims that were chosen to level wear.
     pub gc_victims_to_level_wear: u64,
-    /// Their valid codewords when they were chosen.
+    /// Valid codewords of the victims when they were chosen.
     pub gc_victim_valid: u64,
     /// Valid codewords of the fullest victim that was not chosen to level wear.
     pub gc_fullest_victim: u32,
-    /// Codewords that they had room for.
+    /// Codewords for which the victims had room.
     pub gc_victim_room: u64,
-    /// What pacing of garbage collection has done.
+    /// Counts of the pacing of garbage collection.
     pub gc_pacing: PacingCounts,
     /// Blocks that read reclaim has moved and erased.
     pub reclaimed_blocks: u64,
-    /// Wordlines whose data it has moved.
+    /// Wordlines whose data read reclaim has moved.
     pub reclaimed_wordlines: u64,
-    /// Pages of data that was moved that were copied within their planes.
+    /// Pages of moved data that were copied within their planes.
     pub copied_pages: u64,
-    /// Refresh and patrol scrub.
+    /// Counts of refresh and patrol scrub.
     pub maintenance: MaintenanceCounts,
-    /// Those of the host's that were programmed to the SLC cache.
+    /// Codewords of the host that were programmed to the SLC cache.
     pub slc_codewords_programmed: u64,
-    /// Blocks (of several that are erased together, these) that have been chosen to be folded.
+    /// Blocks that have been chosen to be folded; of several blocks that are erased together, these count as one.
     pub folded_blocks: u64,
-    /// Those of them that were chosen in idle time.
+    /// Folded blocks that were chosen in idle time.
     pub folded_blocks_in_idle_time: u64,
     /// Host codeword reads from the SLC cache.
     pub slc_codewords_read: u64,
-    /// Operations.
+    /// Operations of flash, buses and decoders.
     pub operations: Operations,
-    /// What they cost.
+    /// Energy of operations.
     pub energy: Energy,
-    /// Reads that took longer than they should have; 0 where they have no deadline.
+    /// Reads that missed their deadline; 0 where they have none.
     pub missed_deadlines: u64,
-    /// What counts for each tenant; empty where there are none.
+    /// Counts of each tenant; empty where there are none.
     pub tenants: Vec<TenantStatistics>,
-    /// How long reads of each tenant may take, of all reads where there are none; empty where they have no deadline.
+    /// Deadline of reads of each tenant, as a time from arrival; of all reads where there are no tenants. Empty where reads have none.
     read_deadlines: Vec<Ns>,
     log: Option<Vec<LogRow>>,
-    /// Requests that have completed while somebody looked on.
+    /// Requests that have completed while an observer looked on.
     seen: Option<Vec<LogRow>>,
 }
 
@@ -526,7 +527,7 @@ impl Statistics {
         Self { log: log_requests.then(Vec::new), ..Self::default() }
     }
 
-    /// Counts from here on.
+    /// Starts counting anew.
     pub(super) fn count_anew(&mut self, now: Ns) {
         *self = Self {
             counted_from: now,
@@ -545,7 +546,7 @@ impl Statistics {
         self.read_deadlines = read_deadlines;
     }
 
-    /// A read has completed later than it should have.
+    /// Counts a read that has completed after its deadline.
     #[inline(never)]
     fn judge_deadline(&mut self, row: &LogRow) {
         if row.kind == RequestKind::Read && row.response > self.read_deadlines[usize::from(row.tenant)] {
@@ -570,7 +571,7 @@ impl Statistics {
         tenant.uncorrectable += u64::from(!decoded);
     }
 
-    /// Completed requests.
+    /// Number of completed requests.
     #[inline]
     pub fn completed(&self) -> u64 {
         self.reads.count() + self.writes.count() + self.trims.count() + self.flushes.count()
@@ -586,7 +587,7 @@ impl Statistics {
         self.by_cause[cause as usize]
     }
 
-    /// Codewords programmed, whatever for.
+    /// Codewords programmed, for any cause.
     ///
     /// # Arguments
     /// - `parity_in_data`: codewords of a page, where parity takes room of the data, so that whole pages are written.
@@ -599,7 +600,7 @@ impl Statistics {
         parity_in_data.map_or_else(all, |of_page| self.operations.programs * of_page)
     }
 
-    /// Codewords programmed for the host: less than written where the write buffer coalesced.
+    /// Codewords programmed for the host. They are fewer than it wrote where the write buffer coalesced writes.
     pub fn host_codewords_programmed(&self) -> u64 {
         self.work(Cause::Host).codewords
     }
@@ -619,12 +620,12 @@ impl Statistics {
         self.work(Cause::Folding).codewords
     }
 
-    /// Translation pages programmed, but for those that garbage collection moves.
+    /// Translation pages programmed, without those that garbage collection moves.
     pub fn translation_codewords_programmed(&self) -> u64 {
         self.work(Cause::Translation).codewords
     }
 
-    /// Work for data that was moved, whatever for.
+    /// Work for data that was moved, by cause.
     fn moved(&self) -> impl Iterator<Item = WorkCounts> {
         let is_new = |cause: &Cause| matches!(cause, Cause::Host | Cause::Translation | Cause::Parity);
         Cause::ALL.into_iter().filter(move |cause| !is_new(cause)).map(|cause| self.work(cause))
@@ -650,7 +651,7 @@ impl Statistics {
         self.work(Cause::Parity).programs
     }
 
-    /// Pages that were read to rebuild codewords of others.
+    /// Pages that were read to rebuild codewords of other pages.
     pub fn recovery_reads(&self) -> u64 {
         self.work(Cause::Recovery).page_reads
     }
@@ -660,7 +661,7 @@ impl Statistics {
         self.mapping_read_hits + self.mapping_write_hits
     }
 
-    /// Those whose entry was not.
+    /// Codewords of requests whose map entry was not at hand.
     pub fn mapping_misses(&self) -> u64 {
         self.mapping_read_misses + self.mapping_write_misses
     }
@@ -670,7 +671,7 @@ impl Statistics {
         merged([&self.reads, &self.writes, &self.trims, &self.flushes])
     }
 
-    /// From the first arrival to the last completion.
+    /// Time from the first arrival to the last completion.
     pub fn span(&self) -> Ns {
         self.last_completion - self.first_arrival.unwrap_or(self.last_completion)
     }
@@ -708,12 +709,12 @@ impl Statistics {
         }
     }
 
-    /// From now on, keeps requests that complete.
+    /// Keeps requests that complete from now on.
     pub(super) fn look_on(&mut self) {
         self.seen = Some(Vec::new());
     }
 
-    /// Those that have completed since then; no more are kept.
+    /// Takes the requests that have completed since then; no more are kept.
     pub(super) fn take_seen(&mut self) -> Vec<LogRow> {
         self.seen.take().unwrap_or_default()
     }
@@ -730,11 +731,11 @@ impl Statistics {
         self.retries += u64::from(retries);
     }
 
-    /// A read of pages for the host has ended.
+    /// Counts a read of pages for the host that has ended.
     ///
     /// # Arguments
-    /// - `time`, `waited_for`: of all its units of data; nothing of those that no array was waited for.
-    /// - `units`: how many.
+    /// - `time`, `waited_for`: times of all its units of data; `waited_for` is none if no array was waited for.
+    /// - `units`: number of units of data.
     #[inline]
     pub(super) fn read_ended(&mut self, time: ReadTime, waited_for: Option<&TimesTaken>, units: u32) {
         self.read_time += time;
@@ -751,11 +752,11 @@ impl Statistics {
         }
     }
 
-    /// A prediction was made.
+    /// Counts a prediction.
     ///
     /// # Arguments
-    /// - `fails`: what it says.
-    /// - `decodes`: what is true.
+    /// - `fails`: whether the predictor says that the decode fails.
+    /// - `decodes`: whether the codeword would be decoded.
     #[inline]
     pub(super) fn predicted(&mut self, fails: bool, decodes: bool) {
         self.operations.predictions += 1;
@@ -771,13 +772,13 @@ impl Statistics {
 /// Uncorrectable bit error rates that reads have to expect: codewords that end without data, for each bit of data that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExpectedUber {
-    /// Of the code of a codeword alone.
+    /// The rate of the code of a codeword alone.
     pub by_code: f64,
-    /// With parity across dies: where another codeword of the stripe fails, too.
+    /// The rate with parity across dies: another codeword of the stripe fails, too.
     pub with_parity: f64,
 }
 
-/// A codeword of the device.
+/// Properties of one codeword of the device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CodewordSample {
     /// The chip of its place, in the order in which the stripe meets them.
@@ -790,7 +791,7 @@ pub struct CodewordSample {
     pub rber: f64,
     /// The probability that decoding fails codewords like this one with hard decision; `None` where only decodes tell.
     pub p_fail_hard: Option<f64>,
-    /// The same at the deepest level that there is.
+    /// The probability that decoding fails codewords like this one at the deepest level that there is.
     pub p_fail: Option<f64>,
     /// The probability that reads of codewords like this one end without data: that every step of the policy fails.
     pub p_uncorrectable: Option<f64>,
@@ -801,28 +802,28 @@ pub struct CodewordSample {
 /// Mean busy shares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Utilisation {
-    /// Of planes, or of dies where planes take turns: sensing, programming, erasing, and whatever keeps the
-    /// array from other work, such as waiting for the bus or for the outcome of a look-ahead.
+    /// Busy share of planes, or of dies where planes take turns: sensing, programming, erasing, and whatever keeps the array from other
+    /// work, such as waiting for the bus or for the outcome of a look-ahead.
     pub plane: f64,
-    /// Of channel buses.
+    /// Busy share of channel buses.
     pub channel: f64,
-    /// Of channel buses, with codewords that were then not decoded.
+    /// Share of time for which channel buses carried codewords whose decode failed.
     pub channel_wasted: f64,
-    /// Of decoders.
+    /// Busy share of decoders.
     pub decoder: f64,
-    /// Of the busiest of each kind.
+    /// Busy shares of the busiest unit of each kind.
     pub busiest: UnitShares,
-    /// Of the one that is the least busy.
+    /// Busy shares of the least busy unit of each kind.
     pub idlest: UnitShares,
 }
 
 /// Busy shares of one unit of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct UnitShares {
-    /// Of a plane, or a die where planes take turns.
+    /// Busy share of a plane, or of a die where planes take turns.
     pub plane: f64,
-    /// Of a channel bus.
+    /// Busy share of a channel bus.
     pub channel: f64,
-    /// Of the decoders that share a queue: those of a channel, or all.
+    /// Busy share of the decoders that share a queue: those of a channel, or all.
     pub decoder: f64,
 }

@@ -1,14 +1,14 @@
 //! Address translation of a demand-based FTL: which map entries are at hand, and the reads and programs of translation
 //! pages that it takes to have them there.
 //!
-//! A request's codewords are translated by translation page. Those whose entries are all at hand go on at once; the others
-//! wait for one read of their page, through error correction. An entry that had changed and had to go is written back: its
-//! page is read, and programmed with everything that has changed in it (batched update). Write-backs go on beside what
-//! caused them: their data is in the controller's memory. At most one of a page is under way.
+//! A request's codewords are translated by translation page. Those whose entries are all at hand go on at once; the others wait for one
+//! read of their page, through error correction. An entry that had changed and is evicted is written back: its page is read, and programmed
+//! with everything that has changed in it (batched update). Write-backs go on beside the work that caused them: their data is in the
+//! controller's memory. At most one write-back of a page is under way.
 //!
-//! Where data lies is known to [`PageMap`] at any time; here is counted and waited for what knowing it would take. Garbage
-//! collection looks places up in the pages themselves, which hold their owners. An entry that is at hand is updated when it
-//! moves a codeword; for any other the translation page is updated.
+//! [`PageMap`] knows at any time where data lies. This module counts what it would take to know, and lets requests wait for it. Garbage
+//! collection looks places up in the pages themselves, which hold their owners. When it moves a codeword whose entry is at hand, the entry
+//! is updated; otherwise the translation page is updated.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::config::DemandSpec;
 use crate::ftl::{Evicted, Lcn, MappingCache, PageMap};
 use crate::own::{AdmitEntries, MissedEntry};
 
-/// What codewords are translated for.
+/// The access for which codewords are translated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -36,39 +36,39 @@ pub(super) struct Waiting {
     pub(super) access: Access,
 }
 
-/// What becomes of codewords whose entries are looked up.
+/// The result of looking up the entries of codewords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookUp {
     AtHand,
-    /// They wait for a translation page that others wait for already.
+    /// The codewords wait for a translation page that others wait for already.
     Waits,
-    /// They wait for a translation page that has to be read.
+    /// The codewords wait for a translation page that has to be read.
     Load(u32),
 }
 
-/// What the directory knows of a translation page.
+/// The entry of a translation page in the directory.
 #[derive(Debug, Clone)]
 struct TranslationPage {
-    /// Who waits for it to be read.
+    /// Codewords that wait until the page has been read.
     waiting: Vec<Waiting>,
     write_back: Option<WriteBack>,
-    /// The level at which it was last read, if that is remembered; else 1.
+    /// The level at which the page was last read, if that is remembered; else 1.
     level: u8,
 }
 
 /// A translation page that is being written back.
 #[derive(Debug, Clone, Default)]
 struct WriteBack {
-    /// Whether it is being programmed, so that what changes now comes too late.
+    /// Whether the page is being programmed, so that entries which change now come too late.
     programming: bool,
-    /// Whether something has.
+    /// Whether an entry has changed since then.
     again: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Translation {
     cache: MappingCache,
-    /// None where all is taken in.
+    /// The rule of admission; none where all entries are taken in.
     admission: Option<Admission<dyn AdmitEntries>>,
     remember_levels: bool,
     lower_after_reads: u32,
@@ -104,7 +104,7 @@ impl Translation {
         &self.cache
     }
 
-    /// Whether nothing is under way.
+    /// Whether no codeword waits for an entry, and no page is being written back.
     pub(super) fn is_idle(&self) -> bool {
         self.directory.iter().all(|page| page.waiting.is_empty() && page.write_back.is_none())
     }
@@ -145,12 +145,12 @@ impl Translation {
         if waiting.len() == 1 { LookUp::Load(page) } else { LookUp::Waits }
     }
 
-    /// Who waited for a translation page that is in the controller's memory now.
+    /// Takes the codewords that waited for a translation page, which is in the controller's memory now.
     pub(super) fn loaded(&mut self, page: u32) -> Vec<Waiting> {
         std::mem::take(&mut self.directory[page as usize].waiting)
     }
 
-    /// Whether an entry that a read needed is to be kept: one that is there is.
+    /// Whether an entry that a read needed is to be kept. An entry that is in the cache stays.
     pub(super) fn admits(&mut self, lcn: Lcn, codewords: &Range<Lcn>) -> bool {
         let Some(admission) = &mut self.admission else { return true };
         if self.cache.level(lcn).is_some() {
@@ -160,21 +160,21 @@ impl Translation {
         admission.admits(lcn, |rule, misses| rule.admit(&MissedEntry { codeword: lcn, codewords, misses }))
     }
 
-    /// Whether a rule of the user's own has answered well.
+    /// Checks the answers of the user's own rule.
     ///
     /// # Errors
-    /// What it has said.
+    /// When an answer was not allowed, or the rule has failed.
     pub(super) fn check_own(&self) -> Result<()> {
         self.admission.as_ref().map_or(Ok(()), Admission::check_own)
     }
 
-    /// What asking it has cost so far.
+    /// The cost of asking the user's own rule so far; none where there is no such rule.
     pub(super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
         self.admission.as_ref()?.own_cost(<dyn AdmitEntries>::spent_s)
     }
 
-    /// Takes the entry of a codeword from its page. The translation page that has to be written back, if an entry goes for it
-    /// that had changed.
+    /// Takes the entry of a codeword from its page. Returns the translation page that has to be written back, if an entry that had changed
+    /// is evicted.
     pub(super) fn take_in(&mut self, statistics: &mut Statistics, lcn: Lcn) -> Option<u32> {
         if self.cache.touch(lcn) {
             return None;
@@ -185,8 +185,8 @@ impl Translation {
         dirty.then(|| self.page_of(lcn))
     }
 
-    /// The map entry of a codeword says something new, and its data is fresh. The translation page that has to be written back, if
-    /// the entry is not at hand.
+    /// Notes that the map entry of a codeword has changed, and that its data is fresh. Returns the translation page that has to be written
+    /// back, if the entry is not at hand.
     pub(super) fn entry_changed(&mut self, ftl: &PageMap, lcn: Lcn) -> Option<u32> {
         if ftl.is_translation_page(lcn) {
             self.directory[ftl.translation_page_index(lcn)].level = 1;
@@ -196,8 +196,8 @@ impl Translation {
         (!self.cache.mark_dirty(lcn)).then(|| self.page_of(lcn))
     }
 
-    /// Notes that a translation page is to be brought up to date. Whether that begins now: if it is under way, what has changed
-    /// goes with it, or follows.
+    /// Notes that a translation page is to be brought up to date. Returns whether that begins now. If a write-back of the page is under
+    /// way, the changes go with it, or follow it.
     pub(super) fn begin_write_back(&mut self, page: u32) -> bool {
         let write_back = &mut self.directory[page as usize].write_back;
         if let Some(under_way) = write_back {
@@ -208,7 +208,7 @@ impl Translation {
         true
     }
 
-    /// A translation page is programmed with all that has changed in it.
+    /// Notes that a translation page is being programmed with all that has changed in it.
     pub(super) fn programming(&mut self, page: u32) {
         self.cache.clean_page(page);
         let entry = &mut self.directory[page as usize];
@@ -216,17 +216,17 @@ impl Translation {
         entry.write_back.as_mut().expect("it is being written back").programming = true;
     }
 
-    /// A translation page has been programmed. Whether it has to be written back once more.
+    /// Notes that a translation page has been programmed. Returns whether it has to be written back once more.
     pub(super) fn programmed(&mut self, page: u32) -> bool {
         self.directory[page as usize].write_back.take().expect("it was being written back").again
     }
 
-    /// A translation page finds no room in flash, and never will: what has changed in it is in the cache, or lost with it.
+    /// Gives up a translation page that finds no room in flash, and never will: its changes are in the cache, or lost with it.
     pub(super) fn give_up(&mut self, page: u32) {
         self.directory[page as usize].write_back = None;
     }
 
-    /// The read level that the map entry of a codeword remembers, or the directory of a translation page.
+    /// The read level that the map entry of a codeword, or the directory of a translation page, remembers.
     #[inline]
     pub(super) fn remembered_level(&self, ftl: &PageMap, lcn: Lcn) -> Option<u8> {
         if ftl.is_translation_page(lcn) {
@@ -235,7 +235,7 @@ impl Translation {
         if self.remember_levels { self.cache.level(lcn) } else { None }
     }
 
-    /// A codeword has been read at `level`, at once or after attempts at others.
+    /// Notes the level at which a codeword has been read, at once or after attempts at other levels.
     #[inline]
     pub(super) fn remember_level(&mut self, ftl: &PageMap, lcn: Lcn, level: u8, at_once: bool) {
         if ftl.is_translation_page(lcn) {

@@ -1,4 +1,4 @@
-//! What the columns of a text trace are, as the user says it or as a preset does.
+//! The meaning of the columns of a text trace, from the user or from a preset.
 
 use std::path::Path;
 
@@ -9,34 +9,34 @@ use super::formats::preset;
 use super::options::{Format, TimeUnit, parse_size};
 use crate::request::RequestKind;
 
-/// The unit of `lbn`, unless it is said.
+/// The unit of `lbn` unless another one is given, bytes.
 const SECTOR: u64 = 512;
 const MAX_UNIT: u64 = 1 << 30;
 const MAX_COLUMNS: usize = 256;
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Ignored,
-    /// Arrival, in this unit; a date or a time of day is one whatever the unit.
+    /// Arrival, in this unit; dates and times of day are read whatever the unit.
     Time(TimeUnit),
     /// Read, write or trim.
     Op,
-    /// First byte, in units of so many bytes.
+    /// First byte, in units of this many bytes.
     Address(u64),
-    /// A block of so many bytes, in which `offset` counts where there is one.
+    /// Number of a block of this many bytes; `offset`, if there is such a column, counts within the block.
     Block(u64),
-    /// Size, in units of so many bytes.
+    /// Size, in units of this many bytes.
     Bytes(u64),
     Device,
-    /// Linux's device number, in two columns.
+    /// Major part of Linux's device number, which takes two columns.
     Major,
     Minor,
-    /// What has no address: a file or an object. It gets one when it first appears.
+    /// Name of a file or an object, which has no address: it gets one when it first appears.
     Object,
 }
 
-/// Names that roles have, the first of each the one that messages use.
+/// Names of roles.
 const NAMES: [(&str, Role); 19] = [
     ("-", Role::Ignored),
     ("_", Role::Ignored),
@@ -60,7 +60,7 @@ const NAMES: [(&str, Role); 19] = [
 ];
 
 impl Role {
-    /// What messages call it.
+    /// Returns the name of the role in messages.
     pub fn name(self) -> &'static str {
         match self {
             Role::Ignored => "ignored",
@@ -77,7 +77,7 @@ impl Role {
         }
     }
 
-    /// With the unit that was written after it.
+    /// Returns the role with the unit that the user wrote after its name.
     fn with_unit(self, unit: &str) -> std::result::Result<Role, String> {
         let one = format!("1{unit}");
         let size = || match parse_size(if unit.starts_with(|c: char| c.is_ascii_digit()) { unit } else { &one }) {
@@ -94,14 +94,14 @@ impl Role {
     }
 }
 
-/// One column, and what its header says where columns are found by that.
+/// One column and, where columns are found by the header, its name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub role: Role,
     pub header: Option<String>,
 }
 
-/// What stands between columns.
+/// The separator of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delimiter {
     Byte(u8),
@@ -132,7 +132,7 @@ impl Delimiter {
         })
     }
 
-    /// What `--delimiter` takes.
+    /// Returns the delimiter as `--delimiter` takes it.
     pub fn name(self) -> String {
         match self {
             Delimiter::Byte(b',') => "comma".to_owned(),
@@ -145,7 +145,7 @@ impl Delimiter {
     }
 }
 
-/// Words of the op column, in lower case, and what they mean; `None`: the line is no request.
+/// Words of the op column, in lower case, and the kinds of request that they stand for; a line with `None` is not a request.
 type Words = Vec<(String, Option<RequestKind>)>;
 
 fn usual_words() -> Words {
@@ -185,23 +185,23 @@ fn parse_words(text: &str) -> Result<Words> {
     if words.iter().all(|(_, kind)| kind.is_none()) {
         return wrong(format!("found `{text}`, expected words of reads, writes, trims or flushes"));
     }
-    // What stands for all others comes last.
+    // The word that stands for all others comes last.
     words.sort_by_key(|(word, _)| word == "*");
     Ok(words)
 }
 
-/// What the columns of a text trace are.
+/// The columns of a text trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
     written: ColumnsFile,
     pub(super) columns: Vec<Column>,
-    /// `None`: told from the first line.
+    /// The delimiter; `None`: recognised from the first line.
     pub(super) delimiter: Option<Delimiter>,
     pub(super) skip_header: u32,
     pub(super) words: Words,
 }
 
-/// The same as text: what a file of columns holds.
+/// The columns as text: the content of a file of columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnsFile {
@@ -220,16 +220,16 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Columns {
-    /// Columns from the left, such as `time:us,op,bytes,lbn:512B`; further columns of a line are ignored.
+    /// Parses columns from the left, such as `time:us,op,bytes,lbn:512B`; further columns of a line are ignored.
     ///
-    /// A column is a name, a unit after a colon, and what the header calls it after an equals sign (then for all). Names:
-    /// `time` (s), `op`, `offset` (bytes), `lbn` (512 B), `block` (with a unit), `bytes`, `device`, `major` and `minor`,
-    /// `object`, and `-` for what is ignored. `delimiter` is a name or a character; None: told from the first line.
-    /// `skip_header` lines are skipped at the beginning; a header is recognised without. `op` says what words mean:
-    /// `read=28/88,write=2a,skip=*`.
+    /// A column is a name, then possibly a unit after a colon, then possibly its name in the header after an equals sign. Either all
+    /// columns have a name in the header, or none. Names: `time` (s), `op`, `offset` (bytes), `lbn` (512 B), `block` (with a unit),
+    /// `bytes`, `device`, `major` and `minor`, `object`, and `-` for a column that is ignored. `delimiter` is a name or a character; None:
+    /// recognised from the first line. At the beginning `skip_header` lines are skipped; a header is recognised without this. `op` gives
+    /// the meaning of words: `read=28/88,write=2a,skip=*`.
     ///
     /// # Errors
-    /// Names the option, what was found in it and what was expected.
+    /// Names the option, its value and the values that were expected.
     pub fn new(columns: &str, delimiter: Option<&str>, skip_header: u32, op: Option<&str>) -> Result<Columns> {
         let written = ColumnsFile {
             columns: columns.to_owned(),
@@ -240,10 +240,10 @@ impl Columns {
         Self::of(written)
     }
 
-    /// Those of a TOML file with `columns` and, where they are needed, `delimiter`, `skip_header` and `op`.
+    /// Parses a TOML file with `columns` and, where they are needed, `delimiter`, `skip_header` and `op`.
     ///
     /// # Errors
-    /// Names the file, and what [`Columns::new`] does.
+    /// Names the file, besides the errors of [`Columns::new`].
     pub fn from_toml(text: &str, origin: &str) -> Result<Columns> {
         let written: ColumnsFile = from_toml(text, ErrorKind::Config, origin)?;
         Self::of(written).map_err(|error| {
@@ -252,11 +252,11 @@ impl Columns {
         })
     }
 
-    /// What was asked for by format, columns or both: the format is a name, or a file of columns that ends in `.toml`.
-    /// `delimiter`, `skip_header` and `op` take the place of those that the format has, if it is a mapping of columns.
+    /// Returns the format and the columns that options ask for. The format is a name, or a file of columns that ends in `.toml`.
+    /// `delimiter`, `skip_header` and `op` replace those of the format, if the format is a mapping of columns.
     ///
     /// # Errors
-    /// Those of [`Columns::new`] and [`Columns::from_toml`]; an unknown format; options that do not go together.
+    /// Errors of [`Columns::new`] and [`Columns::from_toml`]; an unknown format; options that exclude each other.
     pub fn asked(
         format: Option<&str>,
         columns: Option<&str>,
@@ -300,7 +300,7 @@ impl Columns {
         Ok((format, Some(Self::of(written)?)))
     }
 
-    /// A file of columns, as [`Columns::from_toml`] reads it.
+    /// Formats the columns as the file that [`Columns::from_toml`] reads.
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.written).expect("texts and a number are TOML")
     }
@@ -312,17 +312,17 @@ impl Columns {
         Ok(Columns { columns, delimiter, skip_header: written.skip_header, words, written })
     }
 
-    /// The columns as they were written.
+    /// Returns the columns as they were written.
     pub(super) fn text(&self) -> &str {
         &self.written.columns
     }
 
-    /// The words of the op column as they were written.
+    /// Returns the words of the op column as they were written.
     pub(super) fn op(&self) -> Option<&str> {
         self.written.op.as_deref()
     }
 
-    /// Whether columns are found by what the header calls them.
+    /// Whether columns are found by their names in the header.
     pub(super) fn by_header(&self) -> bool {
         self.columns.iter().any(|column| column.header.is_some())
     }

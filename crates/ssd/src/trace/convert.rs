@@ -13,17 +13,17 @@ use super::reader::Rows;
 use super::{Devices, Format, Trace};
 use crate::request::{Request, RequestKind, RequestSource};
 
-/// How many rows are written between two looks at the clock.
+/// Rows that are written between two looks at the clock.
 const ROWS_PER_LOOK: u64 = 16_384;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
-/// Writes a stream of requests as `format` (csv, mqsim or disksim) with device 0, compressed where `to` ends in `.gz`
-/// or `.zst`, and returns how many. The file appears whole or not at all. `progress` gets the fraction read about every 50 ms;
-/// it returns false to interrupt.
+/// Writes a stream of requests as `format` (csv, mqsim or disksim) with device 0, compressed where `to` ends in `.gz` or `.zst`. Returns
+/// the number of requests. The file appears whole or not at all. `progress` gets the fraction read about every 50 ms; it returns false to
+/// interrupt.
 ///
 /// # Errors
-/// An error of the source; an interruption; a target that cannot be written; a request that `format` cannot express (a trim, a flush, a write
-/// with FUA, or an offset or size that is not a whole number of sectors, in MQSim and DiskSim text).
+/// An error of the source; an interruption; a target that cannot be written; or a request that `format` cannot express. MQSim and DiskSim
+/// text express no trim, flush or write with FUA, and only offsets and sizes in whole sectors.
 pub fn write_requests(
     source: &mut dyn RequestSource,
     to: &Path,
@@ -167,7 +167,7 @@ impl Writer {
                 number(text, arrival.0);
             } else {
                 number(text, arrival.0 / 1_000_000);
-                // Always with a point, by which the file is recognised as DiskSim's.
+                // The point is always written: it shows that the file is DiskSim's.
                 text.extend_from_slice(format!(".{:06}", arrival.0 % 1_000_000).as_bytes());
             }
             text.push(b' ');
@@ -231,7 +231,7 @@ impl Writer {
     }
 }
 
-/// A whole number in decimal; `write!` would take several times as long.
+/// Appends a whole number in decimal; `write!` would take several times as long.
 fn number(text: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();

@@ -1,14 +1,14 @@
-//! How much of its devices a trace touches.
+//! The footprint of a trace: the part of its devices that it touches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The unit of the footprint.
+/// Logarithm of the unit of the footprint in bytes, to base 2.
 const UNIT_BITS: u32 = 12;
-/// Units are marked in chunks of so many.
+/// Logarithm of the number of units in a chunk, to base 2.
 const CHUNK_BITS: u32 = 12;
 
-/// Keys are spread already; one multiplication mixes them.
+/// A hasher for keys that are spread already: one multiplication mixes them.
 #[derive(Default)]
 struct ChunkHasher(u64);
 
@@ -29,14 +29,14 @@ impl Hasher for ChunkHasher {
     }
 }
 
-/// Which units of 4 KiB were touched: one bit each, in chunks of 4096 units (16 MiB of addresses, 512 B of memory).
+/// A bitmap of the units of 4 KiB that were touched, in chunks of 4096 units (16 MiB of addresses, 512 B of memory).
 #[derive(Default)]
 pub(super) struct Footprint {
     chunks: Vec<[u64; 64]>,
     index: HashMap<u64, u32, BuildHasherDefault<ChunkHasher>>,
     last_key: u64,
     last: usize,
-    /// Chunks that large requests touched whole, by the first of each run: the chunk after its last. Runs do not touch.
+    /// Runs of chunks that large requests touched whole: the first chunk of each run, and the chunk after its last. Runs are not adjacent.
     whole: BTreeMap<u64, u64>,
 }
 
@@ -62,14 +62,14 @@ impl Footprint {
         if last - first < 2 << CHUNK_BITS {
             return self.touch_units(space, first, last);
         }
-        // What a chunk is touched of at both ends, and between them all of it, at the cost of none.
+        // Chunks at both ends are marked unit by unit. Whole chunks between them are kept as a range, which takes no memory for each.
         let (from, to) = ((first >> CHUNK_BITS) + 1, last >> CHUNK_BITS);
         self.touch_units(space, first, (from << CHUNK_BITS) - 1);
         self.touch_units(space, to << CHUNK_BITS, last);
         self.touch_whole(space << 36 | from, space << 36 | to);
     }
 
-    /// Marks the chunks from `from` to before `to`.
+    /// Marks all chunks from `from` up to, but not including, `to`.
     fn touch_whole(&mut self, mut from: u64, mut to: u64) {
         while let Some((&start, &end)) = self.whole.range(..=to).next_back().filter(|&(_, &end)| end >= from) {
             (from, to) = (from.min(start), to.max(end));
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(footprint.bytes(), set.len() as u64 * 4096);
     }
 
-    /// The same with large requests, which mark whole chunks; and a TiB costs no more than its ends.
+    /// Does the bitmap count large requests, which mark whole chunks, in the same way, and does a TiB take no more memory than its ends?
     #[test]
     fn the_footprint_of_large_requests_is_small() {
         let mut footprint = Footprint::default();

@@ -1,4 +1,4 @@
-//! A file as blocks of whole lines, or of records: decompression, and whether it is still what was scanned.
+//! A file as blocks of whole lines, or of records: decompression, and a check that the file has not changed since the scan.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read};
@@ -13,10 +13,10 @@ use softsense_base::{Error, Result};
 
 use super::TraceSpec;
 
-/// Text is read in blocks of this size; a line must fit into one.
+/// Size of the blocks in which text is read, bytes; a line must fit into one.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// How a file is compressed, told by its first bytes.
+/// The compression of a file, recognised from its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
     None,
@@ -34,7 +34,7 @@ impl Compression {
     }
 }
 
-/// Reads a file that others may read, too, and counts the bytes, whatever they become.
+/// A reader of a file that others may read, too. It counts the bytes of the file, before decompression.
 struct Counted {
     file: Arc<File>,
     bytes: u64,
@@ -72,7 +72,7 @@ impl Source {
     }
 }
 
-/// What tells a file from what it was before.
+/// Properties of a file by which a change is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileVersion {
     bytes: u64,
@@ -90,26 +90,26 @@ pub(super) struct Lines {
     source: Source,
     pub compression: Compression,
     pub version: FileVersion,
-    /// Whether it has no name, so that nobody else can change it.
+    /// Whether the file has no name, so that no other program can change it.
     spooled: bool,
     file: PathBuf,
     path: String,
-    /// 0: there are lines.
+    /// Size of a record, bytes; 0 for a file of lines.
     record_bytes: usize,
     pub buffer: Vec<u8>,
-    /// The whole lines of the buffer that were not parsed yet.
+    /// Begin of the whole lines in the buffer that were not parsed yet.
     pub at: usize,
     pub limit: usize,
-    /// Where the bytes that were read end; from `limit` to here lies the beginning of a line.
+    /// End of the bytes that were read; the bytes from `limit` to here are the beginning of a line.
     end: usize,
-    /// How many lines lie before `at`.
+    /// Number of lines before `at`.
     pub line: u64,
     eof: bool,
     started: bool,
 }
 
 impl Lines {
-    /// The text of a file, or its records of so many bytes, where that is not 0.
+    /// Opens the text of a file, or its records of `record_bytes` where that is not 0.
     pub fn open(spec: &TraceSpec, record_bytes: usize) -> Result<Lines> {
         let path = &spec.path;
         let failed = |error: io::Error| Error::io(path, &error);
@@ -122,7 +122,7 @@ impl Lines {
         Counted { file: Arc::clone(&file), bytes: 0 }.take(4).read_to_end(&mut magic).map_err(failed)?;
         let compression = match magic.as_slice() {
             [0x1f, 0x8b, ..] => Compression::Gzip,
-            // A frame, or a skippable frame before one.
+            // The magic number of a frame, or of a skippable frame before one.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
             _ => Compression::None,
         };
@@ -132,8 +132,8 @@ impl Lines {
             Compression::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(file))),
             Compression::Zstd => {
                 let mut decoder = zstd::Decoder::new(file).map_err(|error| Error::io(path, &error))?;
-                // That of `zstd --long`, and the largest that zstd itself takes unasked: 128 MiB. A file of a few bytes may
-                // ask for 2 GiB.
+                // The window is limited to 128 MiB: the window of `zstd --long`, and the largest that zstd accepts by default. A file of a
+                // few bytes may ask for 2 GiB.
                 decoder.window_log_max(27).map_err(|error| Error::io(path, &error))?;
                 Source::Zstd(Box::new(decoder))
             }
@@ -156,18 +156,18 @@ impl Lines {
         })
     }
 
-    /// How much of the compressed file has been read.
+    /// Returns the share of the compressed file that has been read.
     pub fn fraction(&self) -> f64 {
         let whole = self.version.bytes;
         if whole == 0 { 1.0 } else { (self.source.bytes() as f64 / whole as f64).min(1.0) }
     }
 
-    /// How many lines were parsed.
+    /// Returns the number of lines that were parsed.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// Makes sure that there is a whole line to parse; false at the end of the file.
+    /// Makes sure that there is a whole line to parse; returns false at the end of the file.
     pub fn fill(&mut self) -> Result<bool> {
         if self.at < self.limit {
             return Ok(true);
@@ -204,7 +204,8 @@ impl Lines {
                     return Err(Error::trace(self.path.clone(), message));
                 }
             } else if !self.started && self.end < self.buffer.len() {
-                // A format is recognised from the first block: a whole one, however little the first read gives.
+                // A format is recognised from the first block. Reading goes on until the block is full, as the first read may return few
+                // bytes.
                 continue;
             } else if self.record_bytes > 0 {
                 self.limit = self.end - self.end % self.record_bytes;
@@ -232,7 +233,7 @@ impl Lines {
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
         };
-        // Lines that wait in the buffer were parsed already: `fill` is called when there are none left.
+        // `fill` is called when no lines are left in the buffer, so all lines up to here were parsed.
         let after = format!("{} {}", if self.record_bytes > 0 { "record" } else { "line" }, self.line);
         let message = if error.kind() == io::ErrorKind::UnexpectedEof {
             format!("found a truncated {format} file, which ends after {after}, expected a whole one")
@@ -242,7 +243,7 @@ impl Lines {
         Error::trace(self.path.clone(), message)
     }
 
-    /// The whole lines that are waiting, to recognise a format from.
+    /// Returns the whole lines in the buffer, from which a format is recognised.
     pub fn sample(&mut self) -> Result<&[u8]> {
         self.fill()?;
         if self.record_bytes == 0 {
@@ -251,7 +252,7 @@ impl Lines {
         Ok(&self.buffer[self.at..self.limit])
     }
 
-    /// Whether the first block is text at all.
+    /// Checks that the first block is text.
     fn check_text(&self) -> Result<()> {
         let text = &self.buffer[..self.end];
         if let Some((found, wanted)) = foreign(text) {
@@ -277,7 +278,7 @@ impl Lines {
         Error::trace(format!("{}:{line}", self.path), message)
     }
 
-    /// Whether the file is, still, what was scanned.
+    /// Checks that the file is still the one that was scanned.
     pub fn expect_version(&self, scanned: FileVersion) -> Result<()> {
         if self.spooled {
             return Ok(());
@@ -296,7 +297,7 @@ impl Lines {
     }
 }
 
-/// The name of a file that is neither text nor unpacked here, told by its first bytes, and what its user can do with it.
+/// Names a file that is neither text nor can be decompressed here, by its first bytes, and what its user can do with it.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const UNPACKED: &str = "text, or text packed with gzip or zstd: unpack it, or pipe what unpacks it into `-`";
     const ENCODED: &str = "UTF-8: convert it, such as by `iconv -f UTF-16 -t UTF-8`";
@@ -309,7 +310,7 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         (b"\x04\x22\x4d\x18", "a file packed with lz4", UNPACKED),
         (b"\xff\xfe", "text in UTF-16", ENCODED),
         (b"\xfe\xff", "text in UTF-16", ENCODED),
-        // Its version, 7, in either order of bytes.
+        // Their version, 7, comes first or last, by the order of bytes.
         (b"\x07tae", "a binary trace of blktrace", PARSED),
         (b"eat\x07", "a binary trace of blktrace", PARSED),
         (b"PAR1", "a Parquet file", "text; a name that ends in .parquet has it read as Parquet"),

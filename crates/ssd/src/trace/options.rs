@@ -1,4 +1,4 @@
-//! The options of a trace: its format, its units, and what becomes of addresses beyond the device.
+//! The options of a trace: its format, its units, and the treatment of addresses beyond the device.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,17 +46,17 @@ pub enum Format {
     OracleGeneral,
     /// Records of VMware's vscsiStats: SCSI command, block (sectors), size (bytes), time (us).
     Vscsi,
-    /// DiskMon: number, time (s), duration, disk, request, sector, length (sectors), with tabs between.
+    /// DiskMon: number, time (s), duration, disk, request, sector, length (sectors), separated by tabs.
     #[serde(rename = "diskmon")]
     DiskMon,
     /// FIU: time (ns), pid, process, LBA and size (sectors), W or R, major and minor number, MD5.
     Fiu,
-    /// Columns as the user says that they are.
+    /// Columns that the user describes.
     Columns,
 }
 
 impl Format {
-    /// Every format, in the order they are listed to people.
+    /// Every format, in the order in which they are listed to people.
     pub const ALL: [Format; 18] = [
         Format::Msr,
         Format::Spc,
@@ -78,7 +78,7 @@ impl Format {
         Format::Columns,
     ];
 
-    /// The name that `--format` takes.
+    /// Returns the name that `--format` takes.
     pub fn name(self) -> &'static str {
         match self {
             Format::Msr => "msr",
@@ -102,7 +102,7 @@ impl Format {
         }
     }
 
-    /// All names, for messages.
+    /// Returns all names, for messages.
     pub fn names() -> String {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
         let (last, others) = names.split_last().expect("there are formats");
@@ -149,7 +149,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// How many nanoseconds it has.
+    /// Returns the number of nanoseconds in the unit.
     pub fn ns(self) -> u64 {
         match self {
             TimeUnit::Ns => 1,
@@ -188,10 +188,10 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// A size such as `512`, `512B`, `4KiB`, `1 MiB` or `4KB` (4000), in bytes.
+/// Parses a size such as `512`, `512B`, `4KiB`, `1 MiB` or `4KB` (4000), in bytes.
 ///
 /// # Errors
-/// Says what was found and what was expected.
+/// Names the text and the sizes that were expected.
 pub fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let expected = || format!("found `{text}`, expected a size such as 512, 4KiB, 1MiB or 4KB (4000 bytes)");
     let trimmed = text.trim();
@@ -213,7 +213,7 @@ pub fn parse_size(text: &str) -> std::result::Result<u64, String> {
     number.checked_mul(unit).ok_or_else(|| format!("found `{text}`, expected a size below 2^64 bytes"))
 }
 
-/// What happens to a trace that needs more addresses than the simulated device has.
+/// The treatment of a trace that needs more addresses than the simulated device has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Beyond {
@@ -249,10 +249,10 @@ impl FromStr for Beyond {
     }
 }
 
-/// An event of blkparse that is taken for a request.
+/// An event of blkparse that counts as a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Queued: what the host asked for.
+    /// Queued: the host made the request.
     Q,
     /// Inserted into the queue of the scheduler.
     I,
@@ -263,10 +263,10 @@ pub enum Event {
 }
 
 impl Event {
-    /// All, in the order in which they are looked for.
+    /// All events, in the order in which a file is searched for them.
     pub const ALL: [Event; 4] = [Event::Q, Event::I, Event::D, Event::C];
 
-    /// What blkparse writes.
+    /// Returns the letter that blkparse writes.
     pub(super) fn letter(self) -> u8 {
         match self {
             Event::Q => b'Q',

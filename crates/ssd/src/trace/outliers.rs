@@ -1,15 +1,15 @@
 //! Requests that are far from all others in time: one bad timestamp stretches a trace of a week to forty years.
 
-/// At most so many lines are taken for outliers.
+/// Most lines that are taken for outliers.
 const MOST: usize = 16;
-/// And at most one line in so many.
+/// Fewest lines of a trace for each line that is taken for an outlier.
 const ROWS_PER_OUTLIER: u64 = 100;
-/// Without them the trace is this many times shorter.
+/// Factor by which the trace has to become shorter without its outliers.
 const STRETCH: u64 = 100;
-/// A gap towards them is this many times longer than all the rest of the trace, and not short.
+/// Least ratio of a gap between outliers and other requests to the span of all other requests. The gap also has to be `MIN_GAP_NS` or more.
 const GAP: u64 = 10;
 const MIN_GAP_NS: u64 = 60_000_000_000;
-/// How many late arrivals are kept before the earlier ones of them are let go.
+/// Room for late arrivals; when it is used up, all but the latest are dropped.
 const ROOM: usize = 4096;
 
 /// The earliest and the latest arrivals of a trace, with their lines.
@@ -17,21 +17,21 @@ const ROOM: usize = 4096;
 pub(super) struct Extremes {
     /// The earliest arrival first.
     early: Vec<(u64, u64)>,
-    /// The latest arrival last; only the last ones are known to be sorted among all.
+    /// The latest arrival last. Only the last `MOST` + 1 are surely the latest of the trace, in order.
     late: Vec<(u64, u64)>,
 }
 
-/// What was found to be far from the rest.
+/// Requests that are far from all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outliers {
-    /// Their lines, ascending.
+    /// Lines of the outliers, ascending.
     pub lines: Vec<u64>,
-    /// The span of all other requests.
+    /// Span of all other requests, ns.
     pub span_ns: u64,
 }
 
 impl Extremes {
-    /// Most traces are sorted: then this is a comparison and a push.
+    /// Adds an arrival. Most traces are sorted, for which this takes a comparison and a push.
     #[inline(always)]
     pub fn add(&mut self, arrival_ns: u64, line: u64) {
         match self.late.last() {
@@ -71,7 +71,7 @@ impl Extremes {
         self.early.truncate(MOST + 1);
     }
 
-    /// The fewest lines without which a trace of so many rows is far shorter.
+    /// Finds the fewest lines without which a trace of `rows` rows is far shorter.
     pub fn outliers(&self, rows: u64) -> Option<Outliers> {
         let (early, late) = (&self.early, &self.late);
         let most = (rows / ROWS_PER_OUTLIER).min(MOST as u64) as usize;
@@ -112,7 +112,7 @@ mod tests {
         extremes.outliers(arrivals.len() as u64)
     }
 
-    /// A trace of a second, forty years after the epoch.
+    /// Makes a trace of a second, forty years after the epoch.
     fn second(rows: u64) -> Vec<u64> {
         (0..rows).map(|i| 14_662 * DAY + i * (1_000_000_000 / rows)).collect()
     }
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(found(&arrivals), None);
     }
 
-    /// Are the extremes those of a sort, whatever the order of arrivals?
+    /// Are the extremes equal to those of a sort, whatever the order of arrivals?
     #[test]
     fn extremes_are_those_of_a_sort() {
         let mut state = 1u64;

@@ -1,5 +1,5 @@
-//! From lines to requests in order of arrival: parsing in batches, the window that restores order, and the addresses of the
-//! simulated device.
+//! From lines to requests in order of arrival: parsing in batches, restoring the order in a window, and the addresses of the simulated
+//! device.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,22 +15,22 @@ use super::stats::Skipped;
 use super::{Beyond, Devices, Trace};
 use crate::request::{MAX_REQUEST_BYTES, MAX_TRIM_BYTES, Request, RequestKind, RequestSource};
 
-/// How many lines are parsed at a time when requests are replayed.
+/// Lines that are parsed at a time when requests are replayed.
 const BATCH_LINES: usize = 512;
-/// How many requests may be held to restore the order of arrival.
+/// Most requests that are held to restore the order of arrival.
 const MAX_HELD: usize = 1_000_000;
 
-/// What is read, but not handed on.
+/// Lines that are read, but not handed on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LeftOut {
-    /// Lines, in their order.
+    /// Line numbers of outliers, ascending.
     pub outliers: Vec<u64>,
-    /// Flushes; writes with FUA are writes then.
+    /// Whether flushes are left out; writes with FUA then become plain writes.
     pub flushes: bool,
 }
 
-/// Parses up to `lines_at_most` lines of the block at hand, of one format, and hands each request with its line number
-/// to `sink`. False at the end of the file.
+/// Parses up to `lines_at_most` lines of the block in the buffer, all of one format. Each request goes to `sink` with its line number.
+/// Returns false at the end of the file.
 #[inline(always)]
 fn pump_format<P: Parse>(
     lines: &mut Lines,
@@ -140,7 +140,7 @@ fn too_large(row: &Row) -> Option<String> {
     }
 }
 
-/// [`pump_format`] for whichever format: one match a block, so that each format has its own loop.
+/// Calls [`pump_format`] for the format: one match for each block, so that each format has its own loop.
 pub(super) fn pump(
     lines: &mut Lines,
     parser: &mut Parser,
@@ -167,7 +167,7 @@ pub(super) fn pump(
 /// A request that waits for earlier ones, which may come later in the file.
 struct Held {
     row: Row,
-    /// Position in the file, so that requests of the same instant keep their order.
+    /// Position in the file: requests of the same instant keep their order.
     index: u64,
 }
 
@@ -192,14 +192,14 @@ impl PartialOrd for Held {
 }
 
 impl Ord for Held {
-    /// Reversed: a [`BinaryHeap`] then has the earliest on top.
+    /// Reversed, so that a [`BinaryHeap`] has the earliest on top.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
 }
 
-/// Restores the order of arrival. Nothing that is still to come arrives before the latest arrival seen less the
-/// largest backward step of the file, so whatever is not later than that may go.
+/// Restores the order of arrival. No later line arrives before the latest arrival so far less the largest backward step of the file. So
+/// requests up to that time may leave the heap.
 struct Reorder {
     heap: BinaryHeap<Held>,
     window_ns: u64,
@@ -209,21 +209,21 @@ struct Reorder {
 /// The rows of a scanned trace in order of arrival, without its end mark.
 pub(super) struct Rows {
     lines: Lines,
-    /// The rows of the file, where they were kept when it was scanned: nothing is parsed then.
+    /// The rows of the file, if they were kept when it was scanned; then nothing is parsed.
     kept: Option<Arc<[Row]>>,
     parser: Parser,
     devices: DeviceTable,
     batch: Vec<Row>,
     at: usize,
-    /// How many rows of the file are behind.
+    /// Number of rows of the file that were handed on.
     parsed: u64,
     end_mark: Option<u64>,
-    /// What was scanned.
+    /// The version of the file that was scanned.
     scanned: FileVersion,
     reorder: Option<Reorder>,
-    /// For the message when too many are held: largest step and its line.
+    /// The largest backward step and its line, for the message when too many requests are held.
     step: (u64, u64),
-    /// What helps then, besides.
+    /// Further advice in this message.
     advice: &'static str,
     left_out: LeftOut,
 }
@@ -254,7 +254,7 @@ impl Rows {
         })
     }
 
-    /// The next row in order of arrival.
+    /// Returns the next row in order of arrival.
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Row>> {
         if self.reorder.is_none() { self.next_in_file() } else { self.next_in_order() }
@@ -279,7 +279,7 @@ impl Rows {
     fn next_batch(&mut self) -> Result<Option<Row>> {
         self.batch.clear();
         self.at = 1;
-        // Everything was counted by the scan.
+        // The scan has counted skipped lines already.
         let mut skipped = Skipped::default();
         while self.batch.is_empty() {
             let before = self.parsed as usize;
@@ -344,15 +344,15 @@ impl Rows {
     }
 }
 
-/// Where a request of the trace lies on the simulated device.
+/// The map from the addresses of the trace to those of the simulated device.
 #[derive(Debug, Clone, Copy)]
 enum Placement {
-    /// Everything fits.
+    /// All addresses fit.
     AsIs,
     Wrap {
         capacity: u64,
     },
-    /// In whole chunks: what was adjacent within a chunk stays adjacent.
+    /// Whole chunks are moved, so that addresses which are adjacent within a chunk stay adjacent.
     Scale {
         capacity: u64,
         chunk: u64,
@@ -366,13 +366,13 @@ impl Placement {
         if extent_bytes <= capacity_bytes {
             return Placement::AsIs;
         }
-        // Requests that were aligned to 4 KiB stay so.
+        // Requests that were aligned to 4 KiB stay aligned.
         let capacity = if capacity_bytes >= 4096 { capacity_bytes & !4095 } else { capacity_bytes };
         match beyond {
             Beyond::Reject => Placement::AsIs,
             Beyond::Wrap => Placement::Wrap { capacity },
             Beyond::Scale => {
-                // 1 MiB where the device is large enough for that not to be coarse, 4 KiB at least.
+                // A chunk has 1 MiB, or less on a device for which that is coarse, but at least 4 KiB.
                 let finest = (capacity / 64).clamp(4096, 1 << 20);
                 let chunk = 1u64 << finest.ilog2();
                 let chunks = (capacity / chunk).max(1);
@@ -400,7 +400,7 @@ pub struct TraceReader {
     first_ns: u64,
     bases: Vec<u64>,
     placement: Placement,
-    /// Where addresses end.
+    /// End of the addresses, bytes.
     end_bytes: u64,
     /// The last arrival.
     last: Ns,
@@ -472,7 +472,7 @@ impl RequestSource for TraceReader {
             },
             bytes: row.bytes,
         };
-        // The scan saw none of these.
+        // The scan saw no such request, so the file has changed.
         if request.arrival < self.last || request.offset_bytes + request.bytes > self.end_bytes {
             return Err(self.changed());
         }
@@ -515,7 +515,7 @@ mod tests {
         assert_eq!(placement.place((2 << 20) - 4096, 8192), (1 << 20) - 8192);
     }
 
-    /// A trace that fits is left alone whatever the policy: nothing lies beyond.
+    /// Is a trace that fits left alone whatever the policy?
     #[test]
     fn a_trace_that_fits_is_left_alone() {
         for beyond in [Beyond::Reject, Beyond::Wrap, Beyond::Scale] {

@@ -1,4 +1,4 @@
-//! The first pass: what a trace holds, and what its replay needs to know beforehand.
+//! The first pass over a trace: its statistics, and the facts that a replay needs beforehand.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,28 +19,28 @@ use super::units::{Evidence, Found};
 use super::{Devices, Format, TimeUnit, Trace, TraceSpec};
 use crate::request::RequestKind;
 
-/// Each stacked device starts at a multiple of this.
+/// Alignment of the starts of stacked devices, bytes.
 const STACK_ALIGN: u64 = 1 << 20;
-/// How often `progress` is called.
+/// Least time between two calls of `progress`.
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 /// A file with fewer rows has no end mark: there is too little to compare its last row with.
 const END_MARK_MIN_ROWS: u64 = 100;
-/// The gap before an end mark is this many times longer than any other, and not short.
+/// Least ratio of the gap before an end mark to any other gap. The gap also has to be `END_MARK_MIN_GAP_NS` or more.
 const END_MARK_GAP: u64 = 4;
 const END_MARK_MIN_GAP_NS: u64 = 1_000_000_000;
 
-/// What a replay needs to know beforehand.
+/// The facts that a replay needs beforehand.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    /// The earliest arrival.
+    /// The earliest arrival, ns.
     pub first_ns: u64,
-    /// Where the address space of each slot begins.
+    /// Begin of the address space of each slot, bytes.
     pub bases: Vec<u64>,
-    /// Which number each slot has in a converted file.
+    /// Device number of each slot in a converted file.
     pub numbers: Vec<u32>,
-    /// The line of the request that ends last in the laid-out space.
+    /// Line of the request whose end is the highest address in the laid-out space.
     pub furthest_line: u64,
-    /// The row that is an end mark, counted from 0.
+    /// Number of the row that is an end mark, from 0.
     pub end_mark: Option<u64>,
     pub max_backward_line: u64,
 }
@@ -52,7 +52,7 @@ struct SlotCount {
     extent_line: u64,
 }
 
-/// What an end mark would be: the last row, alone at an address that nothing else touches, long after the others.
+/// A row that may be an end mark: the last row, alone at an address that nothing else touches, long after the others.
 #[derive(Clone, Copy)]
 struct Candidate {
     row: u64,
@@ -170,7 +170,7 @@ pub(super) fn open(mut spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -
     let mut left_out = LeftOut { flushes: spec.skip_flushes, ..LeftOut::default() };
     let scan = Scan::of(&spec, &reading, &left_out, progress)?;
     let mut trace = match scan.tally.extremes.outliers(scan.tally.rows) {
-        // Once more without them: what else the scan has found depends on them.
+        // The trace is scanned again without outliers, as all other results of the scan depend on them.
         Some(outliers) if spec.skip_outliers => {
             left_out.outliers = outliers.lines;
             Scan::of(&spec, &reading, &left_out, progress)?.finish(spec, reading, left_out)?
@@ -187,7 +187,7 @@ pub(super) fn open(mut spec: TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -
     Ok(trace)
 }
 
-/// The format and all that depends on it, as asked for or told from the beginning of the file.
+/// Determines the format and all that depends on it, from the options or the beginning of the file.
 fn reading(spec: &TraceSpec) -> Result<Reading> {
     let path = spec.path.display().to_string();
     if let (Some(_), Some(format)) = (&spec.columns, spec.format)
@@ -229,13 +229,13 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
     Ok(reading)
 }
 
-/// How long the records of a file of vscsi are; `None`: it is another one, or empty.
+/// Returns the record size of a vscsi file, bytes; `None` for another file or an empty one.
 fn vscsi_record(spec: &TraceSpec, asked: bool) -> Result<Option<usize>> {
     let mut bytes = Lines::open(spec, 1)?;
     let sample = match bytes.sample() {
         Ok(sample) => sample,
         Err(error) if asked => return Err(error),
-        // Text says it better.
+        // Reading the file as text gives a better message.
         Err(_) => return Ok(None),
     };
     let record_bytes = vscsi_record_bytes(sample, asked);
@@ -245,18 +245,18 @@ fn vscsi_record(spec: &TraceSpec, asked: bool) -> Result<Option<usize>> {
     Ok(record_bytes)
 }
 
-/// So many rows of a trace are kept when it is scanned, so that it is parsed once: 4 MiB. Memory does not grow with longer ones.
+/// Most rows that are kept when a trace is scanned, so that it is parsed once: 4 MiB. Memory does not grow with longer traces.
 const MOST_KEPT: usize = 1 << 17;
 
 /// One pass over the file.
 struct Scan {
     lines: Lines,
-    /// Its rows in the order of the file, unless these are more than are kept.
+    /// The rows in the order of the file, unless there are more than are kept.
     kept: Option<Vec<Row>>,
     devices: DeviceTable,
     skipped: Skipped,
     tally: Tally,
-    /// What was found out of columns that are mapped.
+    /// Delimiter and header of mapped columns, as found in the file.
     found: Option<String>,
 }
 
@@ -277,7 +277,7 @@ impl Scan {
         let mut tally =
             Tally { merge: spec.devices == Devices::Merge, size_unit: reading.size_unit, ..Tally::default() };
         let mut reported = Instant::now();
-        // A block has at most this many lines, so each call takes one block.
+        // A block has fewer lines than this, so each call takes one block.
         let block = usize::MAX;
         let mut kept = Some(Vec::new());
         loop {
@@ -315,7 +315,8 @@ impl Scan {
         let path = spec.path.display().to_string();
         tally.slots.resize(devices.devices.len(), SlotCount::default());
 
-        // Order of device number; names and then order of appearance where several have the same number.
+        // Devices are in the order of their numbers. Devices of the same number are in the order of their names, and then of their
+        // appearance.
         let mut order: Vec<usize> = (0..devices.devices.len()).filter(|&slot| devices.included[slot]).collect();
         let start = |slot: usize| {
             let device = &devices.devices[slot];
@@ -434,7 +435,7 @@ fn overlap(path: &str, devices: &DeviceTable, slot: usize, start: u64, extent: u
 fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> Result<Format> {
     match recognition {
         Recognition::Certain(format) => Ok(format),
-        // The columns are the same: with the unit of time the question is answered.
+        // The columns are the same, so the unit of time decides.
         Recognition::FiveWholeNumbers { .. } if time_unit == Some(TimeUnit::Ns) => Ok(Format::Mqsim),
         Recognition::FiveWholeNumbers { .. } if time_unit.is_some() => Ok(Format::Disksim),
         Recognition::FiveWholeNumbers { first, lines, span } => Err(Error::trace(
@@ -462,7 +463,8 @@ fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> 
     }
 }
 
-/// Of CloudPhysics' commands as they are usually written: 42 is a trim in hexadecimal, and a write in decimal.
+/// Explains a CloudPhysics trace without reads and writes. Its commands are usually hexadecimal: 42 is a trim in hexadecimal, and a write
+/// in decimal.
 fn no_data_moved(tally: &Tally, skipped: &Skipped) -> String {
     format!(
         "found {} trims and {} commands that are skipped, and no read or write, with commands in hexadecimal; expected --format \

@@ -1,4 +1,4 @@
-//! Traces that come through a pipe: they are read twice, so they are kept in a file that has no name meanwhile.
+//! Traces that come through a pipe. They are read twice, so they are kept in a file without a name in the meantime.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,11 +9,11 @@ use softsense_base::{Error, Result};
 
 use super::TraceSpec;
 
-/// How much is copied at a time.
+/// Bytes that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Puts what comes through standard input (the path `-`) or a pipe into a nameless file of the folder for temporary
-/// files, compressed as it comes. The file is gone with the process, however that ends. Does nothing for other paths.
+/// Copies standard input (the path `-`) or a pipe into a nameless file in the folder for temporary files, compressed as it comes. The file
+/// is gone when the process ends, in whatever way. For other paths nothing is done.
 pub(super) fn spool(spec: &mut TraceSpec, progress: &mut dyn FnMut(f64) -> bool) -> Result<()> {
     if spec.file.is_some() {
         return Ok(());

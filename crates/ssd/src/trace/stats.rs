@@ -1,4 +1,4 @@
-//! What a scan has found, for programs and for people.
+//! The results of a scan, for programs and for people.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,23 +6,23 @@ use softsense_base::{Ns, format_bytes, format_count, format_duration};
 
 use super::options::{Format, TimeUnit};
 
-/// What one device of a trace holds.
+/// One device of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeviceStats {
-    /// Its number, as `--devices only=N` takes it; for blkparse `major * 2^20 + minor`, for fio the order of appearance.
+    /// Number of the device, as `--devices only=N` takes it; for blkparse `major * 2^20 + minor`, for fio the order of appearance.
     pub device: u32,
-    /// Its name, where the format has one: host and disk, `major,minor`, or a file.
+    /// Name of the device, where the format has one: host and disk, `major,minor`, or a file.
     pub name: String,
-    /// Its requests.
+    /// Number of requests to the device.
     pub requests: u64,
-    /// The end of its last request, in its own address space.
+    /// Highest end of a request in the device's own address space, bytes.
     pub extent_bytes: u64,
 }
 
 /// Lines that are not replayed, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Skipped {
-    /// Requests without data that are no flushes.
+    /// Requests without data, except flushes.
     pub zero_size: u64,
     /// 1 where the last row is an end mark: it counts in the statistics, but is not replayed.
     pub end_marks: u64,
@@ -34,28 +34,28 @@ pub struct Skipped {
     pub other_devices: u64,
     /// Requests that are far from all others in time, left out by `--skip-outliers`.
     pub outliers: u64,
-    /// Flushes, left out by `--skip-flushes`; writes with FUA are then writes without.
+    /// Flushes, left out by `--skip-flushes`; writes with FUA then become plain writes.
     pub flushes: u64,
 }
 
-/// What a trace holds.
+/// Statistics of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TraceStats {
     /// The file.
     pub path: String,
-    /// Its format.
+    /// Format of the file.
     pub format: Format,
-    /// Of formats that are a mapping of columns: what they are, what stands between them, and whether there is a header.
+    /// Columns of a format that is a mapping of columns, with their delimiter and whether there is a header; none for other formats.
     pub columns: Option<String>,
-    /// Of blkparse: which of its events is a request.
+    /// Event of blkparse that counts as a request; none for other formats.
     pub event: Option<String>,
-    /// Whether the format was recognised from the content, or asked for.
+    /// Whether the format was recognised from the content; otherwise it was asked for.
     pub format_recognised: bool,
-    /// `none`, `gzip` or `zstd`.
+    /// Compression of the file: `none`, `gzip` or `zstd`.
     pub compression: String,
     /// The unit of the time column.
     pub time_unit: TimeUnit,
-    /// The unit of the size column.
+    /// The unit of the size column, bytes.
     pub size_unit_bytes: u64,
     /// Reads, writes, trims and flushes together, an end mark included.
     pub requests: u64,
@@ -69,13 +69,13 @@ pub struct TraceStats {
     pub flushes: u64,
     /// Writes that are forced to the medium (FUA); `writes` counts them, too.
     pub fua_writes: u64,
-    /// Reads among all requests.
+    /// Share of reads among all requests.
     pub read_fraction: f64,
-    /// From the earliest arrival to the latest, in seconds, an end mark included.
+    /// Time from the earliest arrival to the latest, s, an end mark included.
     pub span_s: f64,
-    /// How many requests a replay has: all but an end mark.
+    /// Number of requests in a replay: all but an end mark.
     pub replayed_requests: u64,
-    /// From the earliest arrival to the latest that is replayed, in nanoseconds.
+    /// Time from the earliest arrival to the latest that is replayed, ns.
     pub replayed_span_ns: u64,
     /// Distinct units of 4 KiB that were touched, times 4096; devices are kept apart unless they are merged.
     pub footprint_bytes: u64,
@@ -85,30 +85,30 @@ pub struct TraceStats {
     pub bytes_written: u64,
     /// Bytes of all trims.
     pub bytes_trimmed: u64,
-    /// Mean size of a request.
+    /// Mean size of a request, bytes.
     pub mean_request_bytes: f64,
-    /// Size of the largest request.
+    /// Size of the largest request, bytes.
     pub largest_request_bytes: u64,
-    /// The end of the address space in which the devices are laid out.
+    /// End of the address space in which the devices are laid out, bytes.
     pub extent_bytes: u64,
     /// The devices that are replayed, in the order in which they are laid out.
     pub devices: Vec<DeviceStats>,
-    /// Requests that arrive before one of an earlier line.
+    /// Requests that arrive before a request of an earlier line.
     pub out_of_order: u64,
-    /// The longest such step back in time, in nanoseconds.
+    /// The longest step back in time from an earlier line, ns.
     pub max_backward_ns: u64,
     /// Lines of requests that are far from all others in time, and are replayed nevertheless.
     pub outlier_lines: Vec<u64>,
-    /// The span without these, in seconds.
+    /// Span of the trace without these requests, s; none where there are none.
     pub span_without_outliers_s: Option<f64>,
-    /// Doubts about units that nobody has given, a sentence each: by these units the trace is an unusual one.
+    /// Doubts about units that no option gives, one sentence each: with these units the trace would be unusual.
     pub unit_doubts: Vec<String>,
     /// Lines that are not replayed.
     pub skipped: Skipped,
 }
 
 impl TraceStats {
-    /// Labels and values for people. Oddities are shown only where there are any.
+    /// Returns labels and values to be shown to people. Oddities are shown only where there are any.
     pub fn describe(&self) -> Vec<(String, String)> {
         let mut rows = Vec::new();
         let mut row = |label: &str, value: String| rows.push((label.to_owned(), value));

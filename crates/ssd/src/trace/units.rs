@@ -1,4 +1,4 @@
-//! Whether a trace can be meant as it is read: units that nobody says are judged by what they make of it.
+//! Plausibility of units: units that no option gives are judged by the trace that they result in.
 
 use softsense_base::{Error, Ns, Result, format_bytes, format_count, format_duration};
 
@@ -6,52 +6,54 @@ use super::formats::{Reading, Row};
 use super::options::{Format, TimeUnit};
 use crate::request::RequestKind;
 
-/// No host asks for more in a second: 64 cores of today with the fastest drives are below.
+/// Rate that no host reaches, requests per second: 64 cores of today with the fastest drives are below it.
 const ABSURD_RATE: f64 = 5e6;
-/// Traces usually have so many requests in a second.
+/// Usual rates of traces, requests per second.
 const USUAL_RATES: std::ops::Range<f64> = 1.0..1e5;
-/// CloudPhysics' traces are about in microseconds and in seconds, under the same header. No host of theirs asked for so many.
+/// Highest plausible rate of CloudPhysics' traces, requests per second. These traces exist in microseconds and in seconds, under the same
+/// header.
 const MOST_OF_CLOUDPHYSICS: f64 = 1e4;
-/// Fewer rows tell too little.
+/// Fewest rows from which units are judged.
 const LEAST_ROWS: u64 = 100;
-/// Where so many requests begin where the one before ends, and this many times fewer by the unit that is taken, the other is meant.
+/// Least share of sequential requests that suggests a unit of sizes, and the factor by which it must exceed the share in the present unit.
 const SEQUENTIAL_SHARE: f64 = 0.05;
 const MUCH_LIKELIER: f64 = 10.0;
-/// What sizes are about in.
+/// Units of sizes that are in use, bytes.
 const SIZE_UNITS: [u64; 3] = [1, 512, 4096];
-/// Requests are of a sector at least, and seldom of a sector, or of more than this, in the mean.
+/// Limits of the mean size of requests, bytes: the least possible size, a sector; and the sizes below and above which the unit is doubted.
 const LEAST_BYTES: f64 = 512.0;
 const FEW_BYTES: f64 = 1024.0;
 const MANY_BYTES: f64 = 1_048_576.0;
 
-/// Seconds from 1970 to 1990 and to 2100, between which traces were recorded, and from 1601, where Windows begins to count, to 1970.
+/// The range of recording times, from 1990 to 2100, in seconds since 1970; and the seconds from 1601, where Windows begins to count, to
+/// 1970.
 const DATES_S: std::ops::Range<f64> = 631_152_000.0..4_102_444_800.0;
 const FROM_1601_S: f64 = 11_644_473_600.0;
 const YEAR_S: f64 = 31_556_952.0;
-/// The rates of traces that may be told by their date.
+/// Rates of traces, requests per second, at which the date may decide the unit.
 const DATED_RATES: std::ops::Range<f64> = 1e-3..1e6;
 
-/// What tells the units of a trace, counted while it is scanned.
+/// Evidence of the units of a trace, counted while it is scanned.
 #[derive(Default)]
 pub(super) struct Evidence {
-    /// Where the last request of each device begins, and its size.
+    /// Begin and size of the last request of each device.
     last: Vec<Option<(u64, u64)>>,
-    /// Requests that have one before them, and how many of them begin where that ends, by each of [`SIZE_UNITS`].
+    /// Requests that follow another one, and the number of those that begin where the other ends, by each of [`SIZE_UNITS`].
     following: u64,
     sequential: [u64; 3],
-    /// All bits that are set in an address or in a size.
+    /// All bits that are set in any address or size.
     bits: u64,
 }
 
-/// What a scan has found.
+/// Results of a scan by which units are judged.
 pub(super) struct Found {
     pub(super) path: String,
     pub(super) rows: u64,
     pub(super) first_ns: u64,
     pub(super) span_ns: u64,
-    /// Mean of reads and writes; `None` without any.
+    /// Mean size of reads and writes, bytes; `None` without any.
     pub(super) mean_bytes: Option<f64>,
-    /// Whether its times are judged elsewhere, as some are far from all others.
+    /// Whether some times are far from all others, which is reported elsewhere; then the unit of time is not judged.
     pub(super) has_outliers: bool,
 }
 
@@ -75,13 +77,13 @@ impl Evidence {
         }
     }
 
-    /// What is doubtful about the units that nobody has given, as sentences.
+    /// Returns doubts about the units that no option gives, as sentences.
     ///
     /// # Errors
-    /// A reading that cannot be meant, or another one that is much likelier: with the option that says which.
+    /// A reading that is impossible, or much less likely than another one. The message names the option that decides.
     pub(super) fn judge(&self, reading: &Reading, asked_size: bool, found: &Found) -> Result<Vec<String>> {
         let mut doubts = Vec::new();
-        // The header of softsense's own CSV has the units, and whoever names columns has said them.
+        // Units are in the header of softsense's own CSV, and in the names that the user gives to columns.
         if matches!(reading.format, Format::Csv | Format::Columns) {
             return Ok(doubts);
         }
@@ -127,7 +129,7 @@ impl Evidence {
         }
         let dated = [TimeUnit::Ns, TimeUnit::Ticks100Ns, TimeUnit::Us, TimeUnit::Ms, TimeUnit::S]
             .into_iter()
-            // vscsi counts from when its host was started: after two weeks that is a date in ms, and none is meant.
+            // vscsi counts from the start of the host: after two weeks such a time would be a date in ms, which is not meant.
             .filter(|_| reading.format != Format::Vscsi)
             .find(|&other| other != unit && DATES_S.contains(&date_s(other)) && DATED_RATES.contains(&rate_in(other)));
         let rate = rate_in(unit);
@@ -190,7 +192,7 @@ impl Evidence {
                 SIZE_UNITS[likeliest]
             ));
         }
-        // What is in bytes, taken for sectors, has addresses and sizes at multiples of so many sectors.
+        // Values in bytes that are read as sectors are multiples of as many sectors as a sector has bytes.
         let in_sectors = unit == 512;
         if in_sectors && mean >= MANY_BYTES && self.bits.is_multiple_of(512 * 512) {
             doubts.push(format!(

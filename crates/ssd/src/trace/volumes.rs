@@ -1,24 +1,24 @@
-//! The volumes of a trace: which of them are replayed, and where on the one simulated device.
+//! The volumes of a trace: which of them are replayed, and at which addresses of the one simulated device.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::options::parse_size;
 
-/// How the devices of a trace share the one simulated device. Devices are known by their number, or by their name where
-/// the format has one (`web_2`, `8,16`).
+/// The way in which the devices of a trace share the one simulated device. Devices are known by their number, or by their name where the
+/// format has one (`web_2`, `8,16`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Devices {
-    /// Laid one behind the other in order of device number, each starting at a multiple of 1 MiB.
+    /// All devices, one behind the other in order of device number, each starting at a multiple of 1 MiB.
     #[default]
     Stack,
-    /// Device numbers are ignored: all devices share one address space.
+    /// All devices in one address space; device numbers are ignored.
     Merge,
-    /// Only these devices, stacked; requests of the others are left out and counted.
+    /// Only these devices, stacked; requests of other devices are left out and counted.
     Only(Vec<String>),
-    /// Only these devices, each from a byte of the simulated device on.
+    /// Only these devices, each with the byte of the simulated device at which it begins.
     Map(Vec<(String, u64)>),
-    /// About this share of the devices, stacked, chosen by a hash of their numbers and names: always the same ones.
+    /// About this share of the devices, stacked. A hash of their numbers and names chooses them, so they are always the same.
     Sample(f64),
 }
 
@@ -29,7 +29,7 @@ impl Devices {
             Devices::Stack | Devices::Merge => true,
             Devices::Only(wanted) => {
                 wanted.iter().any(|one| is(one, number, name))
-                    // The comma of `8,16` is also what stands between devices.
+                    // The comma of `8,16` also separates devices.
                     || wanted.windows(2).any(|pair| name.split_once(',') == Some((&pair[0], &pair[1])))
             }
             Devices::Map(places) => places.iter().any(|(one, _)| is(one, number, name)),
@@ -37,7 +37,7 @@ impl Devices {
         }
     }
 
-    /// Where [`Devices::Map`] puts a device.
+    /// Returns the byte at which [`Devices::Map`] puts a device.
     pub(super) fn start(&self, number: u32, name: &str) -> Option<u64> {
         let Devices::Map(places) = self else { return None };
         places.iter().find(|(one, _)| is(one, number, name)).map(|&(_, start)| start)
@@ -48,7 +48,7 @@ fn is(wanted: &str, number: u32, name: &str) -> bool {
     wanted == name || wanted.parse() == Ok(number)
 }
 
-/// A number in [0, 1) that depends on nothing but the device.
+/// Returns a number in [0, 1) that depends only on the device.
 ///
 /// Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014 (the mixing function).
 fn draw(number: u32, name: &str) -> f64 {
@@ -163,13 +163,13 @@ mod tests {
         assert_eq!((map.start(1, "8,16"), map.start(3, ""), map.start(4, "")), (Some(1 << 20), Some(0), None));
     }
 
-    /// Is a sample of about the share that was asked for, and part of every larger one?
+    /// Does a sample have about the share that was asked for, and is it part of every larger sample?
     #[test]
     fn samples_are_nested() {
         let few = Devices::Sample(0.1);
         let more = Devices::Sample(0.3);
         let taken = |devices: &Devices| (0..10_000).filter(|&number| devices.include(number, "")).count();
-        // Four standard deviations of a binomial.
+        // The bounds are four standard deviations of a binomial.
         assert!(taken(&few).abs_diff(1_000) < 120 && taken(&more).abs_diff(3_000) < 184);
         assert!((0..10_000).all(|number| !few.include(number, "") || more.include(number, "")));
     }

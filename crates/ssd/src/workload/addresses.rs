@@ -1,4 +1,4 @@
-//! Which addresses the requests of a synthetic workload go to.
+//! Addresses of the requests of a synthetic workload.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use softsense_base::{Error, Result, Stream};
 
 use super::{WorkloadSpec, draw};
 
-/// Which addresses requests go to. Addresses are blocks of `align_bytes`.
+/// The distribution of the addresses of requests. Addresses are blocks of `align_bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Addresses {
@@ -29,7 +29,7 @@ pub enum Addresses {
     },
 }
 
-/// 2^53 blocks are exact in an `f64`.
+/// The most blocks: numbers up to 2^53 are exact in an `f64`.
 const MAX_BLOCKS: u64 = 1 << 53;
 
 impl Addresses {
@@ -51,7 +51,7 @@ impl Addresses {
         }
     }
 
-    /// A few words for people.
+    /// Describes the distribution in a few words.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Uniform => "uniform".to_owned(),
@@ -80,10 +80,10 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The part of the device from byte `start` on, `bytes` long.
+    /// Makes the region from byte `start` on, `bytes` long.
     ///
     /// # Errors
-    /// A size, or an alignment, that does not go with it.
+    /// A size, or an alignment, that does not fit the region.
     pub(super) fn new(spec: &WorkloadSpec, stream: &Stream, start: u64, bytes: u64) -> Result<Self> {
         for (i, size) in spec.sizes.iter().enumerate() {
             if size.bytes > bytes {
@@ -104,7 +104,7 @@ impl Region {
             Addresses::Zipf { exponent } => Places::Zipf(Zipf::new(blocks, exponent), Permutation::new(stream, blocks)),
             Addresses::Sequential => Places::Sequential { next: 0 },
             Addresses::HotCold { hot_fraction, hot_share } => {
-                // There is one block of each kind at least.
+                // At least one block is hot, and at least one is cold if there are two.
                 let hot = ((blocks as f64 * hot_fraction) as u64).clamp(1, (blocks - 1).max(1));
                 Places::HotCold { hot, hot_share }
             }
@@ -112,7 +112,7 @@ impl Region {
         Ok(Self { start, bytes, blocks, places })
     }
 
-    /// Where request `i` of so many bytes starts.
+    /// Returns the first byte of request `i`, which is `bytes` long.
     #[inline]
     pub(super) fn offset(&mut self, stream: &Stream, i: u64, bytes: u64, align_bytes: u64) -> u64 {
         // A request that would leave the region is moved back to the last block where it fits.
@@ -139,18 +139,18 @@ impl Region {
     }
 }
 
-/// A uniform whole number below `n`, from 64 uniform bits.
+/// Returns a uniform whole number below `n`, from 64 uniform bits.
 #[inline(always)]
 fn below(bits: u64, n: u64) -> u64 {
     ((u128::from(bits) * u128::from(n)) >> 64) as u64
 }
 
-/// Ranks from 1 to n with a probability proportional to rank^-exponent, in constant time whatever n is.
+/// Draws ranks from 1 to n with a probability proportional to rank^-exponent, in constant time whatever n is.
 ///
-/// Source: W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
-/// 1996: a uniform number is sent through the inverse of the integral of x^-s, and the nearest whole number is kept
-/// where the step of the histogram lies under the curve; about 1.1 draws a rank. Deviation: the integral is written
-/// with expm1 and log1p, which makes exponent 1 an ordinary case.
+/// Source: W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996. A uniform
+/// number is sent through the inverse of the integral of x^-s. The nearest whole number is kept where the step of the histogram lies under
+/// the curve. A rank takes about 1.1 draws. Deviation: the integral is written with expm1 and log1p, which makes exponent 1 an ordinary
+/// case.
 pub(super) struct Zipf {
     n: f64,
     exponent: f64,
@@ -158,7 +158,7 @@ pub(super) struct Zipf {
     low: f64,
     /// The integral from 1 to n + 1/2.
     high: f64,
-    /// Below this distance from its whole number a draw is always kept.
+    /// A draw whose distance from its whole number is at most this is always kept.
     sure: f64,
 }
 
@@ -171,12 +171,12 @@ impl Zipf {
         zipf
     }
 
-    /// x^-s.
+    /// Returns x^-s.
     fn step(&self, x: f64) -> f64 {
         libm::exp(-self.exponent * libm::log(x))
     }
 
-    /// The integral of t^-s from 1 to x: (x^(1-s) - 1) / (1-s), and ln x at s = 1.
+    /// Returns the integral of t^-s from 1 to x: (x^(1-s) - 1) / (1-s), and ln x at s = 1.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.exponent) * log;
@@ -184,7 +184,7 @@ impl Zipf {
         log * ratio
     }
 
-    /// The x whose integral is `area`.
+    /// Returns the x whose integral is `area`.
     fn inverse(&self, area: f64) -> f64 {
         // Rounding may lead below -1, where x would be infinite.
         let t = ((1.0 - self.exponent) * area).max(-1.0);
@@ -192,7 +192,7 @@ impl Zipf {
         libm::exp(area * ratio)
     }
 
-    /// A rank less 1.
+    /// Draws a rank, from 0.
     pub(super) fn rank(&self, stream: &Stream, i: u64) -> u64 {
         let mut draw = draw::ADDRESS;
         loop {
@@ -207,8 +207,8 @@ impl Zipf {
     }
 }
 
-/// A permutation of the numbers below n, keyed by the seed: a balanced Feistel network over the next even power of
-/// two, walked until it lands below n (four steps at most on average). It needs no table.
+/// A permutation of the numbers below n, keyed by the seed. It is a balanced Feistel network over the next even power of two, walked until
+/// it lands below n (four steps at most on average). It needs no table.
 pub(super) struct Permutation {
     keys: [u64; 6],
     n: u64,

@@ -1,4 +1,4 @@
-//! When the requests of a synthetic workload arrive.
+//! Arrival times of the requests of a synthetic workload.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use softsense_base::{Error, Ns, Result, Stream, format_count};
 use super::draw;
 use super::mmpp::Mmpp2;
 
-/// When requests arrive.
+/// The arrival process of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
@@ -42,14 +42,15 @@ pub struct ArrivalState {
     pub mean_dwell_us: f64,
 }
 
-/// Times are held in 64 bits of nanoseconds; this is half of what they hold, as random sums stray less than that from their mean.
+/// The longest run, s. Times are held in 64 bits of nanoseconds, and this is half of their range: random sums stray less than that from
+/// their mean.
 const LONGEST_S: f64 = 9e9;
 const MOST_STATES: usize = 64;
-/// Beyond so many changes of the state between two requests an MMPP is as good as Poisson, and takes long to draw.
+/// Most state changes between two requests. Beyond them an MMPP is as good as a Poisson process, and takes long to draw.
 const MOST_CHANGES: f64 = 1_000.0;
 
 impl Arrivals {
-    /// Checks the ranges, and that so many requests come to an end.
+    /// Checks the ranges, and that the last request arrives in the range of times.
     pub(super) fn check(&self, requests: u64) -> Result<()> {
         let error = |field: &str, message: String| Err(Error::config(format!("workload.arrivals.{field}"), message));
         let (field, rate) = match self {
@@ -97,7 +98,7 @@ impl Arrivals {
         Ok(())
     }
 
-    /// A few words for people.
+    /// Describes the process in a few words.
     pub(super) fn describe(&self) -> String {
         let rate = |r: f64| if r.fract() == 0.0 && r < 1e15 { format_count(r as u64) } else { r.to_string() };
         match self {
@@ -118,7 +119,7 @@ impl Arrivals {
         }
     }
 
-    /// The instants of arrival.
+    /// Returns the clock that draws the arrival times.
     pub(super) fn clock(&self, stream: Stream) -> Clock {
         match self {
             Self::Poisson { requests_per_s } => Clock::Poisson { mean_ns: 1e9 / requests_per_s, sum: Sum::default() },
@@ -129,12 +130,12 @@ impl Arrivals {
     }
 }
 
-/// Means of an MMPP whose states are followed by any other with equal probability: as often as one another, so that each has a share
-/// of time in proportion to its mean dwell.
+/// Means of an MMPP whose states are followed by any other state with equal probability. All states occur equally often, so the share of
+/// time in a state is in proportion to its mean dwell.
 struct Modulation {
-    /// Requests per second.
+    /// Mean rate of arrivals, requests per second.
     mean_rate: f64,
-    /// Of a state, whichever it is, s.
+    /// Mean dwell over all states, s.
     mean_dwell_s: f64,
 }
 
@@ -146,7 +147,7 @@ impl Modulation {
     }
 }
 
-/// A sum of gaps; what rounding to nanoseconds leaves over goes to the next one.
+/// A sum of gaps. The remainder that rounding to nanoseconds leaves is added to the next gap.
 #[derive(Default)]
 pub(super) struct Sum {
     now_ns: u64,
@@ -171,7 +172,7 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// When request `i` arrives; asked for one after the other.
+    /// Returns the arrival time of request `i`; requests have to be asked for in order.
     #[inline]
     pub(super) fn arrival(&mut self, stream: &Stream, i: u64) -> Ns {
         // 1 - u is in (0, 1].
@@ -196,11 +197,11 @@ impl Clock {
     }
 }
 
-/// An MMPP as a Poisson process of rate 1 on a clock that runs at the rate of the state: request i takes the same draw as with
-/// `poisson`, and dwell j has draws of its own, so that workloads which differ in arrivals alone are compared on common random numbers,
-/// and states of equal rates are that Poisson process.
+/// An MMPP as a Poisson process of rate 1 on a clock that runs at the rate of the state. Request i takes the same draw as with `poisson`,
+/// and dwell j has draws of its own. So workloads that differ in arrivals alone are compared on common random numbers, and states of equal
+/// rates give that Poisson process.
 pub(super) struct Modulated {
-    /// Requests per nanosecond, and mean dwell in nanoseconds.
+    /// Rate in requests per nanosecond, and mean dwell in nanoseconds, of each state.
     states: Vec<(f64, f64)>,
     state: usize,
     dwells: u64,
@@ -212,7 +213,7 @@ impl Modulated {
     fn new(states: &[ArrivalState], stream: &Stream) -> Self {
         let states: Vec<(f64, f64)> =
             states.iter().map(|state| (state.requests_per_s * 1e-9, state.mean_dwell_us * 1e3)).collect();
-        // The first request is one of many: it sees a state in proportion to the arrivals in it.
+        // The first request is one of many: it sees a state with a probability in proportion to the arrivals in it.
         let total: f64 = states.iter().map(|(rate, dwell)| rate * dwell).sum();
         let mut at = stream.uniform(0, draw::FIRST_STATE) * total;
         let last = states.iter().rposition(|&(rate, _)| rate > 0.0).unwrap_or(0);
@@ -228,13 +229,13 @@ impl Modulated {
         modulated
     }
 
-    /// Draws how long the state lasts.
+    /// Draws the duration of the state.
     fn dwell(&mut self, stream: &Stream) {
         self.left_ns = -libm::log(1.0 - stream.uniform(self.dwells, draw::DWELL)) * self.states[self.state].1;
         self.dwells += 1;
     }
 
-    /// How long it takes until the process has had `arrivals` in the mean.
+    /// Returns the time until the process has had `arrivals` arrivals in the mean, ns.
     fn gap_ns(&mut self, stream: &Stream, mut arrivals: f64) -> f64 {
         let mut gap = 0.0;
         loop {
@@ -276,8 +277,8 @@ mod tests {
     /// Bursts of 20 ms at 5,000 a second, and 80 ms at 200.
     const BURSTS: [(f64, f64); 2] = [(5_000.0, 20_000.0), (200.0, 80_000.0)];
 
-    /// Moments of gaps, and counts in windows of 10, 100 and 1,000 ms, against the closed forms: 40 seeds of 50,000 requests each. What
-    /// is asked of a mean is within four standard errors of the closed form; those are 0.5 to 5 % of it, so that an error of 5 % in
+    /// Do moments of gaps, and counts in windows of 10, 100 and 1,000 ms, follow the closed forms? There are 40 seeds of 50,000 requests
+    /// each. Each mean has to be within four standard errors of the closed form. Standard errors are 0.5 to 5 %, so that an error of 5 % in
     /// the mean, or a quarter in an index of dispersion, is seen with power above 0.99.
     #[test]
     fn gaps_and_counts_follow_the_closed_forms() {
@@ -323,9 +324,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Any number of states: arrivals never go back, a seed has one sequence, states of equal rates are Poisson to the
-        /// nanosecond that rounding leaves, and rates in proportion to dwell have the mean rate of the closed form: 20,000 requests
-        /// over at least 200 changes know it to about a tenth, of which four are allowed.
+        /// Do any number of states keep the mean rate? Arrivals never go back, a seed has one sequence, and states of equal rates are
+        /// Poisson to the nanosecond that rounding leaves. Rates in proportion to dwell have the mean rate of the closed form: 20,000
+        /// requests over at least 200 changes give it to about a tenth, of which four are allowed.
         #[test]
         fn any_states_keep_the_mean_rate(
             states in prop::collection::vec((10.0f64..1e5, 10.0f64..1e4), 2..6),
@@ -351,14 +352,14 @@ mod tests {
         }
     }
 
-    /// A state without arrivals: none in it, and the process goes on.
+    /// Does the process go on after a state without arrivals, in which there are none?
     #[test]
     fn silence_is_a_state() {
         let silent = modulated(&[(1_000.0, 50_000.0), (0.0, 1e6)]);
         silent.check(1_000).unwrap();
         let at = instants(&silent, 3, 20_000);
         let long = at.windows(2).filter(|pair| pair[1] - pair[0] > 100_000_000).count() as f64;
-        // One silence in 50 requests; gaps of more than 100 ms are those of silences, of which exp(-0.1) are as long.
+        // There is one silence in 50 requests. Gaps of more than 100 ms are due to silences, of which a share of exp(-0.1) is that long.
         assert!((long / 400.0 / (-0.1f64).exp() - 1.0).abs() < 0.2, "{long}");
     }
 

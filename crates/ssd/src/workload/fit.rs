@@ -7,67 +7,67 @@ use softsense_base::{Error, Ns, Result};
 use super::mmpp::Mmpp2;
 use crate::request::RequestSource;
 
-/// More requests than these are not looked at: the first so many are.
+/// Most requests that are fitted: the first of a recording.
 const MOST_REQUESTS: usize = 100_000;
 const LEAST_REQUESTS: usize = 100;
-/// Steps from each of the starts, and from the best of them.
+/// Most steps from each of the starts, and from the best of them.
 const FIRST_STEPS: u32 = 30;
 const MOST_STEPS: u32 = 1_000;
-/// It has come to rest when a step gains less for a gap, in nats.
+/// Gain of a step, in nats a gap, below which the fit has converged.
 const AT_REST: f64 = 1e-8;
-/// Starts: how many times the mean the rate of bursts is, and requests in a burst.
+/// Starts of the fit: the rate of bursts over the mean rate, and requests in a burst.
 const STARTS: [(f64, f64); 6] = [(2.0, 5.0), (2.0, 100.0), (10.0, 5.0), (10.0, 100.0), (50.0, 10.0), (50.0, 300.0)];
 /// Windows in which counts are compared, in mean gaps.
 const WINDOWS: [f64; 4] = [3.0, 30.0, 300.0, 3_000.0];
-/// Fewer windows say nothing of a variance.
+/// Fewest windows for an estimate of a variance.
 const LEAST_WINDOWS: f64 = 20.0;
 
-/// Two states fitted to arrivals, and how well they tell them.
+/// A fit of two states to arrivals, and how well it describes them.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ArrivalFit {
     /// Requests that were fitted.
     pub requests: u64,
-    /// From the first of them to the last, s.
+    /// Time from the first of these requests to the last, s.
     pub span_s: f64,
     /// Rate of each state, requests per second, the slower first.
     pub requests_per_s: [f64; 2],
     /// Mean dwell of each state, us.
     pub mean_dwell_us: [f64; 2],
-    /// Steps that it took.
+    /// Steps of the fit.
     pub steps: u32,
-    /// By how much a gap is likelier than with a Poisson process of the same mean rate: mean log of the ratio of densities, nats.
+    /// Mean log of the ratio of a gap's density to its density in a Poisson process of the same mean rate, nats.
     pub gain_over_poisson_nats: f64,
-    /// Statistics of the recording beside those of the fit, by closed form.
+    /// Statistics of the recording and, in closed form, of the fit.
     pub statistics: Vec<Fitted>,
 }
 
 /// A statistic of the arrivals.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Fitted {
-    /// What it is.
+    /// Name of the statistic.
     pub name: String,
-    /// Of the recording.
+    /// Value in the recording.
     pub recorded: f64,
-    /// Of the fit.
+    /// Value in the fit.
     pub fitted: f64,
-    /// Of a Poisson process of the same mean rate.
+    /// Value in a Poisson process of the same mean rate.
     pub poisson: f64,
 }
 
 impl ArrivalFit {
-    /// Fits the arrivals of `source`, of which the first 100,000 are looked at; a function of them. Requests of one instant are
-    /// taken to follow one another evenly within the smallest gap that there is: without a resolution of time a burst of them
-    /// would have no finite rate.
+    /// Fits the first 100,000 arrivals of `source`; the result is a function of them. Requests of one instant are spread evenly over the
+    /// smallest gap that there is: without a resolution of time a burst of them would have no finite rate.
     ///
-    /// The likelihood of the gaps is climbed by expectation and maximisation, from six starts, as it may have several maxima.
+    /// The likelihood of the gaps is maximised by expectation and maximisation. It may have several maxima, so the fit begins from six
+    /// starts.
     ///
-    /// Source: T. Rydén, "An EM algorithm for estimation in Markov-modulated Poisson processes", Computational Statistics & Data
-    /// Analysis 21, 1996, in the scaled form of W. J. J. Roberts, Y. Ephraim, E. Dieguez, "On Rydén's EM algorithm for estimating
-    /// MMPPs", IEEE Signal Processing Letters 13(6), 2006. Deviations: the exponentials of the two-by-two matrices, and their integral,
-    /// are in closed form by eigenvalues, the larger of which is taken out of each gap so that none underflows.
+    /// Source: T. Rydén, "An EM algorithm for estimation in Markov-modulated Poisson processes", Computational Statistics & Data Analysis
+    /// 21, 1996, in the scaled form of W. J. J. Roberts, Y. Ephraim, E. Dieguez, "On Rydén's EM algorithm for estimating MMPPs", IEEE
+    /// Signal Processing Letters 13(6), 2006. Deviations: the exponentials of the two-by-two matrices, and their integral, are in closed
+    /// form by eigenvalues. The larger eigenvalue is taken out of each gap so that none underflows.
     ///
     /// # Errors
-    /// An error of the source; fewer than 100 requests, or all at one instant, with `place` as where.
+    /// An error of the source; or fewer than 100 requests, or all requests at one instant, both reported at `place`.
     pub fn of(source: &mut dyn RequestSource, place: &str) -> Result<Self> {
         let mut instants = Vec::new();
         while instants.len() < MOST_REQUESTS
@@ -89,7 +89,7 @@ impl ArrivalFit {
     fn of_gaps(gaps: &[f64]) -> Self {
         let span_s: f64 = gaps.iter().sum();
         let mean = span_s / gaps.len() as f64;
-        // In mean gaps, so that numbers are near 1.
+        // Times in mean gaps keep numbers near 1.
         let gaps: Vec<f64> = gaps.iter().map(|gap| gap / mean).collect();
         let mut best: Option<Climb> = None;
         for (burst, length) in STARTS {
@@ -111,13 +111,13 @@ impl ArrivalFit {
             requests_per_s: mmpp.rates,
             mean_dwell_us: mmpp.states().map(|state| state.mean_dwell_us),
             steps: best.steps,
-            // A gap of Poisson has exp(-y), whose mean log is -1.
+            // A gap y of a Poisson process has the density exp(-y), whose mean log is -1.
             gain_over_poisson_nats: best.log_likelihood / gaps.len() as f64 + 1.0,
             statistics: statistics(&gaps, mean, &mmpp),
         }
     }
 
-    /// The fields of a config that have such arrivals.
+    /// Formats the fit as the fields of a config.
     pub fn to_toml(&self) -> String {
         let state = |i: usize| {
             let (rate, dwell) = (self.requests_per_s[i], self.mean_dwell_us[i]);
@@ -126,7 +126,7 @@ impl ArrivalFit {
         format!("[workload]\narrivals.markov_modulated.states = [\n{}{}]\n", state(0), state(1))
     }
 
-    /// Labels and values for people.
+    /// Returns labels and values to be shown to people.
     pub fn describe(&self) -> Vec<(String, String)> {
         let mut rows = vec![("requests".to_owned(), format!("{} over {:.6} s", self.requests, self.span_s))];
         for (name, i) in [("slower state", 0), ("faster state", 1)] {
@@ -143,7 +143,7 @@ impl ArrivalFit {
     }
 }
 
-/// Gaps between instants in order, s, none of them 0; none if all are one instant.
+/// Returns the gaps between instants in order, s, none of them 0; `None` if all instants are equal.
 fn gaps_s(instants: &[Ns]) -> Option<Vec<f64>> {
     let between = |pair: &[Ns]| (pair[1] - pair[0]).0;
     let least = instants.windows(2).map(between).filter(|&gap| gap > 0).min()? as f64;
@@ -159,7 +159,7 @@ fn gaps_s(instants: &[Ns]) -> Option<Vec<f64>> {
     Some(gaps)
 }
 
-/// Statistics of gaps, given in mean gaps of `mean` s.
+/// Computes statistics of gaps, which are given in units of their mean, `mean` s.
 fn statistics(gaps: &[f64], mean: f64, mmpp: &Mmpp2) -> Vec<Fitted> {
     let n = gaps.len() as f64;
     let second = gaps.iter().map(|gap| gap * gap).sum::<f64>() / n;
@@ -195,14 +195,14 @@ fn times(a: &Matrix, b: &Matrix) -> Matrix {
     [0, 1].map(|i| [0, 1].map(|j| a[i][0] * b[0][j] + a[i][1] * b[1][j]))
 }
 
-/// The exponential of (Q - L) y by the eigenvalues of Q - L, which are real and differ. Sums are of numbers of one sign wherever
-/// they can be: rates may differ by nine orders of magnitude.
+/// The exponential of (Q - L) y by the eigenvalues of Q - L, which are real and differ. Sums have terms of one sign wherever possible,
+/// because rates may differ by nine orders of magnitude.
 struct Exponential {
     /// The larger eigenvalue, which is below 0.
     slow: f64,
-    /// By how much the other is less.
+    /// Difference of the eigenvalues: the larger less the smaller.
     apart: f64,
-    /// By how much each of the diagonal is above the other eigenvalue, over `apart`; they add up to 1.
+    /// Difference of each diagonal element and the smaller eigenvalue, over `apart`; the two add up to 1.
     above: [f64; 2],
     /// Rates at which states are left, over `apart`.
     leaves: [f64; 2],
@@ -213,23 +213,23 @@ impl Exponential {
         let (first, second) = (-rates[0] - leaves[0], -rates[1] - leaves[1]);
         let apart = ((first - second).powi(2) + 4.0 * leaves[0] * leaves[1]).sqrt();
         let fast = 0.5 * (first + second - apart);
-        // The product of both is the determinant.
+        // The product of both eigenvalues is the determinant.
         let slow = (rates[0] * rates[1] + rates[0] * leaves[1] + rates[1] * leaves[0]) / fast;
-        // Their product is that of the rates at which states are left.
+        // The product of both differences is that of the rates at which states are left.
         let greater = 0.5 * ((first - second).abs() + apart);
         let lesser = leaves[0] * leaves[1] / greater;
         let above = if first > second { [greater, lesser] } else { [lesser, greater] };
         Self { slow, apart, above: above.map(|of| of / apart), leaves: leaves.map(|of| of / apart) }
     }
 
-    /// exp((Q - L) y) / exp(slow y).
+    /// Returns exp((Q - L) y) / exp(slow y).
     fn at(&self, y: f64) -> Matrix {
         let less = -libm::expm1(-self.apart * y);
         let [u, v] = self.above;
         [[u + v * (1.0 - less), self.leaves[0] * less], [self.leaves[1] * less, v + u * (1.0 - less)]]
     }
 
-    /// The integral over t from 0 to y of exp((Q - L)(y - t)) M exp((Q - L) t), over exp(slow y).
+    /// Returns the integral over t from 0 to y of exp((Q - L)(y - t)) M exp((Q - L) t), over exp(slow y).
     fn integral(&self, y: f64, inner: &Matrix) -> Matrix {
         let d = self.apart * y;
         let less = -libm::expm1(-d);
@@ -254,18 +254,18 @@ impl Exponential {
     }
 }
 
-/// Where the climb to the greatest likelihood is. Time is in mean gaps.
+/// The state of the maximisation. Time is in mean gaps.
 struct Climb {
     mmpp: Mmpp2,
-    /// Of the state at the first request.
+    /// Probability of each state at the first request.
     first: [f64; 2],
-    /// Of the gaps, nats, one step behind.
+    /// Log likelihood of the gaps, nats, before the last step.
     log_likelihood: f64,
     steps: u32,
 }
 
 impl Climb {
-    /// Bursts of so many times the mean rate and so many requests; between them, the reciprocal rate.
+    /// Makes a start: bursts of `burst` times the mean rate and `length` requests; between bursts, the reciprocal of that rate.
     fn from(burst: f64, length: f64) -> Self {
         let quiet = 1.0 / burst;
         let share = (1.0 - quiet) / (burst - quiet);
@@ -286,7 +286,7 @@ impl Climb {
         self
     }
 
-    /// Expectation and maximisation. `forward` takes, for each gap, the distribution of the state before it and what it scales by.
+    /// Makes one step of expectation and maximisation. `forward` takes for each gap the distribution of the state before it, and its scale.
     fn step(&mut self, gaps: &[f64], forward: &mut [([f64; 2], f64)]) {
         let Mmpp2 { rates, leaves } = self.mmpp;
         let exponential = Exponential::of(&self.mmpp);
@@ -319,7 +319,7 @@ impl Climb {
         }
         let first = [after[0] * later[0], after[1] * later[1]];
         let total = first[0] + first[1];
-        // A state that has all but died out keeps something, so that its rates stay numbers.
+        // A state that has all but died out keeps a small number, so that its rates stay finite.
         let over = |part: f64, time: f64| (part.max(1e-12) / time.max(1e-12)).min(1e12);
         self.first = first.map(|p| p / total);
         self.mmpp = Mmpp2 {
@@ -350,9 +350,9 @@ mod tests {
         Arrivals::MarkovModulated { states: mmpp.states().to_vec() }
     }
 
-    /// What was put in is found: 12 seeds of 10,000 requests, some 100 changes of the state each way in each. The mean of the logarithm of
-    /// found over true is within four of its standard errors of 0; those are at most 4 %, so that an estimate that is off by a
-    /// quarter is seen with power above 0.95.
+    /// Does the fit find known states again? There are 12 seeds of 10,000 requests, each with some 100 changes of the state in each
+    /// direction. The mean logarithm of found over true has to be within four standard errors of 0. Standard errors are at most 4 %, so
+    /// that an estimate that is off by a quarter is seen with power above 0.95.
     #[test]
     fn known_states_are_found_again() {
         let fits: Vec<ArrivalFit> =
@@ -373,7 +373,7 @@ mod tests {
         assert!(fits.iter().all(|fit| fit.gain_over_poisson_nats > 0.5));
     }
 
-    /// On Poisson arrivals hardly anything is gained: three parameters more gain 3/2 in the mean, over 20,000 requests.
+    /// Is hardly anything gained on Poisson arrivals? Three more parameters gain 3/2 nats in the mean, over 20,000 requests.
     #[test]
     fn poisson_is_no_burst() {
         let fit = ArrivalFit::of_gaps(&gaps(&Arrivals::Poisson { requests_per_s: 500.0 }, 4, 20_000));
@@ -381,7 +381,7 @@ mod tests {
         assert!((fit.statistics[1].fitted - 1.0).abs() < 0.1, "{:?}", fit.statistics);
     }
 
-    /// Each step climbs, also where gaps differ by nine orders of magnitude.
+    /// Does each step raise the likelihood, also where gaps differ by nine orders of magnitude?
     #[test]
     fn the_likelihood_never_falls() {
         let long = Mmpp2 { rates: [1e-3, 5e4], leaves: [1e-2, 1e3] };
@@ -399,7 +399,7 @@ mod tests {
         }
     }
 
-    /// The closed forms of exponential and integral against sums: of the power series, and by Simpson's rule over 2,000 steps.
+    /// Are exponential and integral, in closed form, equal to sums of the power series, and to Simpson's rule over 2,000 steps?
     #[test]
     fn exponentials_are_those_of_the_series() {
         for mmpp in
@@ -443,7 +443,7 @@ mod tests {
         }
     }
 
-    /// Five requests at one instant, recorded to a microsecond, follow one another in fifths of it.
+    /// Are five requests at one instant, recorded to a microsecond, spread over fifths of it?
     #[test]
     fn requests_of_one_instant_are_spread() {
         let instants: Vec<Ns> = [0, 0, 0, 0, 0, 1_000, 5_000].map(Ns).to_vec();
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(gaps_s(&[Ns(7); 3]), None);
     }
 
-    /// What is printed is what a config takes.
+    /// Is the output of a fit accepted as a section of a config?
     #[test]
     fn the_fit_is_a_section_of_a_config() {
         let fit = ArrivalFit::of_gaps(&gaps(&modulated(&BURSTS), 1, 2_000));

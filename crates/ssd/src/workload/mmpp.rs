@@ -11,12 +11,12 @@ use super::arrivals::ArrivalState;
 pub struct Mmpp2 {
     /// Rates of both states, per second.
     pub rates: [f64; 2],
-    /// Rates at which they are left, per second.
+    /// Rates at which the states are left, per second.
     pub leaves: [f64; 2],
 }
 
 impl Mmpp2 {
-    /// That of two states; none of more.
+    /// Returns the process of two states; `None` for another number of states.
     pub fn of(states: &[ArrivalState]) -> Option<Self> {
         let [a, b] = states else { return None };
         Some(Self {
@@ -25,37 +25,38 @@ impl Mmpp2 {
         })
     }
 
-    /// The states, as a config has them.
+    /// Returns the states as a config has them.
     pub fn states(&self) -> [ArrivalState; 2] {
         [0, 1].map(|i| ArrivalState { requests_per_s: self.rates[i], mean_dwell_us: 1e6 / self.leaves[i] })
     }
 
-    /// The share of time in each state.
+    /// Returns the share of time in each state.
     pub fn shares(&self) -> [f64; 2] {
         let [to_second, to_first] = self.leaves;
         [to_first, to_second].map(|rate| rate / (to_second + to_first))
     }
 
-    /// Arrivals per second.
+    /// Returns the mean rate, arrivals per second.
     pub fn mean_rate(&self) -> f64 {
         let shares = self.shares();
         shares[0] * self.rates[0] + shares[1] * self.rates[1]
     }
 
-    /// Variance over mean of the count of arrivals in `window_s`, wherever it begins: 1 for Poisson.
+    /// Returns the variance over the mean of the count of arrivals in `window_s`, wherever the window begins: 1 for Poisson.
     pub fn dispersion(&self, window_s: f64) -> f64 {
         let decay = (self.leaves[0] + self.leaves[1]) * window_s;
         1.0 + (self.dispersion_limit() - 1.0) * (1.0 + libm::expm1(-decay) / decay)
     }
 
-    /// The same for long windows.
+    /// Returns the limit of [`dispersion`](Self::dispersion) for long windows.
     pub fn dispersion_limit(&self) -> f64 {
         let [s1, s2] = self.shares();
         let change = self.leaves[0] + self.leaves[1];
         1.0 + 2.0 * s1 * s2 * (self.rates[0] - self.rates[1]).powi(2) / (change * self.mean_rate())
     }
 
-    /// The k-th moment of the time between two arrivals, k! p (L - Q)^-k 1, in s^k; p is the distribution of the state at an arrival.
+    /// Returns the k-th moment of the time between two arrivals, k! p (L - Q)^-k 1, in s^k; p is the distribution of the state at an
+    /// arrival.
     pub fn gap_moment(&self, k: u32) -> f64 {
         let [l1, l2] = self.rates;
         let [r1, r2] = self.leaves;
@@ -71,12 +72,12 @@ impl Mmpp2 {
         factorial * (p1 * moments[0] + p2 * moments[1])
     }
 
-    /// The variance of the time between two arrivals over the square of its mean: 1 for Poisson.
+    /// Returns the variance of the time between two arrivals over the square of its mean: 1 for Poisson.
     pub fn gap_variation(&self) -> f64 {
         self.gap_moment(2) / self.gap_moment(1).powi(2) - 1.0
     }
 
-    /// The probability of each state at an arrival.
+    /// Returns the probability of each state at an arrival.
     pub fn at_arrival(&self) -> [f64; 2] {
         let (shares, mean) = (self.shares(), self.mean_rate());
         [0, 1].map(|i| shares[i] * self.rates[i] / mean)
@@ -87,8 +88,8 @@ impl Mmpp2 {
 mod tests {
     use super::*;
 
-    /// The closed forms by hand: 1,160 a second; 2 x 0.2 x 0.8 x 4,800^2 / (62.5 x 1,160) + 1; and by moments, that the mean gap is
-    /// that of the mean rate whatever the states are.
+    /// Do the closed forms agree with values by hand? They give 1,160 a second, and 2 x 0.2 x 0.8 x 4,800^2 / (62.5 x 1,160) + 1. By
+    /// moments, the mean gap follows from the mean rate whatever the states are.
     #[test]
     fn closed_forms_are_those_of_the_cookbook() {
         let mmpp = Mmpp2 { rates: [5_000.0, 200.0], leaves: [50.0, 12.5] };

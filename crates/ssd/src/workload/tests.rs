@@ -16,8 +16,8 @@ fn all(spec: &WorkloadSpec, seed: u64, capacity: u64) -> Vec<Request> {
 
 const GIB: u64 = 1 << 30;
 
-/// Read share and size mix: 200,000 draws, so 5 standard errors are 0.0056 at most; a share that is off by 0.01
-/// is seen with power above 0.999.
+/// Are the read share and the size mix as stated? With 200,000 draws 5 standard errors are 0.0056 at most; a share that is off by 0.01 is
+/// seen with power above 0.999.
 #[test]
 fn shares_are_as_stated() {
     let spec = WorkloadSpec {
@@ -44,8 +44,8 @@ fn shares_are_as_stated() {
     assert!(requests.iter().all(|r| r.offset_bytes % 4096 == 0 && r.offset_bytes + r.bytes <= GIB));
 }
 
-/// Gaps of 200,000 arrivals: the mean of an exponential has a standard error of 1/sqrt(n) = 0.22 %, its variance
-/// one of sqrt(8/n) = 0.63 %; bounds are 5 of each, so a rate that is off by 2 % is seen with power above 0.99.
+/// Are gaps of 200,000 arrivals exponential? The mean has a standard error of 1/sqrt(n) = 0.22 %, the variance of sqrt(8/n) = 0.63 %.
+/// Bounds are 5 standard errors, so a rate that is off by 2 % is seen with power above 0.99.
 #[test]
 fn poisson_gaps_are_exponential() {
     let spec = WorkloadSpec {
@@ -66,8 +66,8 @@ fn poisson_gaps_are_exponential() {
     assert!((long - (-1.0f64).exp()).abs() < 0.0055, "{long}");
 }
 
-/// The ranks of a Zipf distribution against their probabilities k^-s / H(n, s), for exponents below, at and above
-/// 1 and for one block: bounds of 5 standard errors, so a top rank that is off by 5 % is seen with power above 0.99.
+/// Do the ranks of a Zipf distribution have their probabilities k^-s / H(n, s), for exponents below, at and above 1, and for one block?
+/// Bounds are 5 standard errors, so a top rank that is off by 5 % is seen with power above 0.99.
 #[test]
 fn zipf_ranks_follow_the_closed_form() {
     let stream = Stream::new(3, Purpose::Workload);
@@ -94,8 +94,8 @@ fn zipf_ranks_follow_the_closed_form() {
     }
 }
 
-/// Are hot blocks scattered? The ten hottest of 2^18 blocks have a spread like that of ten uniform numbers: that
-/// they lie within one sixteenth of the footprint by chance has a probability below 1e-9.
+/// Are hot blocks scattered? The ten hottest of 2^18 blocks have a spread like that of ten uniform numbers. The probability that they lie
+/// within one sixteenth of the footprint by chance is below 1e-9.
 #[test]
 fn hot_blocks_are_scattered_by_a_permutation() {
     let stream = Stream::new(4, Purpose::Workload);
@@ -121,8 +121,8 @@ fn hot_blocks_are_scattered_by_a_permutation() {
     assert!((share - expected).abs() < 5.0 * (expected / requests.len() as f64).sqrt(), "{share}, not {expected}");
 }
 
-/// Uniform addresses: 64 bins, 200,000 draws, chi-square with 63 degrees of freedom exceeds 103.4 with
-/// probability 0.001; a bin that is off by 10 % is seen with power above 0.95.
+/// Are uniform addresses uniform? With 64 bins and 200,000 draws, chi-square with 63 degrees of freedom exceeds 103.4 with probability
+/// 0.001; a bin that is off by 10 % is seen with power above 0.95.
 #[test]
 fn uniform_addresses_are_uniform() {
     let spec = WorkloadSpec { requests: 200_000, footprint_bytes: Some(GIB), ..WorkloadSpec::default() };
@@ -135,8 +135,8 @@ fn uniform_addresses_are_uniform() {
     assert!(chi2 < 103.4, "chi-square {chi2}");
 }
 
-/// The hot quarter gets its 80 %, every block of it as much as any other: chi-square of 16 bins, 15 degrees of freedom,
-/// exceeds 37.7 with probability 0.001. 200,000 draws know the share to 0.0009, of which five are allowed.
+/// Does the hot quarter get its 80 %, and every block of it the same share? Chi-square of 16 bins, 15 degrees of freedom, exceeds 37.7 with
+/// probability 0.001. 200,000 draws give the share to 0.0009, of which five are allowed.
 #[test]
 fn hot_blocks_get_their_share() {
     let addresses = Addresses::HotCold { hot_fraction: 0.25, hot_share: 0.8 };
@@ -167,8 +167,8 @@ fn a_change_of_one_distribution_leaves_the_others_alone() {
     }
 }
 
-/// Reads after writes: their share, and how far back they go, P(k or less) = ln(k + 1) / ln(n + 1). With 100,000 reads
-/// five standard errors of a share are 0.008 at most; each write has a block of its own, so that k is known.
+/// Do reads after writes have their share, and go back as far as P(k or less) = ln(k + 1) / ln(n + 1) says? With 100,000 reads five
+/// standard errors of a share are 0.008 at most. Each write has a block of its own, so that k is known.
 #[test]
 fn reads_after_writes_go_to_the_latest_ones() {
     let spec = WorkloadSpec {

@@ -7,10 +7,10 @@ use super::super::{Correction, Rule};
 use super::{BISECTIONS, DegreeDistribution, MANY_ITERATIONS, SETTLED, STALLED, check_levels, outputs, shannon_limit};
 use crate::channel::{bisect, capacity};
 
-/// How far a message goes, in steps of the grid.
+/// The grid of messages.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
-    /// Messages are whole numbers of steps, from -limit to limit.
+    /// Largest magnitude of a message, in steps: messages are whole numbers of steps from -limit to limit.
     limit: usize,
 }
 
@@ -20,28 +20,29 @@ const STEPS_PER_UNIT: f64 = 10.0;
 /// The grid of sum-product: the largest message, in units of LLR.
 const LARGEST: f64 = 25.0;
 
-/// The grid of min-sum, which knows no unit: steps in the channel's largest LLR, for each LLR above zero that it has.
+/// The grid of min-sum, which has no unit: steps in the channel's largest LLR, for each LLR above zero that it has.
 const CHANNEL_STEPS: f64 = 24.0;
 
 /// The grid of min-sum: the largest message, in the channel's largest LLR.
 const LARGEST_IN_CHANNEL: f64 = 8.0;
 
-/// Layers that stand for those of a layered decoder, which has as many as block rows: of more the threshold depends by less than its error.
+/// The largest number of layers in the model. A layered decoder has as many as block rows, but further layers change the threshold by less
+/// than its error.
 const MOST_LAYERS: usize = 64;
 
 /// A probability mass function over whole numbers of steps from -limit to limit; index 0 is -limit.
 type Density = Vec<f64>;
 
-/// What happens at checks.
+/// The rule of the checks.
 #[derive(Clone)]
 enum Checks {
     SumProduct {
-        /// For each pair of magnitudes a >= b at a (a + 1) / 2 + b: the magnitude of the answer, and how much of its
-        /// weight goes to the next higher one.
+        /// For each pair of magnitudes a >= b at a (a + 1) / 2 + b: the magnitude of the answer, and the share of its weight at the next
+        /// higher magnitude.
         pairs: Vec<(u16, f32)>,
     },
     MinSum {
-        /// For each magnitude: what it is corrected to, and how much of its weight goes to the next higher magnitude.
+        /// For each magnitude: its corrected magnitude, and the share of its weight at the next higher one.
         corrected: Vec<(usize, f64)>,
     },
 }
@@ -52,16 +53,17 @@ pub(super) struct Group {
     pub(super) reach: Reach,
     /// For each degree the number of edges to bits of that degree, in any unit; lowest degree first.
     pub(super) bits: Vec<(usize, f64)>,
-    /// Whether they are punctured: the channel says nothing of them.
+    /// True if the bits are punctured, so that the channel has no information on them.
     pub(super) punctured: bool,
 }
 
-/// Where bits have their checks.
+/// The layers in which bits have their checks.
 #[derive(Debug, Clone)]
 pub(super) enum Reach {
-    /// Each of them in any of so many layers alike, the first ones.
+    /// Each check is in any of this number of first layers, with equal probability.
     Anywhere(usize),
-    /// One in each of these ranges of layers, in any layer of it alike: bits of one degree, of which these are as many.
+    /// One check is in each of these ranges of layers, in any layer of it with equal probability. All bits have one degree, the number of
+    /// ranges.
     OneInEach(Vec<Range<usize>>),
 }
 
@@ -76,35 +78,35 @@ impl Reach {
     }
 }
 
-/// A range in so many parts, as equal as can be: where a block column of a chain has its circulants, one in each.
+/// Divides a range into parts that are as equal as possible. A block column of a chain has one circulant in each part.
 pub(in super::super) fn parts(range: &Range<usize>, count: usize) -> Vec<Range<usize>> {
     let bound = |part: usize| range.start + part * range.len() / count;
     (0..count).map(|part| bound(part)..bound(part + 1)).collect()
 }
 
-/// Checks of a layer, by the groups that meet there, in their order.
+/// A type of checks of a layer. The groups that meet the layer are in their order.
 #[derive(Debug, Clone)]
 pub(super) struct CheckType {
-    /// How many bits of each group a check has. Of a number that is not whole checks have one of the two next to it.
+    /// The number of bits of each group in a check. If it is not whole, a check has one of the two nearest whole numbers.
     pub(super) degrees: Vec<f64>,
-    /// Which share of the layer's edges to bits of each group is theirs.
+    /// The share of these checks in the layer's edges to bits of each group.
     pub(super) shares: Vec<f64>,
 }
 
-/// A Tanner graph as density evolution sees it: which bits meet which checks how often.
+/// A Tanner graph for density evolution: the numbers of edges between kinds of bits and kinds of checks.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Graph {
     pub(super) groups: Vec<Group>,
     /// The checks of each layer.
     pub(super) layers: Vec<Vec<CheckType>>,
-    /// Block rows, of which a layer has one or more.
+    /// Number of block rows; a layer has one or more.
     pub(super) rows: usize,
     /// The rate of a code whose checks are independent.
     pub(super) rate: f64,
 }
 
 impl Graph {
-    /// That of any matrix of so many block rows with these degrees.
+    /// The graph of any matrix of `rows` block rows with these degrees.
     pub(in super::super) fn of_degrees(degrees: &DegreeDistribution, rows: usize) -> Self {
         let layers = rows.clamp(1, MOST_LAYERS);
         let check = |&(degree, share): &(usize, f64)| CheckType { degrees: vec![degree as f64], shares: vec![share] };
@@ -113,7 +115,7 @@ impl Graph {
         Self { groups: vec![group], layers: vec![checks; layers], rows, rate: degrees.rate() }
     }
 
-    /// That of a chain whose columns of these weights reach these block rows, and have a check in each of as many [`parts`] of them.
+    /// The graph of a chain. Columns of these weights reach these block rows, and have a check in each of as many [`parts`] of them.
     pub(in super::super) fn chain(rows: usize, column_weights: &[u32], reaches: &[Range<usize>]) -> Self {
         let mut columns: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
         for (&weight, reach) in column_weights.iter().zip(reaches) {
@@ -135,7 +137,8 @@ impl Graph {
         Self { groups, layers: degrees.into_iter().map(checks).collect(), rows, rate }
     }
 
-    /// That of a matrix whose last columns are punctured, and have their checks in any block row alike, as all others have.
+    /// The graph of a matrix whose last columns are punctured. These have their checks in any block row with equal probability, as all
+    /// others.
     pub(in super::super) fn punctured(rows: usize, column_weights: &[u32], punctured: usize) -> Self {
         let layers = rows.clamp(1, MOST_LAYERS);
         let (sent, last) = column_weights.split_at(column_weights.len() - punctured);
@@ -155,7 +158,7 @@ impl Graph {
         self.rate
     }
 
-    /// The groups that meet a layer.
+    /// The groups that have bits in a layer.
     fn meeting(&self, layer: usize) -> impl Iterator<Item = usize> {
         self.groups
             .iter()
@@ -164,7 +167,7 @@ impl Graph {
             .map(|(index, _)| index)
     }
 
-    /// The largest error rate at which any code of this rate could be decoded; 1e-6 if it is less.
+    /// The largest error rate at which any code of this rate could be decoded, at least 1e-6.
     pub(in super::super) fn limit(&self, levels: usize) -> f64 {
         let limit = match levels {
             1 => shannon_limit(self.rate),
@@ -173,7 +176,8 @@ impl Graph {
         limit.max(1e-6)
     }
 
-    /// The threshold with a rule for each iteration, and the last for all that follow; `success` is the bit error rate to be reached.
+    /// The threshold with a rule for each iteration, the last of which holds for all that follow. `success` is the bit error rate to be
+    /// reached.
     pub(super) fn threshold(
         &self,
         rules: &[Rule],
@@ -187,7 +191,7 @@ impl Graph {
         Ok(0.5 * (low + high))
     }
 
-    /// That of the layered decoder in small integers: [`DegreeDistribution::decoder_threshold`].
+    /// The threshold of the layered decoder in small integers: [`DegreeDistribution::decoder_threshold`].
     pub(in super::super) fn decoder_threshold(
         &self,
         correction: &Correction,
@@ -207,7 +211,7 @@ impl Graph {
         self.threshold(&rules, levels, Some(iterations), 1.0 / codeword_bits as f64)
     }
 
-    /// Whether the bit error rate falls below `success` over a channel with these outputs.
+    /// Tells whether the bit error rate falls below `success` over a channel with these outputs.
     pub(super) fn succeeds(
         &self,
         rules: &[Rule],
@@ -240,22 +244,22 @@ type Messages = Vec<Density>;
 pub(in super::super) struct Evolution {
     graph: Graph,
     grid: Grid,
-    /// Of each iteration, and the last of all that follow.
+    /// The rule of each iteration; the last holds for all that follow.
     checks: Vec<Checks>,
     iteration: usize,
     channel: Density,
-    /// What the checks of each layer answered last.
+    /// The last answers of the checks of each layer.
     to_bits: Vec<Messages>,
-    /// What bits tell the checks of the first layer next.
+    /// The next messages of bits to the checks of the first layer.
     to_checks: Messages,
     bit_error_rate: f64,
 }
 
 impl Evolution {
-    /// The rules, at least one, share their grid: all are of sum-product, or none is.
+    /// Makes the state at the start. The rules, at least one, share their grid: all are of sum-product, or none is.
     pub(super) fn new(graph: Graph, rules: &[Rule], outputs: &[(f64, f64)]) -> Self {
         let largest = outputs.iter().fold(0.0, |largest: f64, &(llr, _)| largest.max(llr));
-        // Outputs come in pairs of opposite LLRs, but for one of zero.
+        // Outputs come in pairs of opposite LLRs, except an output of zero.
         let channel_steps = CHANNEL_STEPS * (outputs.len() / 2) as f64;
         let (unit, steps, reach) = match rules[0] {
             Rule::SumProduct => (1.0, STEPS_PER_UNIT, LARGEST),
@@ -274,7 +278,7 @@ impl Evolution {
         Self::of(graph, grid, outputs, rules.iter().map(checks).collect())
     }
 
-    /// With the channel's LLRs in steps.
+    /// Makes the state from the channel's LLRs in steps.
     fn of(graph: Graph, grid: Grid, outputs: impl Iterator<Item = (f64, f64)>, checks: Vec<Checks>) -> Self {
         let mut channel = grid.empty();
         outputs.for_each(|(steps, mass)| grid.add(&mut channel, steps, mass));
@@ -286,14 +290,14 @@ impl Evolution {
         evolution
     }
 
-    /// That of a flooding decoder in integers none of which exceeds `limit`. What checks answer is said iteration by iteration, to
-    /// [`Self::iterate_with`].
+    /// Makes the state of a flooding decoder in integers, none of which exceeds `limit`. The answers of checks are given in each iteration,
+    /// to [`Self::iterate_with`].
     pub(in super::super) fn of_integers(degrees: &DegreeDistribution, limit: usize, outputs: &[(f64, f64)]) -> Self {
         Self::of(Graph::of_degrees(degrees, 1), Grid { limit }, outputs.iter().copied(), Vec::new())
     }
 
-    /// An iteration in which checks that receive a least magnitude of `m` answer `answers[m]`, which is at most the limit; the last answer
-    /// is that to all larger magnitudes.
+    /// Makes an iteration in which checks answer `answers[m]`, at most the limit, to a least magnitude of `m`. The last answer holds for
+    /// all larger magnitudes.
     pub(in super::super) fn iterate_with(&mut self, answers: &[u8]) {
         let answer = |magnitude: usize| answers[magnitude.min(answers.len() - 1)];
         let corrected = (0..=self.grid.limit).map(|magnitude| (answer(magnitude).into(), 0.0)).collect();
@@ -301,8 +305,8 @@ impl Evolution {
         self.iterate();
     }
 
-    /// For each least magnitude of what a check receives for a bit, how likely it has it and tells the bit rightly, and wrongly. The last
-    /// is that of `most` and all above.
+    /// The probabilities of each least magnitude that a check receives for a bit: with the right sign, and with the wrong one. The last
+    /// entry is that of `most` and all larger magnitudes.
     pub(in super::super) fn least_magnitudes(&self, most: usize) -> Vec<[f64; 2]> {
         let limit = self.grid.limit;
         let same: Vec<(usize, f64)> = (0..=limit).map(|magnitude| (magnitude, 0.0)).collect();
@@ -339,7 +343,7 @@ impl Evolution {
         self.to_checks = self.told_to(0);
     }
 
-    /// How often bits are wrong.
+    /// The bit error rate.
     fn wrong(&self) -> f64 {
         let (mut bits, mut of_all) = (0.0, 0.0);
         for (index, group) in self.graph.groups.iter().enumerate() {
@@ -354,9 +358,9 @@ impl Evolution {
         of_all / bits
     }
 
-    /// What bits tell the checks of a layer.
+    /// The messages of bits to the checks of a layer.
     fn told_to(&self, layer: usize) -> Messages {
-        // Of the rows of that layer all but one.
+        // The messages come from all rows of that layer but one.
         let own = match self.to_bits.len() {
             1 => 1.0,
             layers => 1.0 - layers as f64 / self.graph.rows as f64,
@@ -378,22 +382,22 @@ impl Evolution {
         self.graph.meeting(layer).map(told).collect()
     }
 
-    /// What the channel says of the bits of a group.
+    /// The channel's messages to the bits of a group.
     fn channel(&self, group: &Group) -> Density {
         if group.punctured { self.grid.nothing() } else { self.channel.clone() }
     }
 
-    /// What the channel and a check in each of these ranges of layers tell a bit of a group.
+    /// The sum of the messages of the channel, and of a check in each of these ranges of layers, to a bit of a group.
     fn sum<'a>(&self, index: usize, parts: impl IntoIterator<Item = &'a Range<usize>>) -> Density {
         let add =
             |sum: Density, part: &Range<usize>| self.grid.convolve(&sum, &self.mean(index, part.clone(), |_| 1.0));
         parts.into_iter().fold(self.channel(&self.graph.groups[index]), add)
     }
 
-    /// The mean of what some layers of a group have answered it last.
+    /// The mean of the last answers of some layers to a group.
     fn mean(&self, index: usize, layers: Range<usize>, weight: impl Fn(usize) -> f64) -> Density {
         let total: f64 = layers.clone().map(&weight).sum();
-        // A bit with one check hears nothing from others.
+        // A bit with one check gets no message from other checks.
         if total == 0.0 {
             return self.grid.nothing();
         }
@@ -406,13 +410,13 @@ impl Evolution {
         mean
     }
 
-    /// What the bits of a group tell checks, and how often they are wrong, if each check answers them so.
+    /// The messages of the bits of a group to checks, and the bit error rate, if each check answers with `to_bits`.
     fn told(&self, group: &Group, to_bits: &Density) -> (Density, f64) {
         let edges: f64 = group.bits.iter().map(|&(_, edges)| edges).sum();
         let bits: f64 = group.bits.iter().map(|&(degree, edges)| edges / degree as f64).sum();
         let mut to_checks = self.grid.empty();
         let mut bit_error_rate = 0.0;
-        // What the channel and so many messages tell a bit.
+        // The sum of the channel's message and of `messages` answers.
         let (mut sum, mut messages) = (self.channel(group), 0);
         for &(degree, of_degree) in &group.bits {
             while messages + 1 < degree {
@@ -426,8 +430,8 @@ impl Evolution {
         (to_checks, bit_error_rate)
     }
 
-    /// What the checks of a layer answer bits of the group at `place` by the exact rule. Densities are symmetric, so magnitudes tell all: a
-    /// message of magnitude x is wrong with probability 1 / (1 + e^x).
+    /// The answers of the checks of a layer to bits of the group at `place`, by the exact rule. Densities are symmetric, so magnitudes are
+    /// enough: a message of magnitude x is wrong with probability 1 / (1 + e^x).
     fn sum_product(&self, pairs: &[(u16, f32)], layer: usize, place: usize) -> Density {
         let limit = self.grid.limit;
         let magnitudes: Vec<Vec<f64>> = self
@@ -461,7 +465,7 @@ impl Evolution {
             let product = product.unwrap_or_else(|| certain(limit));
             answer.iter_mut().zip(&product).for_each(|(to, from)| *to += check.shares[place] * from);
         }
-        // A rounding error of the total would grow by the degree of the checks in every iteration.
+        // Without this division a rounding error of the total would grow by the degree of the checks in every iteration.
         let total: f64 = answer.iter().sum();
         let mut density = self.grid.empty();
         for (magnitude, mass) in answer.iter().map(|mass| mass / total).enumerate() {
@@ -472,7 +476,7 @@ impl Evolution {
         density
     }
 
-    /// The same by min-sum: the least magnitude exceeds k if all do.
+    /// The answers by min-sum: the least magnitude exceeds k if all do.
     fn min_sum(&self, corrected: &[(usize, f64)], layer: usize, place: usize) -> Density {
         let limit = self.grid.limit;
         let mut density = self.grid.empty();
@@ -492,9 +496,10 @@ impl Evolution {
             };
             checks.iter().map(of).sum()
         };
-        // Checks make a rounding error of a total many times as large, and in what has converged it would grow with every iteration.
+        // Totals are divided out. Checks make their rounding errors many times as large, and after convergence these would grow with every
+        // iteration.
         let totals: Vec<f64> = self.to_checks.iter().map(|density| density.iter().sum()).collect();
-        // P(least >= k), and that with the sign counted: P(least >= k and right) - P(least >= k and wrong), of bits of each group.
+        // P(least >= k), and the same with the sign: P(least >= k and right) - P(least >= k and wrong), for bits of each group.
         let (mut any, mut signed) = (vec![0.0; self.to_checks.len()], vec![0.0; self.to_checks.len()]);
         let (mut any_before, mut signed_before) = (0.0, 0.0);
         for magnitude in (1..=limit).rev() {
@@ -513,7 +518,7 @@ impl Evolution {
             }
             (any_before, signed_before) = (any_now, signed_now);
         }
-        // The sign of a zero is right as often as wrong.
+        // The sign of a zero is right half of the time.
         let (zeros, answer) = ((1.0 - any_before).max(0.0), corrected[0].0);
         if answer == 0 {
             density[limit] += zeros;
@@ -525,14 +530,15 @@ impl Evolution {
     }
 }
 
-/// Of a check of such a mean degree the bits beside one that it has: at least so many, and one more with this probability.
+/// The number of other bits in a check of this mean degree: at least the first number, and one more with the probability that is the
+/// second.
 fn others(degree: f64, has_one: bool) -> (usize, f64) {
     let least = libm::floor(degree);
     let more = degree - least;
     if !has_one {
         return (least as usize, more);
     }
-    // A bit is rather at a check with more bits.
+    // A bit is more likely to be in a check with more bits.
     match least {
         0.0 => (0, 0.0),
         _ => (least as usize - 1, more * (least + 1.0) / degree),
@@ -551,7 +557,7 @@ impl Grid {
         vec![0.0; 2 * self.limit + 1]
     }
 
-    /// The density of a message that says nothing.
+    /// The density of a message without information.
     fn nothing(self) -> Density {
         let mut nothing = self.empty();
         nothing[self.limit] = 1.0;
@@ -592,7 +598,7 @@ impl Grid {
     }
 }
 
-/// The probability that a sum is below zero, and half of that that it is zero.
+/// The probability that a sum is below zero, plus half the probability that it is zero.
 fn wrong(a: &Density, b: &Density) -> f64 {
     let mut below = 0.0;
     let terms = a.iter().rev().zip(b).map(|(a, b)| {
@@ -608,7 +614,7 @@ fn split(at: f64) -> (usize, f64) {
     (low as usize, at - low)
 }
 
-/// By squaring: the same on every CPU, and quicker than a power to any number.
+/// A power by repeated squaring: the same on every CPU, and quicker than a power with any exponent.
 pub(in super::super) fn power(base: f64, mut exponent: usize) -> f64 {
     let (mut square, mut product) = (base, 1.0);
     while exponent > 0 {
@@ -630,8 +636,8 @@ impl Checks {
                 let (sum, difference) = ((a + b) as f64 / STEPS_PER_UNIT, (a - b) as f64 / STEPS_PER_UNIT);
                 let correction = libm::log1p(libm::exp(-sum)) - libm::log1p(libm::exp(-difference));
                 let exact = (b as f64 + correction * STEPS_PER_UNIT).max(0.0);
-                // Split so that the mean of tanh^2(x / 2) stays, which checks multiply: a split that kept the mean of x
-                // would make something of the many messages near zero.
+                // The split keeps the mean of tanh^2(x / 2), because checks multiply it. A split that kept the mean of x would give
+                // information to the many messages near zero.
                 let quality = |steps: f64| libm::pow(libm::tanh(0.5 * steps / STEPS_PER_UNIT), 2.0);
                 let (low, _) = split(exact);
                 let (least, most) = (quality(low as f64), quality(low as f64 + 1.0));
@@ -647,7 +653,7 @@ impl Checks {
     }
 }
 
-/// The density of the magnitude of what a check makes of two messages, by the densities of their magnitudes.
+/// The density of the magnitude of a check's answer to two messages, from the densities of their magnitudes.
 fn combine(first: &[f64], second: &[f64], pairs: &[(u16, f32)]) -> Vec<f64> {
     let mut answer = vec![0.0; first.len() + 1];
     let mut pairs = pairs.iter();
@@ -663,7 +669,7 @@ fn combine(first: &[f64], second: &[f64], pairs: &[(u16, f32)]) -> Vec<f64> {
     answer
 }
 
-/// As `combine`, of `count` messages of one density.
+/// The result of `combine` for `count` messages of one density.
 fn combined(density: &[f64], count: usize, pairs: &[(u16, f32)]) -> Vec<f64> {
     let mut product: Option<Vec<f64>> = None;
     let mut square = density.to_vec();
@@ -678,6 +684,6 @@ fn combined(density: &[f64], count: usize, pairs: &[(u16, f32)]) -> Vec<f64> {
         }
         square = combine(&square, &square, pairs);
     }
-    // A check of degree one knows its bit.
+    // The answer of a check of degree one is certain.
     product.unwrap_or_else(|| certain(density.len() - 1))
 }

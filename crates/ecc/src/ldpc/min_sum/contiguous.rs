@@ -7,30 +7,30 @@ use super::lanes::{Lanes, MOST_LANES};
 use super::layout::{Layout, Place};
 use crate::bits;
 
-/// A-posteriori values of circulants of any size: they lie as in the word ([`Layout::contiguous`]), and vectors are read and written
+/// A-posteriori values of circulants of any size. They lie as in the word ([`Layout::contiguous`]), and vectors are read and written
 /// wherever a shift lets them begin.
 pub(super) struct Contiguous<T>(PhantomData<T>);
 
 /// An a-posteriori value of a bit.
 pub(super) trait Value<V: Lanes>: Copy + Send {
-    /// Those of a vector of bits.
+    /// The values of a vector of bits.
     type Vector: Copy + Send;
-    /// As [`Totals::OFFSET`].
+    /// See [`Totals::OFFSET`].
     const OFFSET: i8;
 
-    /// What the channel says.
+    /// The value for an LLR of the channel.
     fn received(llr: i8) -> Self;
-    /// What is held.
+    /// The value as an integer.
     fn posterior(self) -> i16;
     /// A vector of messages in the order of the checks.
     fn messages(message: V) -> [i8; MOST_LANES];
     fn read(from: &[Self; MOST_LANES]) -> Self::Vector;
     fn write(vector: Self::Vector, to: &mut [Self; MOST_LANES]);
-    /// The vector less what is held as `message`.
+    /// Subtracts the stored `message` from the vector.
     fn subtract(vector: Self::Vector, message: V) -> Self::Vector;
-    /// Their sum.
+    /// Adds the stored `message` to the vector.
     fn add(vector: Self::Vector, message: V) -> Self::Vector;
-    /// Saturated to eight bits.
+    /// Saturates the vector to eight bits.
     fn narrow(vector: Self::Vector) -> V;
 }
 
@@ -139,7 +139,7 @@ impl<V: Lanes, T: Value<V>> Totals<V> for Contiguous<T> {
     }
 
     fn first_lanes(active: usize) -> V {
-        // In the order of lanes that a vector of values has when it is read.
+        // The lanes are in the order that a vector of values has when it is read.
         let lanes = std::array::from_fn(|lane| T::received(-i8::from(lane < active)));
         T::narrow(T::subtract(T::read(&lanes), V::splat(T::OFFSET)))
     }
@@ -177,7 +177,8 @@ impl<V: Lanes, T: Value<V>> Totals<V> for Contiguous<T> {
         T::narrow(kept)
     }
 
-    /// What lanes beyond the last check write is overwritten, or is what stands there: vectors are written in the order of their places.
+    /// Lanes beyond the last check write values that are overwritten, or that were there before: vectors are written in the order of their
+    /// places.
     #[inline(always)]
     fn send(totals: &mut [T], place: Place, size: usize, kept: T::Vector, message: V) -> V {
         let (total, start) = (T::add(kept, message), place.start());
@@ -218,7 +219,7 @@ impl<V: Lanes, T: Value<V>> Totals<V> for Contiguous<T> {
     }
 }
 
-/// Writes the first values of each block column again, behind its last.
+/// Writes the first values of each block column again, after its last value.
 #[inline(always)]
 fn repeat_first<V: Lanes, T: Value<V>>(totals: &mut [T], layout: &Layout) {
     for column in layout.contiguous_columns(V::COUNT) {

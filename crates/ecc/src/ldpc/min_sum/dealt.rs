@@ -9,24 +9,24 @@ use crate::bits;
 /// A-posteriori values of circulants that vectors divide: the bits of a block column are dealt to vectors ([`Layout::dealt`]).
 pub(super) struct Dealt<H>(PhantomData<H>);
 
-/// How the a-posteriori values of a vector of bits are held.
+/// The form in which the a-posteriori values of a vector of bits are held.
 pub(super) trait Held<V: Lanes> {
-    /// Those of a vector of bits.
+    /// The values of a vector of bits.
     type Stored: Copy + Send;
-    /// What is kept of a vector of extrinsic values until its message is sent.
+    /// The values that are kept of a vector of extrinsic values until its message is sent.
     type Kept: Copy + Send;
-    /// Whether the bits of a vector stay in their order. Otherwise they are left in that of the checks that met them last.
+    /// True if the bits of a vector stay in their order. Otherwise they are left in the order of the checks that met them last.
     const IN_ORDER: bool;
-    /// As [`Totals::OFFSET`].
+    /// See [`Totals::OFFSET`].
     const OFFSET: i8;
 
-    /// What the channel says.
+    /// The values for LLRs of the channel.
     fn received(llrs: V) -> Self::Stored;
-    /// Takes what is held as `message` away from `total`; lane `rotation` of the bits is that of the first check.
+    /// Subtracts the stored `message` from `total`. Lane `rotation` of the bits belongs to the first check.
     fn gather(total: &mut Self::Stored, rotation: u32, message: V) -> Self::Kept;
-    /// An extrinsic value, saturated to eight bits, in the order of the checks.
+    /// The extrinsic values, saturated to eight bits, in the order of the checks.
     fn value(kept: Self::Kept) -> V;
-    /// Adds what is to be held as `message`, in the order of the checks, to `total`, and gives it as it is held.
+    /// Adds the message that is to be stored as `message`, in the order of the checks, to `total`. Returns it as it is stored.
     fn send(total: &mut Self::Stored, rotation: u32, kept: Self::Kept, message: V) -> V;
     /// Values with the signs of `total`, in the order of the checks.
     fn signs(total: &Self::Stored, rotation: u32) -> V;
@@ -49,7 +49,7 @@ impl<V: Lanes, H: Held<V>> Totals<V> for Dealt<H> {
         V::splat(-1)
     }
 
-    /// Bit `lane * vectors + vector` of a block column is lane `lane` of vector `vector`: eight vectors, or all if they are one, two or
+    /// Bit `lane * vectors + vector` of a block column is lane `lane` of vector `vector`. Eight vectors, or all if they are one, two or
     /// four, share a byte of each lane.
     #[inline(always)]
     fn receive_hard(totals: &mut [H::Stored], layout: &Layout, word: &[u8], limit: i8) {
@@ -90,7 +90,7 @@ impl<V: Lanes, H: Held<V>> Totals<V> for Dealt<H> {
         for (llrs, totals) in llrs.chunks_exact(size).zip(totals.chunks_exact_mut(vectors)) {
             let mut rows = [[0; MOST_LANES]; 8];
             for (vector, total) in totals.iter_mut().enumerate() {
-                // Squares of eight lanes and eight vectors are transposed at once where they are whole.
+                // Squares of eight lanes and eight vectors are transposed at once, where they are whole.
                 if vectors % 8 == 0 && vector % 8 == 0 {
                     for (square, llrs) in llrs.chunks_exact(8 * vectors).enumerate() {
                         let mut lanes = [0; 8];
@@ -177,7 +177,7 @@ impl<V: Lanes, H: Held<V>> Totals<V> for Dealt<H> {
     }
 }
 
-/// Eight bits, as wide as messages: a value that does not fit is the largest that does.
+/// Values of eight bits, as wide as messages: a value that does not fit is the largest that does.
 pub(super) struct Narrow;
 
 impl<V: Lanes> Held<V> for Narrow {
@@ -213,10 +213,10 @@ impl<V: Lanes> Held<V> for Narrow {
     }
 }
 
-/// What messages are held larger by beside totals of 16 bits, which are larger by as much: they are then widened without a sign.
+/// The offset of stored messages beside totals of 16 bits, which have the same offset: messages are then widened without a sign.
 pub(super) const WIDE_OFFSET: i8 = i8::MIN;
 
-/// Sixteen bits, stored so that any rotation can be read.
+/// Values of sixteen bits, stored so that any rotation can be read.
 pub(super) struct Wide;
 
 impl<V: Doubled> Held<V> for Wide {
@@ -252,7 +252,7 @@ impl<V: Doubled> Held<V> for Wide {
     }
 }
 
-/// Sixteen bits that stay in their order: messages, which are half as wide, are rotated instead, to the checks and back.
+/// Values of sixteen bits that stay in their order. Messages, which are half as wide, are rotated instead, to the checks and back.
 pub(super) struct WideInOrder;
 
 impl<V: Rotating> Held<V> for WideInOrder {
@@ -291,13 +291,13 @@ impl<V: Rotating> Held<V> for WideInOrder {
     }
 }
 
-/// How many vectors share a byte of a lane in packed words; `None` where bytes go across lanes.
+/// The number of vectors that share a byte of a lane in packed words; `None` if bytes go across lanes.
 #[inline(always)]
 fn sharing(vectors: usize) -> Option<usize> {
     if vectors.is_multiple_of(8) || 8 % vectors == 0 { Some(vectors.min(8)) } else { None }
 }
 
-/// Every so manieth ratio: at a constant distance the compiler takes many at once.
+/// Copies every `DISTANCE`-th ratio. At a constant distance the compiler takes many at once.
 #[inline(always)]
 fn every<const DISTANCE: usize>(llrs: &[i8], lanes: &mut [i8]) {
     let llrs = &llrs[..(lanes.len() - 1) * DISTANCE + 1];
@@ -309,7 +309,7 @@ fn every<const DISTANCE: usize>(llrs: &[i8], lanes: &mut [i8]) {
 /// Transposes a square of bytes: byte `j` of word `i` becomes byte `i` of word `j`.
 #[inline(always)]
 fn transpose(mut words: [u64; 8]) -> [u64; 8] {
-    // Distances are constants so that every loop is unrolled.
+    // Distances are constants, so that every loop is unrolled.
     #[inline(always)]
     fn exchange<const DISTANCE: usize>(words: &mut [u64; 8], mask: u64) {
         for index in 0..8 {
@@ -331,11 +331,11 @@ fn transpose(mut words: [u64; 8]) -> [u64; 8] {
 #[allow(unsafe_code)]
 fn stored<S>(totals: &[S], place: Place) -> &S {
     debug_assert!(place.slot() < totals.len());
-    // SAFETY: `Layout::dealt` makes places of slots below columns * vectors, and `Dealt::room` as many totals.
+    // SAFETY: `Layout::dealt` makes places of slots below columns * vectors, and `Dealt::room` has as many totals.
     unsafe { totals.get_unchecked(place.slot()) }
 }
 
-/// As [`stored`].
+/// The vector at a place, to be written; see [`stored`].
 #[inline(always)]
 #[allow(unsafe_code)]
 fn stored_mut<S>(totals: &mut [S], place: Place) -> &mut S {

@@ -18,11 +18,11 @@ pub(in crate::ldpc) const MESSAGE_LIMIT: u8 = 127;
 const HARD_CHANNEL: i8 = 16;
 /// The largest message beside totals of eight bits that saturate.
 const SATURATING_LIMIT: u8 = 40;
-/// The largest magnitude of a soft decision beside them.
+/// The largest magnitude of a soft decision beside totals of eight bits that saturate.
 const SATURATING_CHANNEL: i8 = 64;
 /// The weight of the heaviest column whose total fits 16 bits.
 pub(super) const HEAVIEST_COLUMN: u32 = i16::MAX as u32 / MESSAGE_LIMIT as u32 - 1;
-/// Circulants handled in a row without a loop's overhead: a tenth less time than one by one.
+/// Number of circulants that are handled in a row without a loop's overhead: a tenth less time than one by one.
 const UNROLL: usize = 4;
 
 /// The arithmetic of a kernel.
@@ -33,18 +33,18 @@ pub(super) struct Arithmetic {
     channel_limit: i8,
 }
 
-/// How the two least magnitudes that a check receives become those that it sends.
+/// The rule that turns the two least magnitudes that a check receives into those that it sends.
 #[derive(Debug, Clone)]
 enum Answers {
     Corrected {
         correction: Correction,
         message_limit: u8,
     },
-    /// Of each iteration, and the last of all that follow.
+    /// The staircase of each iteration; the last holds for all that follow.
     Staircases(Vec<Staircase>),
 }
 
-/// [`Answers`] of one iteration.
+/// The [`Answers`] of one iteration.
 #[derive(Clone, Copy)]
 enum Answer {
     Corrected { factor_16ths: u8, offset: u8, message_limit: u8 },
@@ -52,8 +52,9 @@ enum Answer {
 }
 
 impl Arithmetic {
-    /// For hard decisions and totals that cannot exceed `largest`: 22 + 4 * 26 = 126 for columns of weight 4. Of the pairs that do
-    /// not overflow there, this one took the fewest iterations; others keep the ratio of what the channel says to the largest.
+    /// The arithmetic for hard decisions and totals that cannot exceed `largest`: 22 + 4 * 26 = 126 for columns of weight 4. Among the
+    /// pairs that do not overflow there, this one took the fewest iterations. Other values of `largest` keep the ratio of the channel's
+    /// magnitude to it.
     pub(super) fn bounded(correction: &Correction, heaviest_column: u32, largest: u8) -> Result<Self> {
         if !(LEAST_LARGEST..=MOST_LARGEST).contains(&largest) {
             let expected = format!("expected {LEAST_LARGEST} to {MOST_LARGEST}");
@@ -69,14 +70,14 @@ impl Arithmetic {
         Ok(Self::corrected(correction.clone(), channel_limit as i8, message_limit as u8))
     }
 
-    /// For hard decisions and totals of eight bits that saturate, at three times what a message says at most: with messages of up
-    /// to 32 the codes of rate 1/4 and 1/2 took more iterations, and from 48 on totals that lost some of a sum led astray words that
-    /// 16 bits correct (docs/model/ldpc-decoding.md).
+    /// The arithmetic for hard decisions and totals of eight bits that saturate, at three times the largest message. With messages of up to
+    /// 32 the codes of rate 1/4 and 1/2 took more iterations. From 48 on totals lost some of a sum, which led words astray that 16 bits
+    /// correct (docs/model/ldpc-decoding.md).
     pub(super) fn saturating_hard(correction: &Correction) -> Self {
         Self::corrected(correction.clone(), HARD_CHANNEL, SATURATING_LIMIT)
     }
 
-    /// As [`Arithmetic::saturating_hard`], for soft decisions.
+    /// The arithmetic of [`Arithmetic::saturating_hard`], for soft decisions.
     pub(super) fn saturating_soft(correction: &Correction) -> Self {
         Self::corrected(correction.soft(), SATURATING_CHANNEL, SATURATING_LIMIT)
     }
@@ -85,22 +86,22 @@ impl Arithmetic {
         Self { answers: Answers::Corrected { correction, message_limit }, channel_limit }
     }
 
-    /// For hard decisions and totals of 16 bits: messages may grow to eight times what the channel says.
+    /// The arithmetic for hard decisions and totals of 16 bits: messages may grow to eight times the channel's magnitude.
     pub(super) fn wide_hard(correction: &Correction) -> Self {
         Self::corrected(correction.clone(), HARD_CHANNEL, MESSAGE_LIMIT)
     }
 
-    /// For soft decisions, whose scale is the caller's.
+    /// The arithmetic for soft decisions and totals of 16 bits. The caller chooses the scale of soft decisions.
     pub(super) fn wide_soft(correction: &Correction) -> Self {
         Self::corrected(correction.soft(), i8::MAX, MESSAGE_LIMIT)
     }
 
-    /// For messages of few bits.
+    /// The arithmetic for messages of few bits.
     pub(super) fn of_tables(tables: &RcqTables) -> Self {
         Self { answers: Answers::Staircases(tables.staircases.clone()), channel_limit: tables.channel_limit as i8 }
     }
 
-    /// What it computes with, as one who builds it has to know.
+    /// The numbers of the arithmetic, for somebody who builds the decoder.
     pub(super) fn facts(&self) -> (u8, MessageFacts) {
         let messages = match &self.answers {
             Answers::Corrected { correction, message_limit } => MessageFacts::Corrected {
@@ -126,8 +127,8 @@ impl Arithmetic {
 }
 
 pub(super) trait Kernel: Send {
-    /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`. A kernel of contiguous values tells `watch` what it
-    /// holds as the word comes and after each iteration.
+    /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`. A kernel of contiguous values gives its state to `watch`,
+    /// for the received word and after each iteration.
     fn decode(
         &mut self,
         arithmetic: &Arithmetic,
@@ -140,19 +141,19 @@ pub(super) trait Kernel: Send {
 
 pub(super) type Watch<'a> = Option<&'a mut dyn FnMut(State)>;
 
-/// What a kernel holds, of bits and checks in their natural order.
+/// The state of a kernel, of bits and checks in their natural order.
 pub(super) struct State {
-    /// Iterations begun.
+    /// Number of iterations begun.
     pub(super) iteration: u32,
-    /// How many checks the decisions violate.
+    /// Number of checks that the decisions violate.
     pub(super) syndrome_weight: u32,
     /// A-posteriori values of the bits.
     pub(super) posteriors: Vec<i16>,
-    /// Messages to the bits: of each circulant, by block row and block column, those of its checks.
+    /// Messages to the bits, by circulant (by block row and block column) and check.
     pub(super) messages: Vec<i8>,
 }
 
-/// How the bits of a block column lie in memory.
+/// The order of the bits of a block column in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// [`Dealt`]: vectors of the instruction set divide the circulants.
@@ -194,7 +195,7 @@ pub(super) fn compile(code: &QuasiCyclic, instructions: InstructionSet, order: O
     }
 }
 
-/// Lanes in a vector of an instruction set.
+/// The number of lanes in a vector of an instruction set.
 pub(super) fn lanes(instructions: InstructionSet) -> usize {
     match instructions {
         #[cfg(target_arch = "x86_64")]
@@ -205,35 +206,35 @@ pub(super) fn lanes(instructions: InstructionSet) -> usize {
     }
 }
 
-/// How and where a-posteriori values are held, for vectors of `V` checks.
+/// The storage of a-posteriori values, for vectors of `V` checks.
 pub(super) trait Totals<V: Lanes> {
-    /// What a place in memory holds.
+    /// The contents of a place in memory.
     type Stored: Copy + Send;
-    /// What is kept of a vector of extrinsic values until its message is sent.
+    /// The values that are kept of a vector of extrinsic values until its message is sent.
     type Kept: Copy + Send;
-    /// Messages are held as many larger, modulo 256.
+    /// The offset of stored messages: they are larger by this number, modulo 256.
     const OFFSET: i8;
 
-    /// Where the bits of a code lie.
+    /// The layout of the bits of a code.
     fn layout(code: &QuasiCyclic) -> Layout;
-    /// Memory for them.
+    /// Memory for the values.
     fn room(layout: &Layout) -> Vec<Self::Stored>;
-    /// Ones where the first `active` checks of a vector are, elsewhere zeros.
+    /// Ones for the first `active` checks of a vector, zeros elsewhere.
     fn first_lanes(active: usize) -> V;
 
-    /// Sets the a-posteriori values to what hard decisions say.
+    /// Sets the a-posteriori values to those of hard decisions.
     fn receive_hard(totals: &mut [Self::Stored], layout: &Layout, word: &[u8], limit: i8);
     /// Sets the a-posteriori values to log-likelihood ratios.
     fn receive_soft(totals: &mut [Self::Stored], layout: &Layout, llrs: &[i8], limit: i8);
-    /// Takes what is held as `message` away from the values at a place.
+    /// Subtracts the stored `message` from the values at a place.
     fn gather(totals: &mut [Self::Stored], place: Place, message: V) -> Self::Kept;
-    /// An extrinsic value, saturated to eight bits.
+    /// The extrinsic values, saturated to eight bits.
     fn value(kept: Self::Kept) -> V;
-    /// Adds what is to be held as `message` to the values at a place of circulants of `size`, and gives it as it is held.
+    /// Adds the message that is to be stored as `message` to the values at a place of circulants of `size`. Returns it as it is stored.
     fn send(totals: &mut [Self::Stored], place: Place, size: usize, kept: Self::Kept, message: V) -> V;
-    /// Values with the signs of those at a place.
+    /// Values with the signs of the values at a place.
     fn signs(totals: &[Self::Stored], place: Place) -> V;
-    /// The a-posteriori values in the order of the bits, if that is how they lie.
+    /// The a-posteriori values in the order of the bits, if they lie in this order.
     fn in_order(_: &[Self::Stored], _: &Layout) -> Option<Vec<i16>> {
         None
     }
@@ -245,18 +246,18 @@ pub(super) trait Totals<V: Lanes> {
     fn report(totals: &[Self::Stored], layout: &Layout, stage: usize, word: &mut [u8]);
 }
 
-/// The state of one kernel: `V` are its vectors, `T` how it holds a-posteriori values.
+/// The state of one kernel: `V` are its vectors, `T` is its storage of a-posteriori values.
 struct Compiled<V: Lanes, T: Totals<V>> {
     layout: Layout,
     /// A-posteriori values.
     totals: Vec<T::Stored>,
-    /// For each block row, vector of its checks, and circulant: the messages to the bits.
+    /// The messages to the bits, for each block row, vector of its checks, and circulant.
     messages: Vec<V>,
-    /// Of the extrinsic values of the checks at hand.
+    /// The values that are kept of the extrinsic values of the current checks.
     kept: [Vec<T::Kept>; 2],
-    /// Ones where the last vector of a block row has checks.
+    /// Ones for the checks of the last vector of a block row.
     last: V,
-    /// The vector of checks in which a violated one was last found.
+    /// The vector of checks in which a violated check was last found.
     suspect: usize,
 }
 
@@ -326,7 +327,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         }
     }
 
-    /// Of each circulant, by block row and block column, the messages of its checks, which are none before the first iteration.
+    /// The messages of the checks of each circulant, by block row and block column. They are 0 before the first iteration.
     fn messages_in_order(&self, none: bool) -> Vec<i8> {
         let Layout { circulant_size: size, vectors, ref row_weights, ref row_starts, .. } = self.layout;
         let mut messages = Vec::with_capacity(row_weights.iter().sum::<usize>() * size);
@@ -346,7 +347,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         messages
     }
 
-    /// The checks of block rows `rows`, one block row after the other.
+    /// Processes the checks of block rows `rows`, one block row after the other.
     #[inline(always)]
     fn update<const FIRST: bool>(&mut self, rows: Range<usize>, answer: Answer) {
         let (totals, size, all) = (&mut self.totals[..], self.layout.circulant_size, V::splat(-1));
@@ -358,7 +359,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
             let places = &places[start..][..vectors * weight];
             let messages = &mut self.messages[start..][..vectors * weight];
             let [mut now, mut next] = self.kept.each_mut().map(|kept| &mut kept[..weight]);
-            // The messages of a vector of checks are sent while the next is gathered: that keeps all units of a CPU busy.
+            // The messages of a vector of checks are sent while the next is gathered, which keeps all units of a CPU busy.
             let (mut places, mut messages) = (places, messages);
             let mut least = Least::new();
             gather::<V, T, FIRST>(totals, &places[..weight], &messages[..weight], now, &mut least);
@@ -399,7 +400,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         }
     }
 
-    /// One for each check of a vector of block row `row` that the decisions violate.
+    /// The checks of a vector of block row `row` that the decisions violate, as ones.
     #[inline(always)]
     fn violated(&self, stage: usize, row: usize, vector: usize) -> u64 {
         let weight = self.layout.row_weights[row];
@@ -417,7 +418,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         sign.signs() & checks
     }
 
-    /// Whether the decisions satisfy every check. Looks first where it last found one violated, and seldom further.
+    /// Tells whether the decisions satisfy every check. It begins where it last found a violated check, and seldom goes further.
     #[inline(always)]
     fn converged(&mut self, stage: usize) -> bool {
         let vectors = self.layout.vectors;
@@ -431,7 +432,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         true
     }
 
-    /// How many checks the decisions violate.
+    /// The number of checks that the decisions violate.
     #[inline(always)]
     fn syndrome_weight(&self, stage: usize) -> u32 {
         let mut weight = 0;
@@ -486,7 +487,7 @@ fn send<V: Lanes, T: Totals<V>>(
     }
 }
 
-/// What a check has to know of the values it receives.
+/// The properties of the received values that a check needs.
 struct Least<V> {
     first: V,
     second: V,
@@ -516,10 +517,10 @@ impl<V: Lanes> Least<V> {
         kept
     }
 
-    /// What the checks send that are where `checks` has ones; elsewhere nothing is said, so that what is held there stays as it is.
+    /// The answers of the checks marked in `checks`. The message of other checks is such that the stored value stays as it is.
     #[inline(always)]
     fn sending<T: Totals<V>>(self, answer: Answer, size: usize, checks: V) -> Sending<V> {
-        // Without closures, which would not be compiled for the instructions of the kernel.
+        // There are no closures, which would not be compiled for the instructions of the kernel.
         let (first, second) = match answer {
             Answer::Corrected { factor_16ths: factor, offset, message_limit: limit } => {
                 (self.first.correct(factor, offset, limit), self.second.correct(factor, offset, limit))
@@ -530,7 +531,7 @@ impl<V: Lanes> Least<V> {
             }
         };
         let (first, second) = (first.min(checks), second.min(checks));
-        // A negative of what is held is what is held of the negative, as twice the offset is nothing.
+        // The negative of a stored value is the stored value of the negative, because twice the offset is 0 modulo 256.
         Sending {
             size,
             first: self.first,
@@ -540,7 +541,7 @@ impl<V: Lanes> Least<V> {
     }
 }
 
-/// What a check sends.
+/// The message of a check.
 struct Sending<V> {
     size: usize,
     first: V,

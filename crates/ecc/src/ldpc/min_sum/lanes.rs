@@ -4,47 +4,47 @@
 //! implementations compute the same values. There are two kinds of `unsafe`: loads and stores whose bounds the types
 //! guarantee, and intrinsics whose instruction set was detected before the kernel was chosen.
 
-/// The most lanes that a vector has.
+/// The largest number of lanes of a vector.
 pub(super) const MOST_LANES: usize = 64;
 
 /// A vector of `COUNT` values of eight bits, signed or unsigned as the operation says.
 pub(super) trait Lanes: Copy + Send {
-    /// Lanes in a vector.
+    /// Number of lanes in a vector.
     const COUNT: usize;
-    /// A vector as it is stored: twice in a row where the CPU has no instruction for rotating the lanes, so that every rotation
-    /// can be read straight.
+    /// A vector as it is stored: twice in a row if the CPU has no instruction for rotating the lanes, so that every rotation can be read
+    /// straight.
     type Stored: Copy + Send;
-    /// As many lanes of 16 bits.
+    /// A vector of as many lanes of 16 bits.
     type Wide: Copy + Send;
 
-    /// Stored `lanes`, with lane `rotation` first.
+    /// Loads stored `lanes`, with lane `rotation` first.
     fn load(lanes: &Self::Stored, rotation: u32) -> Self;
-    /// To be stored.
+    /// Returns the vector as it is stored.
     fn store(self) -> Self::Stored;
     /// `value` in every lane.
     fn splat(value: i8) -> Self;
-    /// Absolute values, unsigned: that of -128 is 128.
+    /// The absolute values, unsigned: that of -128 is 128.
     fn abs(self) -> Self;
-    /// Lane by lane, unsigned.
+    /// The minimum lane by lane, unsigned.
     fn min(self, other: Self) -> Self;
-    /// Lane by lane, unsigned.
+    /// The maximum lane by lane, unsigned.
     fn max(self, other: Self) -> Self;
-    /// Lane by lane.
+    /// The exclusive or, lane by lane.
     fn xor(self, other: Self) -> Self;
-    /// Lane by lane; the caller knows that it cannot overflow.
+    /// The sum lane by lane. The caller knows that it cannot overflow.
     fn add(self, other: Self) -> Self;
-    /// Lane by lane, signed, saturating.
+    /// The sum lane by lane, signed, saturating.
     fn add_saturating(self, other: Self) -> Self;
-    /// As [`Lanes::add_saturating`].
+    /// The difference lane by lane, signed, saturating.
     fn subtract_saturating(self, other: Self) -> Self;
-    /// `yes` where this vector agrees with `other`, elsewhere `no`.
+    /// `yes` in lanes in which this vector agrees with `other`, `no` elsewhere.
     fn where_equal(self, other: Self, yes: Self, no: Self) -> Self;
     /// Negates the lanes for which `other` is negative.
     fn negate_where_negative(self, other: Self) -> Self;
     /// `(lane * factor_16ths + 8) / 16`, less `offset` but not below zero, and at most `clip`, unsigned; lanes up to 127.
     fn correct(self, factor_16ths: u8, offset: u8, clip: u8) -> Self;
-    /// The value of the last step whose threshold a lane reaches, `lowest` where it reaches none: steps are threshold and value,
-    /// thresholds do not fall, and lanes are unsigned.
+    /// The value of the last step whose threshold a lane reaches, `lowest` if it reaches none. Steps are threshold and value, thresholds do
+    /// not fall, and lanes are unsigned.
     #[inline(always)]
     fn climb(self, lowest: u8, steps: &[[u8; 2]]) -> Self {
         let mut value = Self::splat(lowest as i8);
@@ -53,7 +53,7 @@ pub(super) trait Lanes: Copy + Send {
         }
         value
     }
-    /// The first `COUNT` lanes.
+    /// A vector from the first `COUNT` lanes.
     fn from_lanes(lanes: &[i8; MOST_LANES]) -> Self;
     /// Writes the lanes into the first `COUNT` places.
     fn write(self, lanes: &mut [i8; MOST_LANES]);
@@ -64,22 +64,22 @@ pub(super) trait Lanes: Copy + Send {
         self.write(&mut lanes);
         lanes
     }
-    /// `-size` where the byte of a lane has a one in `mask`, elsewhere `size`.
+    /// `-size` in lanes whose byte has a one in `mask`, `size` elsewhere.
     fn from_bits(bytes: Self, mask: u8, size: i8) -> Self;
-    /// `bytes`, with `mask` added where this vector is negative.
+    /// `bytes`, with `mask` added in lanes in which this vector is negative.
     fn collect_signs(self, mask: u8, bytes: Self) -> Self;
-    /// One for each lane that is negative, the bit of lane 0 lowest.
+    /// The bits of the lanes that are negative, lane 0 lowest.
     fn signs(self) -> u64;
 
-    /// As many lanes of 16 bits, in the order that packing undoes.
+    /// Widens to as many lanes of 16 bits, in the order that packing undoes.
     fn widen(self) -> Self::Wide;
-    /// Saturates to eight bits, the inverse of [`Lanes::widen`].
+    /// Saturates to eight bits. It is the inverse of [`Lanes::widen`].
     fn narrow(wide: Self::Wide) -> Self;
-    /// Lane by lane, `message` unsigned and in the order of [`Lanes::narrow`]; wraps.
+    /// The sum lane by lane, which wraps. `message` is unsigned and in the order of [`Lanes::narrow`].
     fn add_wide(wide: Self::Wide, message: Self) -> Self::Wide;
-    /// As [`Lanes::add_wide`].
+    /// The difference, as in [`Lanes::add_wide`].
     fn subtract_wide(wide: Self::Wide, message: Self) -> Self::Wide;
-    /// The first `COUNT` lanes, which it leaves in their order: what is narrowed of them has the order of [`Lanes::narrow`].
+    /// Reads the first `COUNT` lanes, which stay in their order. Lanes that are narrowed from them have the order of [`Lanes::narrow`].
     fn read_wide(lanes: &[i16; MOST_LANES]) -> Self::Wide;
     /// Writes what was read by [`Lanes::read_wide`] into the first `COUNT` places.
     fn write_wide(wide: Self::Wide, lanes: &mut [i16; MOST_LANES]);
@@ -87,22 +87,22 @@ pub(super) trait Lanes: Copy + Send {
 
 /// Vectors of 16 bits that are stored twice in a row.
 pub(super) trait Doubled: Lanes {
-    /// As [`Lanes::Stored`].
+    /// The stored form of a vector of 16 bits; see [`Lanes::Stored`].
     type StoredWide: Copy + Send;
 
-    /// As [`Lanes::load`].
+    /// Loads a stored vector of 16 bits; see [`Lanes::load`].
     fn load_wide(lanes: &Self::StoredWide, rotation: u32) -> Self::Wide;
-    /// As [`Lanes::store`].
+    /// Returns a vector of 16 bits as it is stored; see [`Lanes::store`].
     fn store_wide(wide: Self::Wide) -> Self::StoredWide;
-    /// The lanes in their order.
+    /// Widens the lanes in their order.
     fn widen_in_order(self) -> Self::Wide;
-    /// As [`Lanes::narrow`], the lanes in their order.
+    /// Saturates to eight bits like [`Lanes::narrow`], with the lanes in their order.
     fn narrow_in_order(wide: Self::Wide) -> Self;
 }
 
 /// Vectors that an instruction rotates.
 pub(super) trait Rotating: Lanes {
-    /// Lane `rotation` first, modulo the lanes.
+    /// Rotates so that lane `rotation`, modulo the lanes, is first.
     fn rotate(self, rotation: u32) -> Self;
 }
 
@@ -290,8 +290,8 @@ mod x86 {
     #[derive(Clone, Copy)]
     pub struct Avx2(__m256i);
 
-    // SAFETY, for every block of this file: the kernels that use these types run only under `target_feature` of the same
-    // instructions, which `InstructionSet::available` has detected; loads and stores go through references to whole arrays.
+    // SAFETY, for every block of this file: the kernels that use these types run only under `target_feature` of the same instructions,
+    // which `InstructionSet::available` has detected; loads and stores go through references to whole arrays.
     impl Lanes for Avx2 {
         const COUNT: usize = 32;
         type Stored = [__m256i; 2];
@@ -355,7 +355,7 @@ mod x86 {
 
         #[inline(always)]
         fn negate_where_negative(self, other: Self) -> Self {
-            // The sign instruction reads zero as "make it zero": a one in the lowest bit keeps it positive.
+            // The sign instruction turns the lane to zero for a zero. A one in the lowest bit keeps it positive.
             Self(unsafe { _mm256_sign_epi8(self.0, _mm256_or_si256(other.0, _mm256_set1_epi8(1))) })
         }
 
@@ -478,7 +478,7 @@ mod x86 {
         }
     }
 
-    /// Lanes without a sign, in the order that packing undoes, which works within 128 bits.
+    /// Widens lanes without a sign, in the order that packing undoes, which works within 128 bits.
     #[inline(always)]
     fn unpack_avx2(message: __m256i) -> [__m256i; 2] {
         unsafe {
@@ -653,11 +653,11 @@ mod x86 {
         }
     }
 
-    /// Values that begin where a cache line does.
+    /// Values on cache lines of their own.
     #[repr(align(64))]
     struct Lines<T>(T);
 
-    /// For each rotation, the lanes in its order.
+    /// The lanes in the order of each rotation.
     static ROTATIONS: Lines<[[u8; 64]; 64]> = {
         let mut orders = [[0; 64]; 64];
         let mut index = 0;
@@ -668,7 +668,7 @@ mod x86 {
         Lines(orders)
     };
 
-    /// As `unpack_avx2`.
+    /// Widens lanes like `unpack_avx2`.
     #[inline(always)]
     fn unpack_avx512(message: __m512i) -> [__m512i; 2] {
         unsafe {

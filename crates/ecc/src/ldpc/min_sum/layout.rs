@@ -3,10 +3,10 @@ use std::ops::Range;
 use super::super::{Block, QuasiCyclic};
 use super::lanes::MOST_LANES;
 
-/// How often in an iteration the decisions are checked, at most.
+/// The largest number of times that decisions are checked in an iteration.
 const CHECKS_PER_ITERATION: usize = 4;
 
-/// Where a vector of a-posteriori values is stored, and which of its lanes comes first.
+/// The place of a vector of a-posteriori values in memory, and the first of its lanes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place(u32);
 
@@ -31,71 +31,72 @@ impl Place {
         Self(start << 2 | u32::from(wraps) << 1 | u32::from(repeats))
     }
 
-    /// Where a vector of bits begins.
+    /// The position of the first value of a vector of bits.
     #[inline(always)]
     pub(super) fn start(self) -> usize {
         (self.0 >> 2) as usize
     }
 
-    /// Whether some of its bits are the first ones of their circulant, which stand before it, too.
+    /// Tells whether some of its bits are the first ones of their circulant, which are stored before it, too.
     #[inline(always)]
     pub(super) fn wraps(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// Whether some of its bits stand again behind the circulant.
+    /// Tells whether some of its bits are stored again after the circulant.
     #[inline(always)]
     pub(super) fn repeats(self) -> bool {
         self.0 & 1 != 0
     }
 }
 
-/// How a code lies in the arrays of a kernel.
+/// The layout of a code in the arrays of a kernel.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) circulant_size: usize,
-    /// Block columns.
+    /// Number of block columns.
     pub(super) columns: usize,
-    /// Vectors of a circulant.
+    /// Number of vectors of a circulant.
     pub(super) vectors: usize,
-    /// Checks in the last of them.
+    /// Number of checks in the last of these vectors.
     pub(super) last_checks: usize,
-    /// Circulants of each block row.
+    /// Number of circulants of each block row.
     pub(super) row_weights: Vec<usize>,
-    /// For each block row, vector of its checks, and circulant: the vector of bits, as an iteration finds it.
+    /// The vector of bits, as an iteration finds it, for each block row, vector of its checks, and circulant.
     pub(super) places: Vec<Place>,
-    /// As `places`, in the first iteration, which finds bits in their natural order.
+    /// The vectors as in `places` for the first iteration, which finds bits in their natural order.
     pub(super) first_places: Vec<Place>,
-    /// Where `places` of a block row begin.
+    /// The start of each block row in `places`.
     pub(super) row_starts: Vec<usize>,
-    /// When the decisions are checked: before the first iteration, then after some block rows of each.
+    /// The moments at which decisions are checked: before the first iteration, then after some block rows of each.
     pub(super) stages: Vec<Stage>,
 }
 
 /// A moment at which the decided word is checked.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// Block rows done, of the iteration.
+    /// Number of block rows that are done in the iteration.
     pub(super) rows: usize,
-    /// For each block row, vector of its checks, and circulant: the vector of bits as it stands.
+    /// The vector of bits as it stands, for each block row, vector of its checks, and circulant.
     pub(super) checks: Vec<Place>,
-    /// For each block column and vector: the vector of bits, and the rotation that brings it into its natural order. None where it is
-    /// never in another.
+    /// The vector of bits, with the rotation that brings it into its natural order, for each block column and vector. None if the order
+    /// never changes.
     pub(super) bits: Vec<Place>,
 }
 
-/// Where the first bit of a block column stands in a contiguous layout.
+/// The position of the first bit of a block column in a contiguous layout.
 fn contiguous_start(size: usize, lanes: usize, column: usize) -> usize {
-    // Before it a vector that begins with the last bits, behind it one that begins with the first ones, written again.
+    // Before it is room for a vector that begins with the last bits, and after it for one that begins with the first bits, written again.
     let room = size.min(lanes);
     column * (room + size + room + lanes) + room
 }
 
 impl Layout {
-    /// The checks of a block row, and the bits of a block column, are dealt to vectors like cards: check `c` of a circulant of
-    /// `v` vectors is lane `c / v` of vector `c mod v`. Then a shifted circulant maps whole vectors to whole vectors, with their
-    /// lanes rotated. A vector of bits keeps its place, and its lanes either their order or that in which the last block row left
-    /// them, so that each block row rotates it once, by the difference of two shifts.
+    /// Deals the checks of a block row, and the bits of a block column, to vectors like cards: check `c` of a circulant of `v` vectors is
+    /// lane `c / v` of vector `c mod v`. Then a shifted circulant maps whole vectors to whole vectors, with their lanes rotated.
+    ///
+    /// A vector of bits keeps its place. Its lanes keep their order, or the order in which the last block row left them. In the latter case
+    /// each block row rotates it once, by the difference of two shifts.
     pub(super) fn dealt(code: &QuasiCyclic, lanes: usize, in_order: bool) -> Self {
         let size = code.circulant_size();
         let vectors = size / lanes;
@@ -125,7 +126,7 @@ impl Layout {
                 .collect(),
         };
         let stride = code.rows().div_ceil(CHECKS_PER_ITERATION);
-        // Of the first iteration nobody asks for stages, which take most of the time.
+        // The first iteration needs no stages, which take most of the time.
         let iteration = |orders: &mut [usize], mut done: Option<&mut Vec<Stage>>| {
             let mut places = Vec::new();
             for row in 0..code.rows() {
@@ -148,10 +149,10 @@ impl Layout {
         Self::of(code, vectors, lanes, first_places, places, stages)
     }
 
-    /// The bits of a block column lie one after the other, as in the word, and so do the checks of a block row, of which the last
-    /// vector holds the rest. A shifted circulant maps a vector of checks to bits that begin anywhere and, beyond the last one, are
-    /// the first ones: these stand a second time behind the circulant, and there is room around for a whole vector to be
-    /// written in each of its places.
+    /// Places the bits of a block column one after the other, as in the word, and likewise the checks of a block row, whose last vector
+    /// holds the rest. A shifted circulant maps a vector of checks to bits that begin anywhere. Bits beyond the last one are the first
+    /// ones, which are stored a second time after the circulant. There is room around for a whole vector to be written in each of its
+    /// places.
     pub(super) fn contiguous(code: &QuasiCyclic, lanes: usize) -> Self {
         let size = code.circulant_size();
         let vectors = size.div_ceil(lanes);
@@ -172,13 +173,13 @@ impl Layout {
         Self::of(code, vectors, last_checks, places.clone(), places, stages)
     }
 
-    /// Values that a contiguous layout for vectors of `lanes` takes.
+    /// The number of values of a contiguous layout for vectors of `lanes`.
     pub(super) fn contiguous_values(&self, lanes: usize) -> usize {
-        // A vector is read in as many lanes as any has.
+        // A vector is read in as many lanes as the widest has.
         contiguous_start(self.circulant_size, lanes, self.columns) + MOST_LANES
     }
 
-    /// Where the bits of each block column stand in it, and the first ones again behind them.
+    /// The positions of the bits of each block column in it; the first bits follow again after them.
     #[inline(always)]
     pub(super) fn contiguous_columns(&self, lanes: usize) -> impl Iterator<Item = Range<usize>> {
         let size = self.circulant_size;

@@ -1,8 +1,8 @@
 //! Planes, or dies whose planes take turns: each does one array operation at a time.
 //!
-//! What an array may do in which phase is a table, [`Phase::after`](super::phase::Phase::after). A unit serves waiting retries first,
-//! then hurried reads; within a class it is first come, first served. Where there is a schedule it has all that waits but for retries,
-//! and says what is next.
+//! The table [`Phase::after`](super::phase::Phase::after) says which command an array accepts in which phase. A unit serves waiting retries
+//! first, then hurried reads, then other work; within a class it is first come, first served. A schedule, where there is one, holds all
+//! waiting work but retries, and chooses which goes next.
 
 use std::collections::VecDeque;
 
@@ -17,28 +17,28 @@ use crate::events::{Event, Key, instant, moved_to};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What waits for, or is done by, a busy unit.
+/// An operation that waits for a busy unit, or that the unit does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// A part of a read.
     Read(u32),
     /// A part of a program, numbered like those of reads.
     Program(u32),
-    /// One of the blocks of a superblock; whether its cells hold one bit, whether its erase fails, and what it is erased for.
+    /// The erase of one of the blocks of a superblock: whether its cells hold one bit, whether the erase fails, and its cause.
     Erase { superblock: u32, slc: bool, fails: bool, cause: Cause },
 }
 
-/// Which of the work that waits goes first.
+/// The class of work that waits. Classes are served in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Retries, whoever they are for: part of what they need has been read already.
+    /// Retries of any owner: part of what they need has been read already.
     Retry,
     /// Reads that go before other work.
     Read,
     Other,
 }
 
-/// What an array is taken by, and whether a request waits for it.
+/// The kind of operation that takes an array, by whether it is done for the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum TakenBy {
     #[default]
@@ -49,13 +49,13 @@ pub(super) enum TakenBy {
     Erases,
 }
 
-/// What an array is taken by, and what causes that.
+/// The kind and the cause of the operation that takes an array.
 pub(super) type Taker = (TakenBy, Cause);
 
-/// For how long an array was taken by each of [`TakenBy`]; and once more by each cause but the host.
+/// Time for which an array was taken: by each kind of [`TakenBy`], and once more by each cause but the host.
 pub(super) type Taken = TimesTaken;
 
-/// Time that passed while an array was taken goes to what it was taken by.
+/// Adds time for which an array was taken to the kind and the cause of the operation that took it.
 #[inline]
 fn credit(taken: &mut Taken, (by, cause): Taker, passed: Ns) {
     taken[by as usize] += passed;
@@ -64,53 +64,52 @@ fn credit(taken: &mut Taken, (by, cause): Taker, passed: Ns) {
     }
 }
 
-/// A program or an erase that has made way for reads.
+/// A program or an erase that is suspended for reads.
 #[derive(Debug, Clone, Copy)]
 struct Suspended {
-    /// The command that lets it go on, and what it is for.
+    /// The command that resumes the operation; and the part of a program, or the superblock, that it is for.
     resume: Command,
     of: u32,
     by: Taker,
     since: Ns,
-    /// What it has yet to run.
+    /// Time that the operation has yet to run.
     left: Ns,
 }
 
-/// A page that is to be programmed when the array has programmed another.
+/// A page that is to be programmed when the array has ended its present program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextProgram {
     pub(super) part: u32,
-    /// Whether all of it has crossed the bus.
+    /// Whether the whole page has crossed the bus.
     pub(super) loaded: bool,
 }
 
-/// A plane, or a die whose planes take turns. Laid out as written: what most events change is in the first line of the CPU's caches, and
-/// what few devices use is in the last ones.
+/// A plane, or a die whose planes take turns. Fields are laid out as written: those that most events change are in the first line of the
+/// CPU's caches, and those that few devices use are in the last ones.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Unit {
-    /// The event that ends what the array is at. A sensing that was cut short leaves its event behind, which is known by not
-    /// being this one.
+    /// The event that ends the operation of the array. An operation that was cut short leaves an event behind, which differs from this one.
     ends: Key,
     phase: Phase,
-    /// What it is taken by.
+    /// Kind and cause of the operation that takes the unit, or that took it last.
     by: Taker,
-    /// What the array is at: a part of a read or a program, or a superblock.
+    /// The part of a read or of a program, or the superblock, that the array is at.
     of: u32,
     /// The part of a read whose page is in the cache register, waiting for the bus or on it.
     register: u32,
     busy_since: Ns,
     busy: Ns,
-    /// Since when it has been counted what it is taken by.
+    /// The instant up to which the time of the unit is accounted for in `taken`.
     counted_until: Ns,
-    /// How long it was taken by each, until then.
+    /// Time for which the unit was taken until then, by kind of operation and by cause.
     taken: Taken,
     retries: VecDeque<Work>,
     reads: VecDeque<Work>,
     others: VecDeque<Work>,
     suspended: Option<Suspended>,
-    /// Of the program or erase that it is at: since when it has run, what it takes in all, how often it has been suspended, and the event
-    /// at which that may happen, if a read waits for it; 0 without one.
+    /// The run of the program or erase that the unit is at: its beginning, its whole duration and the number of its suspensions. Then the
+    /// event at which it may be suspended, 0 unless a read waits for it.
     runs_since: Ns,
     whole: Ns,
     suspensions: u32,
@@ -169,12 +168,12 @@ impl Unit {
     }
 }
 
-/// All of them.
+/// All busy units, and the schedule of the work that waits for them.
 #[derive(Debug)]
 pub(super) struct Array {
     units: Vec<Unit>,
     pub(super) schedule: Option<Box<Schedule>>,
-    /// How long all units together had been taken, and by what, before they counted anew.
+    /// Time for which all units together had been taken, by kind and by cause, before they counted anew.
     taken_before: Taken,
 }
 
@@ -188,13 +187,13 @@ impl Array {
         self.units[unit as usize].phase
     }
 
-    /// What the array is at.
+    /// The part of a read or of a program, or the superblock, that the array is at.
     #[inline]
     pub(super) fn of(&self, unit: u32) -> u32 {
         self.units[unit as usize].of
     }
 
-    /// A free unit is about to be taken by something.
+    /// Notes the operation that is about to take a free unit.
     #[inline]
     pub(super) fn take(&mut self, now: Ns, unit: u32, by: Taker) {
         let entry = &mut self.units[unit as usize];
@@ -202,8 +201,8 @@ impl Array {
         (entry.by, entry.counted_until) = (by, now);
     }
 
-    /// For how long a unit has been taken by each, up to now. Between two instants at which it is busy all the while, these tell what
-    /// was waited for.
+    /// Time for which a unit has been taken up to now, by kind of operation and by cause. If the unit is busy all the while between two
+    /// instants, the differences tell what an operation waited for between them.
     #[inline]
     pub(super) fn taken(&mut self, now: Ns, unit: u32) -> Taken {
         let entry = &mut self.units[unit as usize];
@@ -213,12 +212,12 @@ impl Array {
         entry.taken
     }
 
-    /// What a unit is taken by, or was last.
+    /// Kind and cause of the operation that takes a unit, or that took it last.
     pub(super) fn taken_by(&self, unit: u32) -> Taker {
         self.units[unit as usize].by
     }
 
-    /// A free unit has been waited for up to now, as if it had been taken.
+    /// Accounts for a free unit as if an operation had taken it up to now, because work has waited for it.
     pub(super) fn waited(&mut self, now: Ns, unit: u32, by: Taker) {
         let entry = &mut self.units[unit as usize];
         debug_assert_eq!(entry.phase, Phase::Free);
@@ -226,7 +225,7 @@ impl Array {
         entry.count(now);
     }
 
-    /// Gives a command; `of` is what it is for.
+    /// Gives a command to a unit; `of` is the part or the superblock that it is for.
     #[inline(always)]
     pub(super) fn command(&mut self, now: Ns, unit: u32, command: Command, of: u32) {
         let entry = &mut self.units[unit as usize];
@@ -253,7 +252,7 @@ impl Array {
         }
     }
 
-    /// The program or erase that a unit is at stops for reads, which takes `duration`.
+    /// Suspends the program or erase that a unit is at; stopping takes `duration`.
     pub(super) fn suspend(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
         let left = self.ends_at(unit) - kernel.now;
         let entry = &mut self.units[unit as usize];
@@ -264,7 +263,7 @@ impl Array {
         self.run(kernel, unit, Command::Suspend, of, duration);
     }
 
-    /// What was suspended goes on, for `longer` than it had left.
+    /// Resumes what was suspended: it runs for the time that it had left, and for `longer`.
     pub(super) fn resume(&mut self, kernel: &mut Kernel, unit: u32, longer: Ns) {
         let entry = &mut self.units[unit as usize];
         let Suspended { resume, of, by, left, .. } = entry.suspended.take().expect("something is suspended");
@@ -273,30 +272,30 @@ impl Array {
         self.run(kernel, unit, resume, of, left + longer);
     }
 
-    /// Since when something has been suspended.
+    /// The instant at which the program or erase of a unit was suspended; none where none is.
     #[inline]
     pub(super) fn suspended_since(&self, unit: u32) -> Option<Ns> {
         self.units[unit as usize].suspended.map(|suspended| suspended.since)
     }
 
-    /// What has been suspended, if anything: whether it is an erase, and what it is for.
+    /// Whether the suspended operation is an erase, and the part or the superblock that it is for; none where none is suspended.
     pub(super) fn suspended(&self, unit: u32) -> Option<(bool, u32)> {
         let suspended = self.units[unit as usize].suspended?;
         Some((suspended.resume == Command::ResumeErase, suspended.of))
     }
 
-    /// The event that ends what the array is at, or ended it.
+    /// The event that ends the operation of an array, or ended it.
     pub(super) fn key(&self, unit: u32) -> Key {
         self.units[unit as usize].ends
     }
 
-    /// Of the program or erase that a unit is at: since when it has run, and how often it has been suspended.
+    /// The instant since which the program or erase of a unit has run, and the number of its suspensions.
     pub(super) fn run_of(&self, unit: u32) -> (Ns, u32) {
         let entry = &self.units[unit as usize];
         (entry.runs_since, entry.suspensions)
     }
 
-    /// Suspending it will be considered after `duration`, unless it is sooner already.
+    /// Schedules an event after `duration` at which suspending is considered, unless such an event is due sooner.
     pub(super) fn consider_suspending(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
         let entry = &mut self.units[unit as usize];
         if entry.may_suspend == 0 || instant(entry.may_suspend) > kernel.now + duration {
@@ -304,7 +303,7 @@ impl Array {
         }
     }
 
-    /// Whether an event is the one at which suspending was to be considered.
+    /// Whether an event is the one at which suspending was to be considered. If so, none is left.
     pub(super) fn considers_suspending(&mut self, unit: u32, key: Key) -> bool {
         let entry = &mut self.units[unit as usize];
         let considers = entry.may_suspend == key;
@@ -320,30 +319,32 @@ impl Array {
         entry.retries.iter().chain(&entry.reads).copied()
     }
 
-    /// Whether an event ends what the array is at.
+    /// Whether an event ends the operation of an array.
     #[inline]
     pub(super) fn ends_with(&self, unit: u32, key: Key) -> bool {
         self.units[unit as usize].ends == key
     }
 
-    /// When what the array is at ends.
+    /// The instant at which the operation of an array ends.
     pub(super) fn ends_at(&self, unit: u32) -> Ns {
         instant(self.units[unit as usize].ends)
     }
 
-    /// What the array is at is cut short: its end will not be heard.
+    /// Cuts the operation of an array short: the event of its end will be ignored.
     pub(super) fn cut_short(&mut self, unit: u32) {
         self.units[unit as usize].ends = 0;
     }
 
-    /// When an event of a unit happens, if power fails now and is back then: programs and erases are started anew.
+    /// The instant at which an event of a unit happens, if power fails now and is back at `back`. Programs and erases are started anew;
+    /// everything else goes on.
     pub(super) fn due_after(&self, unit: u32, key: Key, now: Ns, back: Ns) -> Ns {
         let entry = &self.units[unit as usize];
         let again = entry.ends == key && matches!(entry.phase, Phase::Programming | Phase::Erasing);
         if again { back + entry.whole } else { instant(key) + (back - now) }
     }
 
-    /// Power fails now, and is back then. How many programs and erases are started anew.
+    /// Puts off the operations of all units, as power fails now and is back at `back`. Returns how many programs and how many erases are
+    /// started anew.
     pub(super) fn lose_power(&mut self, now: Ns, back: Ns) -> [u64; 2] {
         let (away, mut again) = (back - now, [0; 2]);
         for unit in 0..self.units.len() as u32 {
@@ -361,7 +362,8 @@ impl Array {
                 Phase::Erasing => again[1] += 1,
                 _ => {}
             }
-            // Who waits for it waits for what it was at: that goes on to be counted.
+            // The outage is no busy time. Work that waits for the unit still counts it as time taken by the operation of the unit, as
+            // `counted_until` stays.
             if entry.phase != Phase::Free {
                 entry.busy_since += away;
             }
@@ -375,7 +377,7 @@ impl Array {
         again
     }
 
-    /// Takes work that is to be begun now, or puts it in its queue.
+    /// Returns work that is to be begun now, or puts it in its queue.
     #[inline]
     pub(super) fn submit(&mut self, unit: u32, work: Work, turn: Turn) -> Option<Work> {
         if self.phase(unit) == Phase::Free {
@@ -385,7 +387,8 @@ impl Array {
         None
     }
 
-    /// The program that is to be loaded while a unit programs: what waits first, if no read goes before it and it loads anything.
+    /// Takes the program whose page is to be loaded while a unit programs: the work that waits first, if it has a page to load and no read
+    /// goes before it.
     pub(super) fn load_next(&mut self, now: Ns, unit: u32, loads: impl Fn(u32) -> bool) -> Option<u32> {
         let entry = &mut self.units[unit as usize];
         let is_free_to_load = entry.phase == Phase::Programming && entry.next_program.is_none();
@@ -409,7 +412,7 @@ impl Array {
         Some(part)
     }
 
-    /// The page of a program has crossed the bus: whether that is one which waits for the array to have programmed another.
+    /// Notes that the page of a program has crossed the bus. Returns whether the page waits for the array, which is at another program.
     pub(super) fn is_loaded_ahead(&mut self, unit: u32, part: u32) -> bool {
         match &mut self.units[unit as usize].next_program {
             Some(next) if next.part == part => {
@@ -420,7 +423,7 @@ impl Array {
         }
     }
 
-    /// The program whose page is loaded, or being loaded, and whose turn it is now.
+    /// Takes the program whose page is loaded, or being loaded, and whose turn it is now.
     pub(super) fn take_next_program(&mut self, unit: u32) -> Option<NextProgram> {
         self.units[unit as usize].next_program.take()
     }
@@ -431,25 +434,26 @@ impl Array {
         self.units[unit as usize].queue(turn).push_back(work);
     }
 
-    /// The work of one kind that has waited longest.
+    /// Takes the work of one class that has waited longest.
     pub(super) fn pop(&mut self, unit: u32, turn: Turn) -> Option<Work> {
         self.units[unit as usize].queue(turn).pop_front()
     }
 
-    /// The work of one kind that waits, the next one first; where there is a schedule, what it has is of the last kind, in the order in
-    /// which it came.
+    /// Work of one class that waits for a unit, the next one first. Work that a schedule holds is of the last class, in the order in which
+    /// it came.
     pub(super) fn waiting_works(&self, unit: u32, turn: Turn) -> impl Iterator<Item = Work> {
         let scheduled = self.schedule.iter().filter(move |_| turn == Turn::Other);
         let scheduled = scheduled.flat_map(move |schedule| schedule.waiting_works(unit));
         self.units[unit as usize].waiting(turn).iter().copied().chain(scheduled)
     }
 
-    /// Takes the work of one kind that is at a place of its queue.
+    /// Takes the work at a position in the queue of one class.
     pub(super) fn remove(&mut self, unit: u32, turn: Turn, at: usize) -> Option<Work> {
         self.units[unit as usize].queue(turn).remove(at)
     }
 
-    /// Work of no hurry goes before programs and erases now, if it still waits behind the first so many. Whether it does.
+    /// Moves work of no hurry to the reads, which go before programs and erases, if it waits behind at least `behind` others. Returns
+    /// whether it was moved.
     pub(super) fn hurry(&mut self, unit: u32, work: Work, behind: usize) -> bool {
         let mut waiting = self.units[unit as usize].waiting(Turn::Other).iter();
         let at = waiting.position(|&waiting| waiting == work).filter(|&at| at >= behind);
@@ -459,12 +463,12 @@ impl Array {
         at.is_some()
     }
 
-    /// Operations of one kind that wait.
+    /// Number of operations of one class that wait outside a schedule.
     pub(super) fn waiting_for(&self, unit: u32, turn: Turn) -> usize {
         self.units[unit as usize].waiting(turn).len()
     }
 
-    /// The work whose turn it is. While something is suspended nothing else but reads has one.
+    /// Takes the work whose turn it is. While an operation is suspended, only reads have a turn.
     #[inline]
     pub(super) fn next(&mut self, now: Ns, unit: u32) -> Option<Work> {
         let entry = &mut self.units[unit as usize];
@@ -476,7 +480,7 @@ impl Array {
         if entry.suspended.is_some() { next } else { next.or_else(|| entry.others.pop_front()) }
     }
 
-    /// Operations that wait, with one that is suspended.
+    /// Number of operations that wait, the suspended one included.
     #[inline]
     pub(super) fn waiting(&self, unit: u32) -> usize {
         let entry = &self.units[unit as usize];
@@ -488,19 +492,19 @@ impl Array {
             + scheduled
     }
 
-    /// Whether the cache register is empty.
+    /// Whether the cache register of a unit is empty.
     #[inline]
     pub(super) fn register_is_empty(&self, unit: u32) -> bool {
         self.units[unit as usize].register == NONE
     }
 
-    /// What was sensed goes to the cache register, or leaves it.
+    /// Notes the part whose page is in the cache register now; `NONE` empties the register.
     #[inline]
     pub(super) fn set_register(&mut self, unit: u32, part: u32) {
         self.units[unit as usize].register = part;
     }
 
-    /// Counts from here on. What each unit was taken by stays, as reads that wait look at how it changes.
+    /// Starts counting anew. The times of each unit stay, as reads that wait look at how they change.
     pub(super) fn count_anew(&mut self, now: Ns) {
         self.taken_before = Taken::default();
         self.taken_before = self.all_taken(now);
@@ -509,7 +513,7 @@ impl Array {
         }
     }
 
-    /// For how long each was busy up to now.
+    /// Busy time of each unit up to now, in ns.
     pub(super) fn busy_ns(&self, now: Ns) -> impl Iterator<Item = f64> {
         self.units.iter().map(move |unit| {
             let current = if unit.phase == Phase::Free { Ns::ZERO } else { now - unit.busy_since };
@@ -517,7 +521,7 @@ impl Array {
         })
     }
 
-    /// For how long all of them together were taken by each since they counted anew, up to now.
+    /// Time for which all units together were taken since they counted anew, up to now, by kind of operation and by cause.
     pub(super) fn all_taken(&self, now: Ns) -> Taken {
         let mut all = Taken::default();
         for unit in &self.units {
@@ -569,8 +573,8 @@ mod tests {
         }
     }
 
-    /// Is an erase that is suspended blocked until the instant before it has stopped, does nothing but reads have a turn until it goes on,
-    /// and does it then run for what it had left and a little longer? What ends when it had not been suspended is not heard.
+    /// Is an erase that is suspended blocked until the instant before it has stopped? Do only reads have a turn until it goes on, and does
+    /// it then run for what it had left and a little longer? The event of its first end is ignored.
     #[test]
     fn suspended_until_reads_are_over() {
         let (mut kernel, mut array) = (Kernel::new(false), Array::new(1, None));

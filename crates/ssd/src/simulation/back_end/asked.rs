@@ -1,4 +1,4 @@
-//! What is asked of work that waits where there is a schedule: its kind, for whom it is, and how long it takes.
+//! The properties of waiting work for a schedule: its kind, for whom it is, and how long it takes.
 
 use softsense_base::Ns;
 
@@ -11,10 +11,10 @@ use super::schedule::{Asked, Asks, Comes, NEVER, ScheduleCounts};
 use crate::config::OperationKind;
 use crate::ftl::Group;
 
-/// What an operation that moves data is.
+/// The kind of an operation that moves data for a cause.
 ///
 /// # Arguments
-/// - `collection`: what it is if that makes room.
+/// - `collection`: the kind if the operation makes room.
 fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
     match cause {
         Cause::Host | Cause::Collection => collection,
@@ -30,7 +30,7 @@ fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
 }
 
 impl BackEnd {
-    /// What is asked of work.
+    /// The properties of work for the schedule.
     fn asks(&self, work: Work) -> Asks {
         let schedule = self.array.schedule.as_ref().expect("there is a schedule");
         let background = Asked::BACKGROUND;
@@ -53,7 +53,7 @@ impl BackEnd {
                     ReadOwner::Load { .. } | ReadOwner::WriteBack { .. } => (OperationKind::Translation, background),
                     ReadOwner::Recovery { .. } => (OperationKind::Parity, background),
                 };
-                // Where requests wait for what it brings it is what they ask for.
+                // A read whose data requests wait for is a read of the host, as urgent as these requests.
                 let adopted = schedule.adopted(read).map(|asked| (OperationKind::HostRead, asked));
                 let (kind, of) = adopted.unwrap_or((kind, of));
                 (kind, of, of_group(group, awaits_program))
@@ -78,7 +78,7 @@ impl BackEnd {
         Asks { kind, of, set, may_interrupt, in_block, writes }
     }
 
-    /// How long an operation takes that waits for nothing: its array, and what it has on the bus.
+    /// Time that an operation takes that waits for nothing: that of its array, and that of its transfers on the bus.
     fn takes(&self, work: Work) -> Ns {
         match work {
             Work::Read(part) => {
@@ -98,7 +98,7 @@ impl BackEnd {
         }
     }
 
-    /// Work comes to a unit: it waits there, unless that is `free`.
+    /// Hands work that comes to a unit to the schedule: it waits, unless it begins at once, as the unit is `free`.
     pub(super) fn comes_to_unit(&mut self, now: Ns, unit: u32, work: Work, free: bool) {
         if let Work::Read(part) = work {
             let (read, _) = self.reads.of_part(part);
@@ -109,7 +109,7 @@ impl BackEnd {
         schedule.come(now, unit, comes, free);
     }
 
-    /// A transfer comes to a bus. Whether it begins at once.
+    /// Hands a transfer that comes to a bus to the schedule. Returns whether it begins at once.
     #[inline(never)]
     pub(super) fn comes_to_bus(&mut self, now: Ns, channel: u32, transfer: Transfer) -> bool {
         let (work, amount) = match transfer {
@@ -124,7 +124,7 @@ impl BackEnd {
         schedule.transfer_comes(now, channel, comes, free)
     }
 
-    /// What is asked of a part of a read, which is for a unit, has changed. Whether it waits there.
+    /// Tells the schedule that the properties of a part of a read, which is for a unit, have changed. Returns whether the part waits there.
     pub(super) fn ask_again(&mut self, unit: u32, part: u32) -> bool {
         let (read, member) = self.reads.of_part(part);
         let channel = self.channel_of(self.reads.reads[read].order.group, member);
@@ -133,7 +133,7 @@ impl BackEnd {
         schedule.change((unit, channel), part, asks)
     }
 
-    /// A request of a tenant, the first one where there are none, comes in.
+    /// Tells the schedule of a request of a tenant; where there are none, of the first tenant.
     #[inline]
     pub(in super::super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
         if let Some(schedule) = &mut self.array.schedule {
@@ -141,7 +141,7 @@ impl BackEnd {
         }
     }
 
-    /// A set has so many free superblocks now.
+    /// Tells the schedule the number of free superblocks of a set.
     #[inline]
     pub(in super::super) fn has_free(&mut self, set: u32, superblocks: u32) {
         if let Some(schedule) = &mut self.array.schedule {
@@ -149,7 +149,7 @@ impl BackEnd {
         }
     }
 
-    /// What the schedule has chosen so far, of operations and, if it does, of transfers; none without one.
+    /// Counts of the operations that the schedule has chosen, and of the transfers, if it chooses them; none without a schedule.
     pub(in super::super) fn schedule_counts(&self) -> Option<(ScheduleCounts, Option<ScheduleCounts>)> {
         self.array.schedule.as_ref().map(|schedule| (schedule.counts(), schedule.bus_counts()))
     }

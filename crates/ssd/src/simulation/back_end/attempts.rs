@@ -1,4 +1,4 @@
-//! The end of an attempt at the codewords of a read: what has failed is tried again, or given up.
+//! The end of an attempt at the codewords of a read: codewords that have failed are tried again, or given up.
 
 use softsense_base::{Ns, Pj};
 use softsense_link::{Observation, Step};
@@ -13,7 +13,7 @@ use super::phase::{Command, Phase};
 use super::reads::{Codeword, Read};
 
 impl BackEnd {
-    /// Begins an attempt at what has not been decoded of a read: what comes of it, and how long its parts take.
+    /// Begins an attempt at the codewords of a read that have not been decoded: determines their outcomes, and the times of its parts.
     #[inline]
     pub(super) fn begin_attempt(&mut self, read: u32, step: Step) {
         let reliability = &*self.reliability;
@@ -27,8 +27,8 @@ impl BackEnd {
         }
     }
 
-    /// All decodes of an attempt are over, and one has failed: what is tried next, by what is seen of it. What was sensed ahead went
-    /// by what was known then.
+    /// Returns the step after an attempt that has failed, by what is seen of that attempt. A step that was sensed ahead is kept: it went by
+    /// what was known then.
     #[inline(never)]
     pub(super) fn step_after(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
         let ahead = self.reads.reads[read].ahead;
@@ -43,8 +43,8 @@ impl BackEnd {
         ahead.or(next)
     }
 
-    /// Nothing is left to try of a read, or nothing has failed: no sensing ahead is of use, and whoever asked for the read is charged
-    /// for it: a host read with the units that are done next.
+    /// Settles a read of which nothing has failed, or nothing is left to try. Sensing ahead for it stops. Unless parity may rebuild the
+    /// rest, its owner is charged for its energy, which is returned: the unit of a host read that is done next reports it.
     #[inline]
     pub(super) fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
         let Read { order: ReadOrder { group, .. }, ahead, .. } = self.reads.reads[read];
@@ -59,7 +59,7 @@ impl BackEnd {
         if self.may_recover(read) { Pj::default() } else { self.charge(kernel, read) }
     }
 
-    /// Whoever asked for a read is charged for it.
+    /// Charges the owner of a read for its energy, and returns the energy.
     #[inline]
     pub(super) fn charge(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
         let Read { order: ReadOrder { owner, .. }, energy, .. } = self.reads.reads[read];
@@ -78,7 +78,7 @@ impl BackEnd {
         energy
     }
 
-    /// The level that a unit senses ahead, or has, is not needed.
+    /// Stops the sensing ahead of a unit, or drops its result, as it is not needed.
     fn stop_looking_ahead(&mut self, kernel: &mut Kernel, read: u32, member: u32, unit: u32) {
         kernel.statistics.operations.look_ahead_wasted += 1;
         if self.array.phase(unit) == Phase::SensedAhead {
@@ -89,7 +89,7 @@ impl BackEnd {
         let (left, whole) = (self.array.ends_at(unit) - kernel.now, self.sense_time(read, member, next));
         let (hard, extra) = self.energy.sensing(next);
         let (hard, extra) = (hard.share(left, whole), extra.share(left, whole));
-        // What was sensed during a warm-up is not in the sums.
+        // Energy of sensings during a warm-up is not in the sums.
         let energy = &mut kernel.statistics.energy;
         energy.sense = energy.sense.without(hard);
         energy.sense_extra_levels = energy.sense_extra_levels.without(extra);
@@ -104,7 +104,7 @@ impl BackEnd {
         }
     }
 
-    /// A unit of data has been decoded, or given up. `energy` is what the read has cost, if that is settled.
+    /// Ends a unit of data that has been decoded, or given up. `energy` is the energy of the read, if that is settled.
     pub(super) fn unit_read(&mut self, kernel: &mut Kernel, read: u32, codewords: u32, decoded: bool, energy: Pj) {
         let rebuilt = decoded && self.reads.reads[read].recovered;
         let op = &mut self.reads.reads[read];
@@ -134,7 +134,7 @@ impl BackEnd {
         }
     }
 
-    /// All decodes of an attempt are over: what has failed is tried again, or given up.
+    /// Ends an attempt whose decodes are all over: codewords that have failed are tried again, or given up.
     #[inline(always)]
     pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, energy: Pj) {
         if self.reads.reads[read].failed {
@@ -166,10 +166,10 @@ impl BackEnd {
         }
     }
 
-    /// What has failed of a read ends, and the read with it.
+    /// Ends the units of a read that have failed, and the read.
     ///
     /// # Arguments
-    /// - `is_rebuilt`: whether a unit, by its first codeword, is decoded after all.
+    /// - `is_rebuilt`: whether a unit, given by its first codeword, is decoded after all.
     pub(super) fn end_failed(
         &mut self,
         kernel: &mut Kernel,
@@ -188,7 +188,7 @@ impl BackEnd {
         self.end_read(kernel, read);
     }
 
-    /// What is seen of an attempt that has failed, as far as the policy goes by it.
+    /// The observation of an attempt that has failed, as far as the policy goes by it.
     pub(super) fn observed(&self, read: u32) -> Observation {
         let of_read = &self.reads.reads[read];
         let Read { step, page_type, .. } = *of_read;
@@ -210,7 +210,7 @@ impl BackEnd {
         Observation { syndrome_weight, inferred, ..failed }
     }
 
-    /// How many checks the codewords that have failed in an attempt, counted from 1, violate in the mean.
+    /// Mean number of checks that the codewords violate which have failed in an attempt, counted from 1; none where it is not known.
     pub(super) fn mean_weight_of_failed(&self, read: u32, attempt: u8, step: Step) -> Option<u32> {
         let failed = self.reads.codewords_of(read).filter(|codeword| codeword.failures >= attempt);
         let weights = failed.filter_map(|codeword| self.reliability.syndrome_weight(&codeword.fate, step));
@@ -218,7 +218,7 @@ impl BackEnd {
         sum.checked_div(count).map(|mean| mean as u32)
     }
 
-    /// Every codeword of a read has been decoded or given up.
+    /// Ends a read. Every codeword of it has been decoded or given up.
     pub(super) fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
         let of_read = &self.reads.reads[read];
         let Read { order, counted, sensings, failed, step, attempts, needs_refresh, .. } = *of_read;

@@ -1,5 +1,5 @@
-//! Channels: one bus each. What it carries first of what waits is the config's, or the [schedule](super::schedule)'s, which then has all
-//! that waits.
+//! Buses: one for each channel. The config says which of the waiting transfers go first. Where a [schedule](super::schedule) chooses, it
+//! holds all of them.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::events::Event;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Transfer {
-    /// The command and the address of what a unit is to do.
+    /// The command and the address of an operation of a unit.
     Command { unit: u32, work: Work },
-    /// What a part of a read has of a codeword.
+    /// The piece of a codeword that a part of a read has.
     Read { part: u32, codeword: u32 },
-    /// A part of a program: a page.
+    /// The page of a part of a program.
     Program(u32),
 }
 
 impl Transfer {
-    /// The part of a read that it is for, if it is for one.
+    /// The part of a read that the transfer is for; none if it is for a program or an erase.
     pub(super) fn of_read(self) -> Option<u32> {
         match self {
             Self::Read { part, .. } | Self::Command { work: Work::Read(part), .. } => Some(part),
@@ -33,11 +33,11 @@ impl Transfer {
 #[derive(Debug, Default)]
 struct Channel {
     on_bus: Option<Transfer>,
-    /// What goes before all that is in the queue.
+    /// Transfers that go before all those in `queue`.
     first: VecDeque<Transfer>,
     queue: VecDeque<Transfer>,
     busy_ns: u64,
-    /// Since when the codeword on the bus is whole, but its decoders have no room for it.
+    /// The instant since which the codeword on the bus is whole, if its decoders have no room for it.
     held_since: Option<Ns>,
 }
 
@@ -61,7 +61,7 @@ impl Bus {
         }
     }
 
-    /// A transfer wants the bus: it is given back to begin at once, or waits its turn.
+    /// Returns a transfer that is to begin at once, or lets it wait its turn.
     #[inline]
     pub(super) fn submit(&mut self, channel: u32, transfer: Transfer) -> Option<Transfer> {
         let first = self.goes_first(transfer);
@@ -87,39 +87,40 @@ impl Bus {
         self.channels[channel as usize].on_bus
     }
 
-    /// What was on the bus leaves it.
+    /// Takes the transfer off the bus.
     #[inline]
     pub(super) fn take(&mut self, channel: u32) -> Transfer {
         self.channels[channel as usize].on_bus.take().expect("a transfer was under way")
     }
 
-    /// The transfer whose turn it is, if the bus is free.
+    /// Takes the transfer whose turn it is; none while the bus is busy.
     #[inline]
     pub(super) fn next(&mut self, channel: u32) -> Option<Transfer> {
         let entry = &mut self.channels[channel as usize];
         if entry.on_bus.is_some() { None } else { entry.first.pop_front().or_else(|| entry.queue.pop_front()) }
     }
 
-    /// The codeword on the bus has arrived, and stays until decoders have room.
+    /// Notes that the codeword on the bus has arrived, and stays until decoders have room.
     pub(super) fn hold(&mut self, channel: u32, now: Ns) {
         self.channels[channel as usize].held_since = Some(now);
     }
 
-    /// The codeword that was held may go: since when it has been whole.
+    /// Lets the codeword go that was held. Returns the instant since which it has been whole.
     pub(super) fn let_go(&mut self, channel: u32) -> Ns {
         self.channels[channel as usize].held_since.take().expect("the channel holds a codeword")
     }
 
-    /// Whether what is on the bus has arrived, and stays for want of room.
+    /// Whether the codeword on the bus has arrived, and stays for want of room at the decoders.
     pub(super) fn is_held(&self, channel: u32) -> bool {
         self.channels[channel as usize].held_since.is_some()
     }
 
-    /// For how long each was busy.
+    /// Starts counting anew for how long each bus is busy.
     pub(super) fn count_anew(&mut self) {
         self.channels.iter_mut().for_each(|channel| channel.busy_ns = 0);
     }
 
+    /// Busy time of each bus, in ns.
     pub(super) fn busy_ns(&self) -> impl Iterator<Item = f64> {
         self.channels.iter().map(|channel| channel.busy_ns as f64)
     }

@@ -1,6 +1,6 @@
-//! Decoders, in pools that serve a channel, an SSD or all. Within a pool it is first come, first served; what the host waits for goes
-//! before the rest where the config says so. A codeword for which no decoder has room keeps those behind it waiting, also those that
-//! would fit.
+//! Decoders, in pools that serve a channel, an SSD or all SSDs. Within a pool it is first come, first served; where the config says so,
+//! codewords that the host waits for go before the rest. A codeword for which no decoder has room keeps those behind it waiting, also those
+//! that would fit.
 
 use std::collections::VecDeque;
 
@@ -19,19 +19,19 @@ pub(super) struct Arrived {
     /// The part of its read that was the last to arrive.
     pub(super) part: u32,
     pub(super) at: Ns,
-    /// When it was with its decoders, where these are at a distance.
+    /// The instant at which it was at its decoders, where these are at a distance.
     pub(super) crossed_at: Ns,
     pub(super) lane: Lane,
 }
 
-/// What a codeword takes of a decoder while it is in work there.
+/// The share of a decoder that a codeword takes while it is in work there.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lane {
-    /// Of a circuit of fixed hardware, errors that it corrects together; none where its places are all that there is.
+    /// Cells of a circuit of fixed hardware, one for each error that the circuit corrects; 0 where places are all that a decoder has.
     cells: u32,
-    /// And multipliers of the key equation.
+    /// Multipliers of the key equation that it takes.
     multipliers: u32,
-    /// As many codewords like it the decoder has in work at once.
+    /// Number of such codewords that the decoder has in work at once.
     lanes: u32,
 }
 
@@ -39,7 +39,7 @@ impl Lane {
     /// One of the places of a decoder, which has nothing else.
     pub(super) const PLACE: Self = Self { cells: 0, multipliers: 0, lanes: 1 };
 
-    /// Of a circuit of fixed hardware, with a code that corrects so many errors.
+    /// The share of a circuit of fixed hardware, for a code that corrects so many errors.
     pub(super) fn of_engine(spec: &BchDecoderSpec, correctable: u32) -> Self {
         let lane = spec.lane(correctable);
         Self {
@@ -50,24 +50,24 @@ impl Lane {
     }
 }
 
-/// What a decoder is at.
+/// The codeword that a decoder is at.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decoding {
-    /// None where no decoder is needed.
+    /// The pool of the decoder; none where no decoder is needed.
     pool: u32,
     pub(super) arrived: Arrived,
     pub(super) began: Ns,
 }
 
 impl Decoding {
-    /// Whether it is a codeword that needed no decoder.
+    /// Whether the codeword needed no decoder.
     #[inline]
     pub(super) fn bypassed(&self) -> bool {
         self.pool == NONE
     }
 }
 
-/// What is free in decoders whose places are alike: in one circuit, or, where nothing is shared, in all of a pool.
+/// Free hardware of decoders whose places are alike: of one circuit, or, where nothing is shared, of all decoders of a pool.
 #[derive(Debug)]
 struct Free {
     places: Vec<u32>,
@@ -76,7 +76,7 @@ struct Free {
 }
 
 impl Free {
-    /// As many codewords like this there is room for.
+    /// Number of codewords like this for which there is room.
     #[inline]
     fn fitting(&self, lane: Lane) -> usize {
         let of = |free: u32, each: u32| free.checked_div(each).map_or(usize::MAX, |n| n as usize);
@@ -98,29 +98,29 @@ impl Free {
 struct Pool {
     free: Vec<Free>,
     queue: VecDeque<Arrived>,
-    /// Where the host goes first, what is not its.
+    /// Codewords that are not the host's, where those of the host go first.
     background: VecDeque<Arrived>,
-    /// Codewords that are on links, and have their room here.
+    /// Codewords that are on links, and for which room is kept here.
     on_the_way: usize,
     busy: TotalNs,
-    /// Channels that hold the last part of a codeword, and what that takes: for the first of them there is no room.
+    /// Channels that hold the last part of a codeword, and the share of a decoder that it takes; there is no room for the first of them.
     holding: VecDeque<(u32, Lane)>,
 }
 
 impl Pool {
-    /// Whether one more codeword may come: what is on its way has its room, too.
+    /// Whether one more codeword may come; room is kept for those on their way, too.
     #[inline]
     fn has_room(&self, lane: Lane, buffer_codewords: usize) -> bool {
         let queued = self.queue.len() + self.background.len();
         if queued > 0 {
-            // What would fit waits behind what does not.
+            // A codeword that would fit waits behind one that does not.
             return queued + self.on_the_way < buffer_codewords;
         }
         let fitting = self.free.iter().map(|free| free.fitting(lane)).sum::<usize>();
         self.on_the_way < fitting.saturating_add(buffer_codewords)
     }
 
-    /// A place for the next codeword that waits, if there is room for it.
+    /// Takes a decoder for the next codeword that waits, if there is room for it.
     #[inline]
     fn next(&mut self) -> Option<(u32, Arrived)> {
         let queue = if self.queue.is_empty() { &mut self.background } else { &mut self.queue };
@@ -138,13 +138,13 @@ pub(super) struct Decoders {
     places_of_circuit: u32,
     buffer_codewords: usize,
     host_first: bool,
-    /// Whether they are outside the SSDs.
+    /// Whether the decoders are outside the SSDs.
     pub(super) pooled: bool,
-    /// What is being decoded, by decoder and, where one has several codewords in work, by which of them.
+    /// The codeword in each place of each decoder, in the order of decoders; after these come codewords that need no decoder.
     decoding: Vec<Decoding>,
-    /// How many of those are in decoders; after them come codewords that need none.
+    /// Number of places in decoders, which come first in `decoding`.
     in_decoders: u32,
-    /// Decoders, by how many of which their time counts.
+    /// Number of decoders, by which busy times are divided.
     decoders: usize,
     not_bypassing: Vec<u32>,
 }
@@ -155,7 +155,7 @@ impl Decoders {
         let channels_of_pool = config.geometry().channels_of(spec.placement);
         let pools = config.geometry().channels() / channels_of_pool;
         let (count, places) = (spec.placement.count(), config.codewords_at_once());
-        // A codeword goes where a circuit has room for it; without one it does not matter where.
+        // A codeword goes to a circuit that has room for it. Without circuits it does not matter where it goes.
         let (circuits, places, cells, multipliers) = match spec.engine() {
             Some(bch) => (count, places, bch.engine_correctable.unwrap_or_default(), bch.key_equation_multipliers),
             None => (1, count * places, 0, 0),
@@ -191,7 +191,7 @@ impl Decoders {
         if self.channels_of_pool == 1 { channel } else { channel / self.channels_of_pool }
     }
 
-    /// Whether a codeword of a channel that holds none may come.
+    /// Whether a codeword may come from a channel that holds none.
     #[inline]
     pub(super) fn has_room(&self, pool: u32, lane: Lane) -> bool {
         let pool = &self.pools[pool as usize];
@@ -203,12 +203,12 @@ impl Decoders {
         self.host_first
     }
 
-    /// A channel holds a codeword for want of room.
+    /// Notes that a channel holds a codeword for want of room.
     pub(super) fn hold(&mut self, pool: u32, channel: u32, lane: Lane) {
         self.pools[pool as usize].holding.push_back((channel, lane));
     }
 
-    /// The channel that holds a codeword for which there is room now, and has waited for it the longest.
+    /// Takes the channel that has held a codeword for the longest time, if there is room for the codeword now.
     #[inline]
     pub(super) fn let_in(&mut self, pool: u32) -> Option<u32> {
         let pool = &mut self.pools[pool as usize];
@@ -219,17 +219,17 @@ impl Decoders {
         pool.holding.pop_front().map(|(channel, _)| channel)
     }
 
-    /// A codeword that has room in a pool sets out for it.
+    /// Keeps room for a codeword that sets out for a pool.
     pub(super) fn expect(&mut self, pool: u32) {
         self.pools[pool as usize].on_the_way += 1;
     }
 
-    /// A codeword that had set out is there, before it is [submitted](Self::submit).
+    /// Notes that a codeword which had set out is there, before it is [submitted](Self::submit).
     pub(super) fn expected(&mut self, pool: u32) {
         self.pools[pool as usize].on_the_way -= 1;
     }
 
-    /// A codeword has arrived: the decoder that takes it at once, or none, and it waits its turn.
+    /// Takes the decoder for a codeword that has arrived. If there is none, the codeword waits its turn.
     #[inline]
     pub(super) fn submit(&mut self, pool: u32, arrived: Arrived, of_host: bool) -> Option<u32> {
         let entry = &mut self.pools[pool as usize];
@@ -251,7 +251,7 @@ impl Decoders {
         kernel.schedule(duration, Event::DecodeDone { decoder });
     }
 
-    /// A codeword that needs no decoder is done at once.
+    /// Ends a codeword that needs no decoder at once.
     pub(super) fn bypass(&mut self, kernel: &mut Kernel, arrived: Arrived) {
         let decoding = Decoding { pool: NONE, arrived, began: kernel.now };
         let index = match self.not_bypassing.pop() {
@@ -272,7 +272,7 @@ impl Decoders {
         self.decoding[decoder as usize]
     }
 
-    /// A decode is over: the pool that has room now.
+    /// Frees the place of a decode that is over. Returns the pool, which has room now.
     #[inline]
     pub(super) fn free(&mut self, decoder: u32) -> Option<u32> {
         let Decoding { pool, arrived: Arrived { lane, .. }, .. } = self.decoding[decoder as usize];
@@ -295,12 +295,12 @@ impl Decoders {
         self.pools[pool as usize].next()
     }
 
-    /// Codewords that may be in decoders at once.
+    /// Number of codewords that may be in decoders at once.
     pub(super) fn places(&self) -> usize {
         self.in_decoders as usize
     }
 
-    /// Of each of those places a number that changes with the codeword that is in it; 0 of one that is free.
+    /// Adds a number for each of these places, which changes with the codeword in it; 0 for a free one.
     pub(super) fn look(&self, taken: &mut Vec<u128>) {
         let first = taken.len();
         let of = |each: &Decoding| (1 + u128::from(each.arrived.codeword)) | (u128::from(each.began.0) << 33);
@@ -309,11 +309,12 @@ impl Decoders {
         free.for_each(|&place| taken[first + place as usize] = 0);
     }
 
-    /// For how long the decoders of each pool together were busy.
+    /// Starts counting anew for how long decoders are busy.
     pub(super) fn count_anew(&mut self) {
         self.pools.iter_mut().for_each(|pool| pool.busy = TotalNs::default());
     }
 
+    /// Busy time of the decoders of each pool together, in ns.
     pub(super) fn busy_ns(&self) -> impl Iterator<Item = f64> {
         self.pools.iter().map(|pool| pool.busy.0 as f64)
     }

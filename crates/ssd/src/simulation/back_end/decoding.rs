@@ -1,4 +1,4 @@
-//! Decoding: what decoders do with a codeword, and where its time went.
+//! Decoding: the work of decoders on a codeword, and where its time went.
 
 use softsense_base::{Ns, Pj};
 use softsense_link::{Observable, Step};
@@ -19,7 +19,7 @@ impl BackEnd {
         self.decoders.begin(kernel, pool, decoder, arrived, duration);
     }
 
-    /// What a codeword takes of a decoder.
+    /// The share of a decoder that a codeword takes.
     #[inline]
     pub(super) fn lane(&self, read: u32) -> Lane {
         match &self.timing.decode {
@@ -57,8 +57,8 @@ impl BackEnd {
         prediction + decode
     }
 
-    /// Counts what an attempt at a codeword takes by itself, if the host reads it: of a unit of several all of the first, and of
-    /// the others what takes longer, transfer or decoding.
+    /// Counts the time that an attempt at a codeword takes by itself, if the host reads it. In a unit of several codewords, all of it
+    /// counts for the first; for the others, only transfer or decode counts, whichever is longer.
     #[inline]
     pub(super) fn count_service(&mut self, kernel: &mut Kernel, arrived: Arrived, decode: Ns) {
         let reads = &self.reads;
@@ -155,7 +155,7 @@ impl BackEnd {
         }
     }
 
-    /// A codeword that is scrubbed has been decoded: whether it is beyond the limit.
+    /// Notes that a codeword of a scrub has been decoded, and whether it is beyond the limit.
     #[inline(never)]
     fn scrubbed(&mut self, kernel: &mut Kernel, index: u32) {
         let Codeword { read, fate, outcome, .. } = &self.reads.codewords[index];
@@ -175,7 +175,7 @@ impl BackEnd {
         self.reads.reads[*read].needs_refresh |= above;
     }
 
-    /// Tells what a controller has seen of a codeword: nothing of one that was not decoded at the deepest level that there is.
+    /// Reports what a controller has seen of a codeword. A codeword that was not decoded is reported only at the deepest level.
     #[inline(never)]
     fn observe(&self, kernel: &mut Kernel, by: Observable, index: u32) {
         let Codeword { read, fate, outcome, bypasses, .. } = &self.reads.codewords[index];
@@ -184,7 +184,7 @@ impl BackEnd {
             _ if step.known_cells => return,
             _ if !outcome.decoded && step.level < self.spec.max_level => return,
             _ if !outcome.decoded => None,
-            // The syndrome of what needs no decoder is found anyway, and tells how little there was to do.
+            // The syndrome of a codeword that needs no decoder is found anyway, and tells how little there was to do.
             Observable::MeanIterations if *bypasses => Some(0),
             Observable::MeanIterations => outcome.iterations.map(u32::from),
             Observable::CorrectedErrors { .. } | Observable::SyndromeWeight if step.level > 1 => return,
@@ -196,7 +196,7 @@ impl BackEnd {
         kernel.report(Completion::Seen { superblock: order.group.superblock, seen });
     }
 
-    /// Where the time of a unit's first attempt went: that of the codeword of it that was decoded last, just now.
+    /// Counts where the time of a unit's first attempt went: that of its codeword which has been decoded last, just now.
     #[inline]
     fn count_time(&mut self, kernel: &mut Kernel, Decoding { arrived, began, .. }: Decoding) {
         let codeword = &self.reads.codewords[arrived.codeword];

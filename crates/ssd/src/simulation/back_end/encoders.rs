@@ -1,6 +1,6 @@
-//! Encoders, in pools that serve a channel, an SSD or all. Pages are encoded in the order in which they come, those of the host first
-//! where the config says so; a page that has begun is finished before another begins. Of a block all pages are the host's, or none,
-//! and each codeword takes as long as any other: so pages of a block leave in their order.
+//! Encoders, in pools that serve a channel, an SSD or all SSDs. Pages are encoded in the order in which they come, those of the host first
+//! where the config says so. A page that has begun is finished before another begins. Either all pages of a block are the host's, or none
+//! is, and each codeword takes as long as any other: so pages of a block leave in their order.
 
 use std::collections::VecDeque;
 
@@ -21,10 +21,10 @@ struct Job {
 #[derive(Debug, Default)]
 struct Pool {
     idle: Vec<u32>,
-    /// What is being encoded, as far as it has not begun.
+    /// The page that is being encoded, with the codewords of it that have not begun.
     current: Option<Job>,
     queue: VecDeque<Job>,
-    /// Where the host goes first, what is not its.
+    /// Pages that are not the host's, where those of the host go first.
     background: VecDeque<Job>,
     /// Codewords of pages whose encoding has begun, and which have not gone to their chip.
     outstanding: u32,
@@ -38,9 +38,9 @@ pub(super) struct Encoders {
     duration: Ns,
     buffer_codewords: u32,
     host_first: bool,
-    /// Whether they are outside the SSDs.
+    /// Whether the encoders are outside the SSDs.
     pub(super) pooled: bool,
-    /// The program that each encodes a codeword of, and since when.
+    /// The program whose codeword each encoder encodes, and the instant at which it began.
     encoding: Vec<(u32, Ns)>,
 }
 
@@ -62,7 +62,7 @@ impl Encoders {
         })
     }
 
-    /// A page waits to be encoded, of a program for data of the host or not.
+    /// Queues a page of a program for encoding; the page holds data of the host or not.
     pub(super) fn submit(&mut self, kernel: &mut Kernel, channel: u32, program: u32, codewords: u32, of_host: bool) {
         let index = channel / self.channels_of_pool;
         let pool = &mut self.pools[index as usize];
@@ -71,7 +71,7 @@ impl Encoders {
         self.go_on(kernel, index);
     }
 
-    /// Gives encoders what waits for them.
+    /// Begins to encode what waits, as far as encoders are idle and the buffer has room.
     fn go_on(&mut self, kernel: &mut Kernel, index: u32) {
         let pool = &mut self.pools[index as usize];
         while !pool.idle.is_empty() {
@@ -98,7 +98,7 @@ impl Encoders {
         }
     }
 
-    /// A codeword is encoded: the program it is of. Its encoder goes on with what is next.
+    /// Frees the encoder of a codeword that is encoded, and goes on with the next one. Returns the program of the codeword.
     pub(super) fn done(&mut self, kernel: &mut Kernel, encoder: u32) -> u32 {
         let program = std::mem::replace(&mut self.encoding[encoder as usize].0, NONE);
         let index = encoder / (self.encoding.len() / self.pools.len()) as u32;
@@ -107,7 +107,7 @@ impl Encoders {
         program
     }
 
-    /// So many codewords have gone to their chip, on a channel.
+    /// Frees the buffer room of codewords that have gone to their chip on a channel.
     pub(super) fn left(&mut self, kernel: &mut Kernel, channel: u32, codewords: u32) {
         let index = channel / self.channels_of_pool;
         self.pools[index as usize].outstanding -= codewords;
@@ -118,12 +118,12 @@ impl Encoders {
         self.encoding.len()
     }
 
-    /// The program that an encoder encodes a codeword of.
+    /// The program whose codeword an encoder encodes.
     pub(super) fn program(&self, encoder: u32) -> u32 {
         self.encoding[encoder as usize].0
     }
 
-    /// Of each encoder a number that changes with the codeword that is in it; 0 of one that is free.
+    /// Adds a number for each encoder, which changes with the codeword in it; 0 for a free one.
     pub(super) fn look(&self, taken: &mut Vec<u128>) {
         taken.extend(self.encoding.iter().map(|&(program, since)| match program {
             NONE => 0,
@@ -131,12 +131,12 @@ impl Encoders {
         }));
     }
 
-    /// Counts from here on.
+    /// Starts counting anew for how long encoders are busy.
     pub(super) fn count_anew(&mut self) {
         self.pools.iter_mut().for_each(|pool| pool.busy = TotalNs::default());
     }
 
-    /// The mean share of encoders that were at work over the time for which they have counted.
+    /// Mean busy share of encoders over the time for which they have counted.
     pub(super) fn busy_share(&self, counted: Ns) -> f64 {
         let busy: f64 = self.pools.iter().map(|pool| pool.busy.0 as f64).sum();
         if counted > Ns::ZERO { busy / (counted.0 as f64 * self.encoding.len() as f64) } else { 0.0 }

@@ -1,4 +1,4 @@
-//! What comes before a program: its codewords are encoded, and cross links where the encoders are outside the SSD.
+//! Encoding, which comes before a program: codewords are encoded, and cross links where the encoders are outside the SSD.
 
 use softsense_base::Pj;
 
@@ -13,11 +13,11 @@ impl BackEnd {
     /// Begins to program pages.
     ///
     /// # Arguments
-    /// - `merges`: whether old data is sensed first, and programmed with what is new. The old page has the type of the new one.
-    /// - `pe_cycles`: of the blocks.
-    /// - `units`: of data that are programmed.
+    /// - `merges`: whether old data is sensed first, and programmed with the new data. The old page has the type of the new one.
+    /// - `pe_cycles`: P/E cycles of the blocks.
+    /// - `units`: units of data that are programmed.
     /// - `fails`: a bit for each member whose page will fail.
-    /// - `codewords`: that are encoded for each page; asked for only where encoding takes time.
+    /// - `codewords`: codewords that are encoded for each page; called only where encoding takes time.
     #[inline]
     #[allow(clippy::too_many_arguments, reason = "each says something else of one program")]
     pub(in super::super) fn program(
@@ -50,7 +50,7 @@ impl BackEnd {
         }
     }
 
-    /// A program of data that comes from the controller as it is.
+    /// Creates a program of data that comes from the controller as it is.
     #[inline]
     fn new_program(&mut self, group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> u32 {
         self.programs_begun += 1;
@@ -67,7 +67,7 @@ impl BackEnd {
             to_encode: 0,
             fails,
         };
-        // In its place, as reads are: what is put together elsewhere and then moved makes the CPU wait for itself.
+        // Built in its place, as reads are: if it were put together elsewhere and then moved, the CPU would wait for itself.
         let program = self.programs.reuse(new);
         let entry = &mut self.programs[program];
         (entry.group, entry.owner, entry.energy, entry.fails) = (group, owner, energy, fails);
@@ -77,7 +77,7 @@ impl BackEnd {
         program
     }
 
-    /// The data of a program is at the encoders, or goes to its chips where there are none.
+    /// Begins to encode the data of a program. Where there are no encoders, the program goes to its chips.
     #[inline]
     pub(in super::super) fn begin_encoding(&mut self, kernel: &mut Kernel, program: u32) {
         let Program { group, owner, codewords_per_page, to_encode, .. } = self.programs[program];
@@ -92,7 +92,7 @@ impl BackEnd {
         }
     }
 
-    /// Begins to copy a page to another one of its plane, which is not of the SLC cache: it is sensed and programmed, and no data
+    /// Begins to copy a page to another page of its plane, which is not of the SLC cache. The page is sensed and programmed, and no data
     /// crosses the bus, DRAM or encoders.
     pub(in super::super) fn copy(
         &mut self,
@@ -107,7 +107,7 @@ impl BackEnd {
         self.submit_program(kernel, program, to);
     }
 
-    /// The pages of a program go to their chips.
+    /// Hands the pages of a program to their chips.
     fn submit_program(&mut self, kernel: &mut Kernel, program: u32, group: Group) {
         for member in group.members() {
             let part = self.reads.part_number(program, member);
@@ -132,7 +132,7 @@ impl BackEnd {
         }
     }
 
-    /// A page has gone to its chip, whose encoders have room for another.
+    /// Makes room at the encoders of a page that has gone to its chip.
     pub(super) fn page_left_encoders(&mut self, kernel: &mut Kernel, program: u32, channel: u32) {
         if let Some(encoders) = &mut self.encoders {
             encoders.left(kernel, channel, self.programs[program].codewords_per_page);

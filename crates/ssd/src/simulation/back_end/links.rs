@@ -1,5 +1,5 @@
-//! Links between SSDs and a pool of decoders or encoders, and the switch that joins them. Each carries one codeword at a time in each
-//! direction, first come, first served, and hands it on when it has it whole.
+//! Links between SSDs and a pool of decoders or encoders, and the switch that joins the links. Each carries one codeword at a time in each
+//! direction, first come, first served, and hands a codeword on when the whole of it has arrived.
 
 use softsense_base::Ns;
 
@@ -11,7 +11,7 @@ use crate::config::LinkSpec;
 use crate::events::Event;
 use crate::slab::Slab;
 
-/// What is on its way.
+/// The cargo of links and of the switch.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cargo {
     /// A codeword to be decoded.
@@ -20,12 +20,12 @@ pub(super) enum Cargo {
     Program(u32),
 }
 
-/// Something on its way, which has yet to cross the switch, or a link, or nothing.
+/// A cargo on its way across a link or the switch.
 #[derive(Debug, Clone, Copy)]
 struct Crossing {
     cargo: Cargo,
     bytes: f64,
-    /// Where it has to go next.
+    /// The way that the cargo has to cross next; none where it arrives.
     next: Option<Way>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Links {
     ssd_link: LinkSpec,
     switch: LinkSpec,
     codeword_bytes: f64,
-    /// Of each SSD.
+    /// The links of the SSDs: `up` towards the switch, `down` from it.
     up: Vec<Lane>,
     down: Vec<Lane>,
     switch_up: Lane,
@@ -54,18 +54,18 @@ pub(super) struct Links {
 /// Mean busy shares of links and of the switch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkShares {
-    /// Of the links of SSDs, towards the switch.
+    /// Busy share of the links of SSDs, towards the switch.
     pub from_ssds: f64,
-    /// Of the links of SSDs, from the switch.
+    /// Busy share of the links of SSDs, from the switch.
     pub to_ssds: f64,
-    /// Of the switch, towards decoders.
+    /// Busy share of the switch, towards decoders.
     pub switch_to_decoders: f64,
-    /// Of the switch, from encoders.
+    /// Busy share of the switch, from encoders.
     pub switch_from_encoders: f64,
 }
 
 impl Links {
-    /// None where there are none.
+    /// Makes the links; none where the config has none.
     pub(super) fn new(config: &CheckedConfig) -> Option<Self> {
         let spec = config.config().interconnect?;
         let ssds = config.geometry().ssds() as usize;
@@ -81,17 +81,17 @@ impl Links {
         })
     }
 
-    /// A codeword sets out for its decoder.
+    /// Sends a codeword to its decoder.
     ///
     /// # Arguments
-    /// - `size`: as a share of hard decisions.
+    /// - `size`: size of the codeword, as a share of its hard decisions.
     pub(super) fn carry_read(&mut self, kernel: &mut Kernel, ssd: u32, arrived: Arrived, size: f64) {
         let bytes = size * self.codeword_bytes;
         let crossing = Crossing { cargo: Cargo::Read(arrived), bytes, next: Some(Way::SwitchUp) };
         self.cross(kernel, Way::Up(ssd as usize), crossing);
     }
 
-    /// The encoded codewords of a program set out for their SSD.
+    /// Sends the encoded codewords of a program to their SSD.
     pub(super) fn carry_program(&mut self, kernel: &mut Kernel, ssd: u32, program: u32, codewords: u32) {
         let bytes = f64::from(codewords) * self.codeword_bytes;
         let crossing = Crossing { cargo: Cargo::Program(program), bytes, next: Some(Way::Down(ssd as usize)) };
@@ -111,13 +111,13 @@ impl Links {
         kernel.schedule(after, Event::Crossed { crossing });
     }
 
-    /// Something has crossed a link, or the switch. It is given back where it has arrived.
-    /// What is under way goes on so much later.
+    /// Puts off what is under way by `by`.
     pub(super) fn put_off(&mut self, now: Ns, by: Ns) {
         let lanes = self.up.iter_mut().chain(&mut self.down);
         lanes.chain([&mut self.switch_up, &mut self.switch_down]).for_each(|lane| lane.put_off(now, by));
     }
 
+    /// Ends the crossing of a link, or of the switch. Returns the cargo where it has arrived.
     pub(super) fn crossed(&mut self, kernel: &mut Kernel, index: u32) -> Option<Cargo> {
         let crossing = self.crossings[index];
         self.crossings.remove(index);
@@ -130,7 +130,7 @@ impl Links {
         }
     }
 
-    /// How long a codeword takes from its SSD to a decoder, if it waits for nothing.
+    /// Time that a codeword takes from its SSD to a decoder, if it waits for nothing.
     pub(super) fn alone(&self, size: f64) -> Ns {
         let of = |spec: LinkSpec| {
             Ns::from_us(spec.serialization_us(size * self.codeword_bytes)) + Ns::from_us(spec.latency_us)
@@ -138,7 +138,7 @@ impl Links {
         of(self.ssd_link) + of(self.switch)
     }
 
-    /// Counts from here on.
+    /// Starts counting anew for how long links and the switch are busy.
     pub(super) fn count_anew(&mut self) {
         let Self { up, down, switch_up, switch_down, .. } = self;
         up.iter_mut().chain(down).chain([switch_up, switch_down]).for_each(Lane::count_anew);

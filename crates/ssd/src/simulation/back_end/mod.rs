@@ -1,22 +1,24 @@
-//! Flash array, buses, links, decoders and encoders: what an operation does, in which order, for how long.
+//! The back end: flash arrays, buses, links, decoders and encoders. It decides which steps an operation has, in which order, and how long
+//! each takes.
 //!
-//! A page read: sense, then transfer and decode codeword by codeword. With a cache register the unit may sense the next page
-//! while the last one waits for the bus; it stalls when both registers are full. Codewords that fail are attempted again,
-//! together, once all decodes of the page are over. A codeword's transfer overlaps the decode of the one before it.
+//! A page read senses the page, and then transfers and decodes its codewords one by one. The transfer of a codeword overlaps the decode of
+//! the one before it. With a cache register the unit may sense the next page while the last one waits for the bus. It stalls when both
+//! registers are full. Codewords that fail are attempted again, together, when all decodes of the page are over.
 //!
-//! Looking ahead: when a sensing ends and nothing waits for the unit, it senses the next level at once. Success cuts that short
-//! with a RESET (or drops the result, when sensing was over); failure finds it under way, or done and waiting. The unit is kept
-//! until the outcome is known. One level is sensed ahead, not more.
+//! Looking ahead: when a sensing ends and no operation waits for the unit, the unit senses the next level at once. If the attempt succeeds,
+//! a RESET ends that sensing early, or its result is dropped. If the attempt fails, the sensing is under way already, or over. The unit is
+//! kept until the outcome is known. No more than one level is sensed ahead.
 //!
-//! A read of interleaved codewords senses the pages of its group in as many units, each in its turn; each channel transfers what
-//! its pages have of a codeword, an n-th, and the codeword is decoded when all of it has arrived.
+//! A read of interleaved codewords senses the pages of its group in as many units, each in its turn. With n pages, each channel transfers
+//! an n-th of a codeword. The codeword is decoded when all of its parts have arrived.
 //!
-//! What waits for what has one direction: a unit for the bus, the bus for room at the decoders, and decoders for nothing. Room is
-//! asked for by the part of a codeword that arrives last, and by no other; whoever is let in takes it, on links too. So no read
-//! waits for ever. A page that is encoded waits for its unit, and encoders for nothing else, so that no program does either.
+//! Waiting has one direction: a unit waits for the bus, the bus for room at the decoders, and decoders for nothing. Only the part of a
+//! codeword that arrives last asks for room at the decoders, and takes the room when it is let in, also if it has links to cross. So no
+//! read waits for ever. A program waits for encoders and then for its unit, and encoders wait for nothing else. So no program waits for
+//! ever, either.
 //!
-//! A unit of several BCH codewords is done when the last of them is decoded: they follow one another through bus and decoder.
-//! A read of units that cross pages senses the pages of a run, one after the other, and is otherwise one of a group.
+//! A unit of several BCH codewords is done when the last of them is decoded: they follow one another through bus and decoder. A read of
+//! units that cross pages senses the pages of a run one after the other. Otherwise it is like a read of a group.
 
 mod array;
 mod asked;
@@ -80,18 +82,19 @@ use timing::{OperationEnergy, Timing};
 #[derive(Debug, Clone, Copy)]
 struct Program {
     group: Group,
-    /// How many began before it.
+    /// Number of the program, counted from 1 in the order in which programs were begun.
     number: u64,
     owner: ProgramOwner,
-    /// Whether it is sensed first what old data is merged with the new.
+    /// Whether the old page is sensed first, because its data is merged with the new data.
     merges: bool,
-    /// Of a copy within a plane, the page that is sensed for it.
+    /// The page that is sensed, if this is a copy within a plane.
     copies: Option<Group>,
-    /// What each page costs.
+    /// Energy of the program of one page.
     energy: Pj,
     /// Pages whose program has not ended.
     remaining: u32,
-    /// Codewords that are encoded for each page, and those of all that are not yet; 0 where encoding takes no time.
+    /// Codewords that are encoded for each page; and codewords of all pages that are not encoded yet. Both are 0 where encoding takes no
+    /// time.
     codewords_per_page: u32,
     to_encode: u32,
     /// A bit for each member whose page will fail.
@@ -104,7 +107,7 @@ pub(super) struct BackEnd {
     timing: Timing,
     energy: OperationEnergy,
     spec: ReadSpec,
-    /// The policy of the user's own, where the config names one.
+    /// The user's own policy, where the config names one.
     pub(super) own: Option<Box<AskedPolicy>>,
     /// Whether writes of the host wait for room in a write buffer.
     pub(super) writes_wait: bool,
@@ -112,29 +115,29 @@ pub(super) struct BackEnd {
     may_look_ahead: bool,
     cache_register: bool,
     cache_program: bool,
-    /// Whether only what is sensed ahead is sensed while a page is transferred.
+    /// Whether the unit may sense only what is sensed ahead while a page is transferred.
     registers_for_look_ahead: bool,
-    /// Whether it is told of each codeword at which level it was decoded.
+    /// Whether the back end reports the level at which each codeword was decoded.
     tells_levels: bool,
     array: Array,
     /// None where units do not wait for one another.
     rounds: Option<Rounds>,
     bus: Bus,
-    /// Whether the schedule chooses transfers, too.
+    /// Whether the schedule chooses among transfers, not only among operations.
     schedules_buses: bool,
     decoders: Decoders,
     /// None where encoding takes no time.
     encoders: Option<Encoders>,
     /// None where a pool of decoders or encoders is at no distance.
     links: Option<Links>,
-    /// What an extra level adds to a codeword on a link, as a share of hard decisions.
+    /// Size on a link of one extra level of a codeword, as a share of the size of its hard decisions.
     extra_level_size: f64,
-    /// What of a codeword a scrub looks for.
+    /// The limit beyond which a scrub has the data of a codeword refreshed, where the config has one.
     scrub_limit: Option<ScrubLimit>,
-    /// What is counted of each decode, where code rates follow that.
+    /// The quantity that is observed at each decode, where code rates follow from it.
     observes: Option<Observable>,
     reads: Reads,
-    /// By the reads that wait for them.
+    /// Recoveries, by the number of the read that waits for them.
     recoveries: BTreeMap<u32, Recovery>,
     remembered: RememberedReferences,
     predictor: Option<CompiledPredictor>,
@@ -147,10 +150,10 @@ pub(super) struct BackEnd {
 impl BackEnd {
     /// # Arguments
     /// - `parts_per_read`: pages that a read may have to do with.
-    /// - `tells_levels`: whether it is told of each codeword at which level it was decoded.
+    /// - `tells_levels`: whether the back end reports the level at which each codeword was decoded.
     ///
     /// # Errors
-    /// When a policy of the user's own cannot be made, or answers what is no step.
+    /// When the user's own policy cannot be made, or gives an answer that is no step.
     pub(super) fn new(
         config: &CheckedConfig,
         geometry: Arc<Geometry>,
@@ -162,7 +165,7 @@ impl BackEnd {
         let read = spec.read.with_what_is_known(&reliability);
         let known_cells = f64::from(reliability.sentinels()) / (8.0 * f64::from(spec.geometry.codeword_bytes));
         let page_types = spec.flash.page_types.len();
-        // Where pages are not told apart, nobody knows which of them has the boundary.
+        // If pages are not told apart, nobody knows which of them has the boundary.
         let alike = page_types == 1 && reliability.pages() != Some(1);
         let shows = |page_type| !alike && reliability.shows_known_cells(page_type);
         let own = config.own_policy()?.map(Box::new);
@@ -208,7 +211,7 @@ impl BackEnd {
 
     // ---- What it is asked for ----
 
-    /// A read whose codewords are [added](Self::add_codeword) next, before it is [begun](Self::begin_read).
+    /// Creates a read, whose codewords are [added](Self::add_codeword) next, before it is [begun](Self::begin_read).
     #[inline]
     pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> u32 {
         let (_, page) = self.geometry.turn(order.group.page, 0);
@@ -248,10 +251,10 @@ impl BackEnd {
         }
     }
 
-    /// A request waits for a read of the background now: where it has not begun it goes as reads of the host do.
+    /// Notes that a request waits for a read of the background from now on. Where the read has not begun, it goes as reads of the host do.
     ///
     /// # Arguments
-    /// - `hurried`: whether those go before programs and erases where there is no schedule.
+    /// - `hurried`: whether reads of the host go before programs and erases where there is no schedule.
     pub(super) fn awaited_by(&mut self, kernel: &mut Kernel, read: u32, request: u32, hurried: bool) {
         let entry = &mut self.reads.reads[read];
         let was_hurried = std::mem::replace(&mut entry.order.hurried, hurried);
@@ -264,7 +267,7 @@ impl BackEnd {
             let turn_comes = if self.array.schedule.is_some() {
                 self.ask_again(unit, part)
             } else {
-                // What is of a batch has its turn in that.
+                // Work of a batch has its turn in the batch.
                 hurried && !was_hurried && self.array.hurry(unit, Work::Read(part), self.left_of_batch(unit))
             };
             if turn_comes {
@@ -273,7 +276,7 @@ impl BackEnd {
         }
     }
 
-    /// The first step of a read, by what the die predicts of the first of its codewords.
+    /// Returns the first step of a read, after the die has predicted whether the first codeword will fail.
     #[inline(never)]
     fn predicted_in_die(&self, kernel: &mut Kernel, read: u32, first: Step) -> Step {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
@@ -286,7 +289,7 @@ impl BackEnd {
         self.spec.early_retry(first, self.reliability.inferred(fate, InferredBy::ShareOfOnes, first.references))
     }
 
-    /// Codewords of an attempt that are predicted not to be decoded will not be tried.
+    /// Marks the codewords of an attempt that the controller predicts to fail: the decoders will not try them.
     #[inline(never)]
     fn predict_in_controller(&mut self, kernel: &mut Kernel, read: u32, step: Step) {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
@@ -307,9 +310,9 @@ impl BackEnd {
     /// Begins to erase the blocks of a superblock.
     ///
     /// # Arguments
-    /// - `slc`: whether their cells hold one bit.
-    /// - `cause`: what they are erased for.
-    /// - `members`: which of them there are to erase, and whether that fails.
+    /// - `slc`: whether the cells of the blocks hold one bit.
+    /// - `cause`: what the blocks are erased for.
+    /// - `members`: the blocks to erase, each with whether its erase fails.
     pub(super) fn erase(
         &mut self,
         kernel: &mut Kernel,
@@ -326,26 +329,26 @@ impl BackEnd {
         }
     }
 
-    /// Operations that wait for the busy unit of a plane.
+    /// Number of operations that wait for the busy unit of a plane.
     #[inline]
     pub(super) fn waiting_for(&self, plane: u32) -> usize {
         self.array.waiting(self.geometry.busy_unit_of(plane))
     }
 
-    /// What one program of a page costs, in a block with so many P/E cycles, of the SLC cache or not.
+    /// Energy of the program of one page, in a block with so many P/E cycles, of the SLC cache or not.
     #[inline]
     pub(super) fn program_energy(&self, pe_cycles: u32, slc: bool) -> Pj {
         let energy = if slc { &self.energy.program_slc } else { &self.energy.program };
         *energy.at(|| pe_cycles)
     }
 
-    /// Whether programs have their way to chips before them, on which a copy would overtake them.
+    /// Whether programs pass DRAM or encoders on their way to chips, so that a copy within a plane would overtake them.
     pub(super) fn copies_overtake(&self, kernel: &Kernel) -> bool {
         self.encoders.is_some() || kernel.dram.is_some()
     }
 
-    /// Power fails now, and is back then: what is under way goes on then, programs and erases are started anew, and references that
-    /// were remembered are not any more. How many programs and erases.
+    /// Puts off all that is under way, as power fails now and is back at `back`. Programs and erases are started anew, and remembered
+    /// references are lost. Returns how many programs and how many erases are started anew.
     pub(super) fn lose_power(&mut self, kernel: &mut Kernel, back: Ns) -> [u64; 2] {
         let (now, away) = (kernel.now, back - kernel.now);
         kernel.events.move_all(|key, event| match event {
@@ -362,12 +365,12 @@ impl BackEnd {
         self.array.lose_power(now, back)
     }
 
-    /// Whether nothing is under way.
+    /// Whether neither a read nor a program is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.reads.reads.len() + self.reads.codewords.len() + self.programs.len() == 0
     }
 
-    /// Counts from here on what units are taken by.
+    /// Starts counting anew for how long units are busy.
     pub(super) fn count_anew(&mut self, now: Ns) {
         self.array.count_anew(now);
         self.bus.count_anew();
@@ -390,15 +393,15 @@ impl BackEnd {
         self.links.as_ref().map(|links| links.busy_shares(counted))
     }
 
-    /// For how long arrays were taken by each, up to now.
+    /// Time for which arrays were taken, up to now, by kind of operation and by cause.
     pub(super) fn times_taken(&self, now: Ns) -> TimesTaken {
         self.array.all_taken(now)
     }
 
-    /// Mean busy shares over the time for which units have counted, up to now.
+    /// Mean busy shares over `counted`, the time for which units have counted, up to now.
     ///
     /// # Arguments
-    /// - `wasted`: how long buses were taken by codewords that were then not decoded.
+    /// - `wasted`: time for which buses carried codewords whose decode failed.
     pub(super) fn utilisation(&self, now: Ns, counted: Ns, wasted: TotalNs) -> Utilisation {
         let elapsed = counted.0 as f64;
         let share = |busy: f64, of: usize| if elapsed > 0.0 { busy / (elapsed * of as f64) } else { 0.0 };

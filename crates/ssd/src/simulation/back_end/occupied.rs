@@ -1,4 +1,5 @@
-//! What is taken at an instant, by what, for those who look on between events. Nothing is paid for it by those who do not.
+//! Resources that are taken at an instant, and their owners, for observers who look on between events. Without an observer this costs
+//! nothing.
 
 use softsense_link::Step;
 
@@ -8,25 +9,25 @@ use super::array::{NONE, TakenBy, Work};
 use super::bus::Transfer;
 use super::phase::Phase;
 
-/// Who takes something.
+/// The owner for which a resource is taken.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum TakenFor {
     Read(ReadOwner),
     Program(ProgramOwner),
-    /// The erase of a superblock, or whatever else moves its data.
+    /// The erase of a superblock, or other work that moves its data.
     Superblock(u32),
-    /// What it was for before: a sensing that is cut short.
+    /// The owner that the resource had before: a sensing is being cut short.
     AsBefore,
 }
 
-/// What something does that is taken.
+/// The action of a resource that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A command and its address cross the bus, or wait for it with the array taken.
     Command,
     /// The array senses a page.
     Sense,
-    /// What was sensed stays in the array: for the cache register, the bus or the outcome of the attempt before. Or a codeword stays on the
+    /// A sensed page stays in the array: for the cache register, the bus or the outcome of the attempt before. Or a codeword stays on the
     /// bus, as decoders have no room for it.
     Hold,
     /// A codeword, or a page to be programmed, crosses the bus.
@@ -61,13 +62,13 @@ pub enum Action {
     Refresh,
 }
 
-/// What something is taken by.
+/// The action of a resource that is taken, and its owner.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Occupied {
     pub(in super::super) action: Action,
     pub(in super::super) taken_for: TakenFor,
-    /// Of reads, the attempt that it is done for, from 1, and what is done in that attempt; one attempt more than there have been if
-    /// it is sensed ahead.
+    /// The attempt of a read that the action is done for, counted from 1, and the step of that attempt. Sensing ahead is done for the
+    /// attempt after the present one.
     pub(in super::super) step: Option<(u8, Step)>,
     /// Whether the outcome of the attempt before is not known.
     pub(in super::super) ahead: bool,
@@ -79,7 +80,7 @@ impl Occupied {
     }
 }
 
-/// How many of each there are, in the order in which they are looked at.
+/// Numbers of resources, in the order in which they are looked at.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Counts {
     /// Busy units: planes, or dies whose planes take turns.
@@ -102,11 +103,12 @@ impl BackEnd {
         }
     }
 
-    /// Of each thing, in the order of [`Counts`], a number that changes with what it is taken by; 0 of one that is free.
+    /// Adds a number for each resource, in the order of [`Counts`], which changes with the operation that takes the resource; 0 for a free
+    /// one.
     pub(in super::super) fn look(&self, taken: &mut Vec<u128>) {
         let units = 0..self.array.len() as u32;
         taken.extend(units.clone().map(|unit| match action_of(self.array.phase(unit)) {
-            // Of a unit all events have the same low bits.
+            // All events of a unit have the same low bits.
             Some(action) => self.array.key(unit) & !0xff | (1 + action as u128),
             None => 0,
         }));
@@ -152,7 +154,7 @@ impl BackEnd {
         }
     }
 
-    /// What of a unit has been suspended.
+    /// The suspended operation of a unit.
     pub(in super::super) fn suspended_in(&self, unit: u32) -> Occupied {
         let is_erase = self.array.suspended(unit).is_some_and(|(is_erase, _)| is_erase);
         self.suspended_of(if is_erase { Action::SuspendedErase } else { Action::SuspendedProgram }, unit)
@@ -203,7 +205,7 @@ impl BackEnd {
     }
 }
 
-/// What an array does in a phase; nothing in one in which it is free.
+/// The action of an array in a phase; none in the phase in which it is free.
 fn action_of(phase: Phase) -> Option<Action> {
     Some(match phase {
         Phase::Free => return None,

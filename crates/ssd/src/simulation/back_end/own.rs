@@ -1,7 +1,7 @@
-//! Steps that a policy of the user's own asks for. What goes wrong with it ends the run when the event at hand is over.
+//! Steps that the user's own policy asks for. An error of the policy ends the run when the event at hand is over.
 //!
-//! Where it leaves references to the config, the config's retries of a hard decision are a part of the step that it asks for: it is
-//! asked again when all of them have failed.
+//! If the policy leaves references to the config, the config's retries of a hard decision are a part of the step that the policy asks for.
+//! The policy is asked again when all of these retries have failed.
 
 use softsense_base::Result;
 use softsense_link::{OwnStep, ReadBegins, Step};
@@ -30,7 +30,7 @@ impl BackEnd {
         }
     }
 
-    /// Whether the config says how the present step of a read is read.
+    /// Whether the present step of a read is read as the config says.
     #[inline]
     pub(super) fn reads_as_configured(&self, read: u32) -> bool {
         self.own.as_ref().is_none_or(|own| own.reads_as_configured(read))
@@ -56,7 +56,8 @@ impl BackEnd {
         self.own_step(kernel, read, asked)
     }
 
-    /// The step that follows if the last one fails, where it is to be sensed ahead and does not depend on what will be seen.
+    /// The step that follows if the present one fails. None where it is not to be sensed ahead, or depends on the outcome of the present
+    /// step.
     #[inline(never)]
     pub(super) fn own_step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
         let step = self.reads.reads[read].step;
@@ -74,7 +75,7 @@ impl BackEnd {
         self.own_step(kernel, read, asked)
     }
 
-    /// The operations of what was asked for after the present step of a read.
+    /// Makes a step of what the policy has asked for after the present step of a read.
     fn own_step(&mut self, kernel: &mut Kernel, read: u32, asked: Result<Option<OwnStep>>) -> Option<Step> {
         let asked = asked.unwrap_or_else(|error| {
             kernel.fail(error);

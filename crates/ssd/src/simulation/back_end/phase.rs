@@ -1,4 +1,4 @@
-//! What an array does, and what may follow.
+//! Phases of an array, and the commands that lead from one phase to another.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Phase {
@@ -9,29 +9,29 @@ pub(super) enum Phase {
     Sensing,
     /// A page is in the array: it waits for the cache register, or, without one, is being transferred.
     Sensed,
-    /// Sensing the next level of a read whose outcome is open.
+    /// Sensing the next level of a read while the outcome of the present attempt is open.
     SensingAhead,
-    /// Done with that; the outcome is still open.
+    /// The next level has been sensed, and the outcome is still open.
     SensedAhead,
-    /// Taking a page to be programmed from the bus.
+    /// Taking the page that is to be programmed from the bus.
     Loading,
     Programming,
     Erasing,
-    /// Stopping a program or an erase, so that something may be sensed before it goes on.
+    /// Stopping a program or an erase, so that pages may be sensed before it goes on.
     Suspending,
     Resetting,
 }
 
-/// What is done to an array.
+/// A command to an array, or another event that changes its phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
-    /// It is to sense or to erase, and will be told over the bus.
+    /// The array is taken for a sensing or an erase, whose command has yet to cross the bus.
     Address,
     Sense,
     SenseAhead,
-    /// What was sensed ahead is what comes next.
+    /// The sensing ahead becomes the sensing of the present attempt.
     Adopt,
-    /// What was sensed leaves the array: to the cache register, over the bus, or nowhere.
+    /// The sensed page leaves the array: to the cache register, over the bus, or nowhere.
     Leave,
     Load,
     Program,
@@ -40,7 +40,7 @@ pub(super) enum Command {
     ResumeProgram,
     ResumeErase,
     Reset,
-    /// What it was at has taken its time.
+    /// The operation of the array has taken its time.
     End,
 }
 
@@ -60,7 +60,7 @@ impl Phase {
         Phase::Resetting,
     ];
 
-    /// The phase after a command; nothing where it must not be given.
+    /// The phase after a command; none where the command must not be given in this phase.
     #[inline(always)]
     pub(super) const fn after(self, command: Command) -> Option<Phase> {
         use Command::{

@@ -1,4 +1,4 @@
-//! Reads under way: what is known of each, of the pages it senses and of the codewords it is for.
+//! Reads under way: the state of each read, of the pages that it senses and of the codewords that it is for.
 
 use softsense_base::{Ns, Pj};
 use softsense_link::{Fate, History, Outcome, Step};
@@ -14,60 +14,61 @@ pub(super) struct Read {
     pub(super) order: ReadOrder,
     pub(super) page_type: u32,
     pub(super) step: Step,
-    /// For how long a codeword of the attempt is on the bus, where codes do not differ in their length; and what that costs.
+    /// Time for which a codeword of the attempt is on the bus, where codes do not differ in their length; and the energy of its transfer.
     pub(super) transfer: Ns,
     pub(super) transfer_energy: Pj,
     pub(super) history: History,
-    /// The step that is sensed ahead of the outcome of this one, if one is.
+    /// The step that is sensed before the outcome of the present one is known, if there is one.
     pub(super) ahead: Option<Step>,
     pub(super) attempts: u8,
-    /// Those of them that were for known cells only.
+    /// Attempts at known cells only; `attempts` includes them.
     pub(super) known_cell_reads: u8,
-    /// How often each of its pages was sensed: hard decision and every extra level count once.
+    /// Sensings of each of its pages: hard decision and every extra level count once.
     pub(super) sensings: u32,
-    /// Whether a scrub has found something in it that is beyond its limit.
+    /// Whether a scrub has found that the data needs refresh.
     pub(super) needs_refresh: bool,
     /// Whether the first attempt was above level 1.
     pub(super) soft_start: bool,
-    /// The first and the last of its codewords.
+    /// First and last of its codewords.
     first: u32,
     last: u32,
-    /// Codewords of this attempt that are not decoded yet.
+    /// Codewords of this attempt whose decode is not over.
     pub(super) undecided: u32,
-    /// Whether one of this attempt has failed.
+    /// Whether a codeword of this attempt has failed.
     pub(super) failed: bool,
-    /// Whether what its attempts left is rebuilt by parity.
+    /// Whether parity has rebuilt codewords that the attempts did not decode, or tried to.
     pub(super) recovered: bool,
     pub(super) queued_at: Ns,
     pub(super) time: ReadTime,
-    /// Of `time.wait_plane`, what each took, if an array was waited for; and of how many units of data both are.
+    /// Whether the read waited for an array; `time.wait_plane` by what took the array meanwhile; and the units of data for which both are
+    /// counted.
     pub(super) has_waited: bool,
     pub(super) waited_for: Taken,
     pub(super) counted: u32,
     pub(super) energy: Pj,
 }
 
-/// What a read has to do with one page of its group. Parts are numbered read x (parts of a read) + member.
+/// The state of one page of the group of a read. Parts are numbered read x (parts of a read) + member.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
-    /// For how long its page is sensed in the attempt.
+    /// Time for which its page is sensed in the attempt.
     pub(super) sense: Ns,
-    /// First attempt: when its sensing began.
+    /// The instant at which the array was taken for the page; used of the first attempt.
     pub(super) sensing_from: Ns,
-    /// How long it then took until the array had its command.
+    /// Time from then until the array had its command.
     pub(super) addressed_for: Ns,
     pub(super) sensed_at: Ns,
-    /// Whether its array could not begin at once; and what it waited for until then, if so. While it waits, for how long its array had
-    /// been taken by each before.
+    /// Whether the part had to wait for its array; and for how long the array was taken meanwhile, by kind and by cause. While the part
+    /// waits, the latter says for how long the array had been taken before.
     pub(super) has_waited: bool,
     pub(super) waited_for: Taken,
     /// Codewords that wait for the bus or are on it.
     pub(super) to_transfer: u32,
-    /// Whether the unit is sensing the next level, or has, before the outcome of this one is known.
+    /// Whether the unit senses the next level, or has sensed it, before the outcome of this one is known.
     pub(super) looking_ahead: bool,
 }
 
-/// Where a codeword of a read is.
+/// The state of a codeword in its read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
     /// To be sensed, transferred and decoded in this attempt.
@@ -81,38 +82,40 @@ pub(super) enum Progress {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Codeword {
     pub(super) read: u32,
-    /// The next one of the read.
+    /// The next codeword of the read.
     next: u32,
-    /// The first one of its unit of data, which counts for the unit.
+    /// The first codeword of its unit of data, which counts for the unit.
     pub(super) unit: u32,
     pub(super) pool: u32,
-    /// Which it is of the codewords of its page, or pages.
+    /// Index of the codeword in its page, or pages.
     pub(super) number: u32,
     pub(super) fate: Fate,
-    /// For how long its part in the first page, and those in others, are on the bus; none where that is as for any codeword.
+    /// Times for which the part in the first page, and the part in any other page, are on the bus; none where codewords do not differ in
+    /// length.
     pub(super) transfer: Option<[Ns; 2]>,
-    /// Units of data that are asked for of it.
+    /// Units of data that are wanted of this codeword.
     pub(super) units: u16,
     pub(super) first_part: u16,
     pub(super) parts: u16,
     /// Parts that have yet to arrive.
     pub(super) to_arrive: u16,
-    /// Of the unit: codewords of the attempt that are not decoded yet, and whether one of it has failed.
+    /// Codewords of the unit whose decode is not over in this attempt, and whether one of the unit has failed; valid in the first codeword
+    /// of a unit.
     pub(super) unit_undecided: u16,
     pub(super) unit_failed: bool,
     pub(super) progress: Progress,
-    /// Attempts at it that have failed, but for those at known cells.
+    /// Failed attempts at this codeword; those at known cells do not count.
     pub(super) failures: u8,
-    /// What comes of the attempt.
+    /// The outcome of the attempt.
     pub(super) outcome: Outcome,
-    /// Whether neither a decoder nor a predictor before it has to look at it: it has few errors, or known cells were read.
+    /// Whether the codeword needs neither a decoder nor a predictor before it: it has few errors, or known cells were read.
     pub(super) bypasses: bool,
-    /// Whether decoding is not tried, as it was predicted to fail.
+    /// Whether the decode is skipped, as it was predicted to fail.
     pub(super) skips_decoding: bool,
 }
 
 impl Read {
-    /// Attempts at its codewords beyond the first.
+    /// Attempts at its codewords beyond the first, without those at known cells.
     pub(super) fn retries(&self) -> u8 {
         self.attempts - 1 - self.known_cell_reads
     }
@@ -140,10 +143,10 @@ impl Reads {
         Self { reads: Slab::default(), codewords: Slab::default(), parts: Vec::new(), parts_per_read }
     }
 
-    /// A read whose codewords are added next, and which has not been attempted.
+    /// Creates a read that has not been attempted. Its codewords are added next.
     #[inline]
     pub(super) fn insert(&mut self, order: ReadOrder, page_type: u32, now: Ns) -> u32 {
-        // In its place, as codewords are; `begin_attempt` and who begins the read set the rest.
+        // Built in its place, as codewords are; `begin_attempt` and whoever begins the read set the rest.
         let new = || Read {
             order,
             page_type,
@@ -183,7 +186,7 @@ impl Reads {
         read
     }
 
-    /// What a part of a read has waited for is part of what the read has.
+    /// Adds what a part of a read has waited for to what the read has waited for.
     pub(super) fn add_wait(&mut self, read: u32, part: u32) {
         let waited_for = &self.parts[part as usize].waited_for;
         let read = &mut self.reads[read];
@@ -201,7 +204,7 @@ impl Reads {
     #[inline(always)]
     pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder, pool: u32, transfer: Option<[Ns; 2]>) {
         let CodewordOrder { fate, number, begins_unit, units, first_part, parts, .. } = order;
-        // Built in its place: what is put together elsewhere and then moved makes the CPU wait for itself.
+        // Built in its place: if it were put together elsewhere and then moved, the CPU would wait for itself.
         let index = self.codewords.reuse(Codeword::default);
         let before = std::mem::replace(&mut self.reads[read].last, index);
         let unit = if begins_unit { index } else { self.codewords[before].unit };
@@ -219,7 +222,7 @@ impl Reads {
         codeword.unit_undecided = 0;
         codeword.unit_failed = false;
         codeword.failures = 0;
-        // It becomes one of the first attempt like one that has failed.
+        // The first attempt takes it in like a codeword that has failed.
         codeword.progress = Progress::Failed;
         if before == NONE {
             self.reads[read].first = index;
@@ -228,13 +231,13 @@ impl Reads {
         }
     }
 
-    /// The first codeword of a read; nothing follows the last one.
+    /// The first codeword of a read.
     #[inline]
     pub(super) fn first_of(&self, read: u32) -> Option<u32> {
         Self::there(self.reads[read].first)
     }
 
-    /// The codeword after one.
+    /// The codeword after one; none after the last codeword of a read.
     #[inline]
     pub(super) fn next_of(&self, codeword: u32) -> Option<u32> {
         Self::there(self.codewords[codeword].next)
@@ -246,12 +249,12 @@ impl Reads {
         indices.map(|index| &self.codewords[index])
     }
 
-    /// Their fates.
+    /// The fates of the codewords of a read.
     pub(super) fn fates_of(&self, read: u32) -> impl Iterator<Item = &Fate> {
         self.codewords_of(read).map(|codeword| &codeword.fate)
     }
 
-    /// The fate of the first of them, which stands for their page where all have one thing in common.
+    /// The fate of the first codeword of a read. It stands for the page in what all codewords of a page have in common.
     pub(super) fn first_fate(&self, read: u32) -> &Fate {
         self.fates_of(read).next().expect("a read has codewords")
     }
@@ -261,10 +264,11 @@ impl Reads {
         (index != NONE).then_some(index)
     }
 
-    /// Takes what has failed, or has never been tried, into a new attempt at `step`; of known cells the first of it.
+    /// Takes codewords that have failed, or have never been tried, into a new attempt at `step`. An attempt at known cells takes only the
+    /// first of them.
     ///
     /// # Arguments
-    /// - `outcome`: what the step makes of a codeword.
+    /// - `outcome`: the outcome of the step for a codeword.
     #[inline]
     pub(super) fn begin_attempt(&mut self, read: u32, step: Step, outcome: impl Fn(&Fate) -> Outcome) {
         let entry = &mut self.reads[read];
@@ -293,7 +297,7 @@ impl Reads {
         }
     }
 
-    /// Nothing of a read is decoded, as what it is of answers nothing. Each of its units counts as one whose first attempt has failed.
+    /// Ends a read of which nothing is decoded, as its die answers nothing. Each of its units counts as one whose first attempt has failed.
     pub(super) fn lose(&mut self, read: u32, now: Ns) {
         let entry = &mut self.reads[read];
         (entry.attempts, entry.step, entry.ahead) = (1, Step::fresh(1), None);
@@ -311,8 +315,8 @@ impl Reads {
         }
     }
 
-    /// A codeword is decoded, or its decoding has failed. Whether it was the last one of its unit in this attempt, and whether all
-    /// of that are decoded.
+    /// Notes that a codeword is decoded, or that its decode has failed. Returns whether it was the last one of its unit in this attempt,
+    /// and whether all codewords of the unit are decoded then.
     #[inline]
     pub(super) fn decided(&mut self, codeword: u32) -> (bool, bool) {
         let entry = &mut self.codewords[codeword];
@@ -330,7 +334,7 @@ impl Reads {
         (over, over && all)
     }
 
-    /// A read is over.
+    /// Removes a read that is over, and its codewords.
     #[inline]
     pub(super) fn remove(&mut self, read: u32) {
         let mut at = self.first_of(read);
@@ -341,13 +345,13 @@ impl Reads {
         self.reads.remove(read);
     }
 
-    /// The number of a part.
+    /// The number of the part of a member.
     #[inline]
     pub(super) fn part_number(&self, read: u32, member: u32) -> u32 {
         if self.parts_per_read == 1 { read } else { read * self.parts_per_read + member }
     }
 
-    /// The read, or program, and the member that a part is of.
+    /// The read or the program, and the member, that a part belongs to.
     #[inline]
     pub(super) fn of_part(&self, part: u32) -> (u32, u32) {
         let parts = self.parts_per_read;

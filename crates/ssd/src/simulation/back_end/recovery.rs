@@ -1,7 +1,8 @@
-//! Recovery by parity across dies: what no level has decoded is rebuilt from the codewords in its place in the other pages of its stripe.
+//! Recovery by parity across dies. A codeword that no level has decoded is rebuilt from the codewords of the same index in the other pages
+//! of its stripe.
 //!
-//! The read that has failed stays until these have been read, in the queues of their dies like any other page, and decoded. A codeword
-//! is lost where one of the others is not decoded, either: parity makes up for one of a stripe.
+//! The read that has failed stays until these pages have been read, in the queues of their dies like any other page, and decoded. A
+//! codeword is lost where one of the others is not decoded, either: parity makes up for one codeword of a stripe.
 
 use softsense_base::Pj;
 
@@ -11,17 +12,18 @@ use super::BackEnd;
 use super::orders::ReadOrder;
 use super::reads::Progress;
 
-/// A read that waits for others of its stripe.
+/// A read that waits for other pages of its stripe.
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
-    /// Pages that have not been read.
+    /// Pages of the stripe that have not been read.
     to_read: usize,
-    /// Numbers of codewords that were not decoded in one of those that have.
+    /// Numbers of codewords that were not decoded in one of the pages that have been read.
     lost: Vec<u32>,
 }
 
 impl BackEnd {
-    /// Whether what a read could not decode is looked for in the rest of its stripe: not where it was read for that itself.
+    /// Whether codewords that a read could not decode are rebuilt from the rest of their stripe. A read for recovery does not cause another
+    /// recovery.
     #[inline]
     pub(super) fn may_recover(&self, read: u32) -> bool {
         self.geometry.has_parity() && {
@@ -30,19 +32,19 @@ impl BackEnd {
         }
     }
 
-    /// Whom the read of an owner is for in the end: where it rebuilds what another one could not decode, the owner of that one.
+    /// The owner for whom a read is done in the end: of a read for recovery, the owner of the read that has failed.
     pub(super) fn asks_for(&self, owner: ReadOwner) -> ReadOwner {
         if let ReadOwner::Recovery { read, .. } = owner { self.reads.reads[read].order.owner } else { owner }
     }
 
-    /// A read of what answers nothing: a die that has failed.
+    /// Ends a read of a die that has failed, and answers nothing.
     pub(in super::super) fn lose_read(&mut self, kernel: &mut Kernel, read: u32) {
         self.reads.lose(read, kernel.now);
         let energy = if self.may_recover(read) { Pj::default() } else { self.charge(kernel, read) };
         self.attempt_over(kernel, read, None, energy);
     }
 
-    /// What a read could not decode: the order, and units of its page.
+    /// The order of a read, and the units of its page that it could not decode.
     pub(in super::super) fn undecoded(&self, read: u32) -> (ReadOrder, Vec<u32>) {
         let order = self.reads.reads[read].order;
         let numbers = self.failed_of(read).into_iter();
@@ -57,7 +59,7 @@ impl BackEnd {
         failed.map(|codeword| codeword.number).collect()
     }
 
-    /// A read waits for so many other pages of its stripe, which are read next; `None` where the rest of it is lost, too.
+    /// Lets a read wait for so many other pages of its stripe, which are read next; `None` where the rest of the stripe is lost, too.
     pub(in super::super) fn await_recovery(&mut self, kernel: &mut Kernel, read: u32, pages: Option<usize>) {
         let Some(pages) = pages else {
             let energy = self.charge(kernel, read);
@@ -69,7 +71,7 @@ impl BackEnd {
         }
     }
 
-    /// A page that another read waits for has been read. Returns that one if it was the last.
+    /// Notes that a page has been read for another read, which waits for it. Returns the waiting read if that page was the last one.
     pub(super) fn mate_read(&mut self, of: u32, read: u32) -> Option<u32> {
         let lost = self.failed_of(read);
         let recovery = self.recoveries.get_mut(&of).expect("a read waits for it");
@@ -78,7 +80,7 @@ impl BackEnd {
         (recovery.to_read == 0).then_some(of)
     }
 
-    /// All that there is of a stripe has been read: what has failed of a read is rebuilt, or lost.
+    /// Rebuilds the failed codewords of a read, all other pages of whose stripe have been read, or gives them up as lost.
     pub(super) fn rebuild(&mut self, kernel: &mut Kernel, read: u32) {
         let Recovery { lost, .. } = self.recoveries.remove(&read).expect("it waits for that");
         let mut lost_units = Vec::new();

@@ -1,4 +1,4 @@
-//! What a controller remembers of where references stood when reads were decoded.
+//! References that a controller remembers: where they stood when reads were decoded.
 
 use rustc_hash::FxHashMap;
 use softsense_link::{ReadSpec, Reliability, Remembered};
@@ -10,12 +10,12 @@ use crate::geometry::Geometry;
 /// The references that last decoded a hard decision of each block, or of each layer in it, since its erase.
 #[derive(Debug)]
 pub(super) struct RememberedReferences {
-    /// The layer of each wordline; none where blocks are remembered as a whole, or nothing is.
+    /// The layer of each wordline; empty where blocks are remembered as a whole, or nothing is remembered.
     layers: Vec<u32>,
     remembers: bool,
-    /// Those of which nothing has to be remembered.
+    /// The references with which a read begins where nothing is remembered.
     first: ReferencesAt,
-    /// By superblock and layer.
+    /// Remembered references by superblock and layer.
     references: FxHashMap<(u32, u32), ReferencesAt>,
 }
 
@@ -27,7 +27,7 @@ impl RememberedReferences {
             Remembered::Nothing | Remembered::OfBlock => Vec::new(),
             Remembered::OfLayer => (0..wordlines).map(|at| reliability.layer_of(at, wordlines)).collect(),
         };
-        // What a search has found is not where the next one finds it.
+        // The references that one search has found are not those that the next one finds.
         let remembers = spec.remembered != Remembered::Nothing && first != ReferencesAt::Cells;
         Self { layers, remembers, first, references: FxHashMap::default() }
     }
@@ -41,7 +41,7 @@ impl RememberedReferences {
         (group.superblock, layer)
     }
 
-    /// The references with which a read begins, where they are not the first.
+    /// The remembered references with which a read begins; none where it begins with the first ones.
     #[inline]
     pub(super) fn of(&self, geometry: &Geometry, group: Group) -> Option<ReferencesAt> {
         if self.references.is_empty() {
@@ -50,7 +50,7 @@ impl RememberedReferences {
         self.references.get(&self.key(geometry, group)).copied()
     }
 
-    /// A hard decision with references has been decoded.
+    /// Remembers the references of a hard decision that has been decoded.
     #[inline]
     pub(super) fn decoded(&mut self, geometry: &Geometry, group: Group, references: ReferencesAt) {
         if !self.remembers {
@@ -64,7 +64,7 @@ impl RememberedReferences {
         }
     }
 
-    /// What is remembered of a block is of no more use.
+    /// Forgets what is remembered of a superblock that is erased.
     pub(super) fn erased(&mut self, superblock: u32) {
         if !self.references.is_empty() {
             let layers = self.layers.last().map_or(1, |last| last + 1);

@@ -1,12 +1,12 @@
 //! Rounds: busy units that begin together, and wait for one another.
 //!
-//! A round begins when all of its units are free. Each takes one of what waits for it: what would be its turn without rounds, or,
-//! where a round is of a batch, what is left of that. A round waits for what its units have begun, which waits for buses and
-//! decoders as ever, and for no unit. So that goes on to have one direction.
+//! A round begins when all of its units are free. Each unit takes one of the operations that wait for it: the one whose turn it would be
+//! without rounds, or, where a round is of a batch, one that is left of the batch. A round waits for what its units have begun, which waits
+//! for buses and decoders as ever, and for no unit. So waiting keeps its one direction.
 //!
-//! A multi-plane command is a round of planes of one die. The planes of a round lead in turn: what the leader does says what fits
-//! beside it. Where planes read by themselves, programs and erases alone are rounds; one begins when no plane is at a read, and planes
-//! begin no read while one waits for that. Such a command stops as a whole for reads, and goes on as a whole.
+//! A multi-plane command is a round of planes of one die. The planes of a round lead in turn: the operation of the leader determines which
+//! others fit beside it. Where planes read by themselves, only programs and erases are rounds. Such a round begins when no plane is at a
+//! read, and planes begin no read while it waits. The command stops as a whole for reads, and goes on as a whole.
 
 use std::ops::Range;
 
@@ -21,16 +21,16 @@ use crate::config::{RoundsReads, RoundsSpec, RoundsTake};
 use crate::ftl::Group;
 use crate::geometry::Geometry;
 
-/// Which units begin together, and what of batches they have yet to begin.
+/// The groups of units that begin together, and what is left of their batches.
 #[derive(Debug)]
 pub(super) struct Rounds {
     /// Units that begin together.
     units: u32,
-    /// Of each such group: when its last round began.
+    /// The instant at which the last round of each such group began.
     began: Vec<Ns>,
-    /// Of each unit: reads that go first in the batch, and the rest of it, that have not begun. None where a round takes what there is.
+    /// Operations of the present batch that have not begun, for each unit. None where a round takes what there is.
     left: Option<Vec<Left>>,
-    /// Where rounds are multi-plane commands.
+    /// Multi-plane commands, where rounds are such commands.
     commands: Option<Commands>,
 }
 
@@ -38,25 +38,25 @@ pub(super) struct Rounds {
 #[derive(Debug)]
 struct Commands {
     any_page: bool,
-    /// Where planes read by themselves, of each group: whether a command waits for the reads under way, so that no other begins.
+    /// Whether a command of each group waits for the reads under way, so that no other read begins. None unless planes read by themselves.
     wanted: Option<Vec<bool>>,
-    /// The command of each group whose pages are loaded while another one programs.
+    /// The command of each group whose pages are loaded while another command programs.
     ahead: Vec<Option<MultiPlane>>,
-    /// Whether units of a command are being told one after the other, so that it cannot stop yet.
+    /// Whether units of a command are being told one after the other, so that the command cannot stop yet.
     beginning: bool,
-    /// Of each group of units that begin together: the command under way, and which unit leads next.
+    /// The command under way in each group, and the position in the group of the unit that leads next.
     under_way: Vec<Option<MultiPlane>>,
     leads_next: Vec<u32>,
 }
 
-/// What operations of one command have in common.
+/// The properties that the operations of one command have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MultiPlane {
     die: u32,
     operation: Operation,
-    /// Whether it is of pages, or blocks, whose cells hold one bit.
+    /// Whether the cells of the pages or blocks hold one bit.
     slc: bool,
-    /// The page in its block; none where it does not matter.
+    /// The number of the page in its block; none where it does not matter.
     page: Option<u32>,
 }
 
@@ -94,7 +94,7 @@ impl Rounds {
         })
     }
 
-    /// The units that begin together with one.
+    /// The units that begin together with a unit, that unit included.
     fn with(&self, unit: u32) -> Range<u32> {
         let first = unit / self.units * self.units;
         first..first + self.units
@@ -105,7 +105,7 @@ impl Rounds {
         (unit / self.units) as usize
     }
 
-    /// Whether a command waits for the reads of a group; nothing where reads are part of rounds.
+    /// Whether a command waits for the reads of a group; none where reads are part of rounds.
     fn wanted(&self, unit: u32) -> Option<bool> {
         Some(self.commands.as_ref()?.wanted.as_ref()?[self.group_of(unit)])
     }
@@ -119,8 +119,8 @@ impl Rounds {
 }
 
 impl BackEnd {
-    /// Whether work for a unit that is free may begin now: no other one of its round is busy, or has begun before this instant. Who comes
-    /// while a batch is served waits for the next one.
+    /// Whether work for a free unit may begin now: no other unit of its round is busy, or the others have begun at this very instant. Work
+    /// that comes while a batch is served waits for the next batch.
     #[inline]
     pub(super) fn may_begin(&mut self, now: Ns, unit: u32, work: Work, turn: Turn) -> bool {
         let Some(rounds) = &self.rounds else { return true };
@@ -128,7 +128,7 @@ impl BackEnd {
             (Some(_), Work::Read(_)) => {
                 let begins = self.reads_by_itself(now, unit, turn);
                 if begins && self.array.waiting(unit) > 0 {
-                    // What it overtakes has waited for another plane up to now.
+                    // The work that the read overtakes has waited for another plane up to now.
                     self.taken(now, unit);
                 }
                 begins
@@ -143,8 +143,8 @@ impl BackEnd {
         self.array.phase(unit) == Phase::Free && is_next && self.may_read(now, unit, turn)
     }
 
-    /// Whether planes of a die that read by themselves may begin reads: it is at no program or erase, or that has stopped, and none waits
-    /// for its turn. Retries do not wait for that.
+    /// Whether planes of a die that read by themselves may begin reads: the die is at no program or erase, or its command is suspended, and
+    /// no command waits for its turn. Retries do not wait for such a command.
     fn may_read(&self, now: Ns, unit: u32, turn: Turn) -> bool {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         if rounds.with(unit).any(|unit| self.is_at_command(unit)) {
@@ -188,7 +188,7 @@ impl BackEnd {
         joins || all_free
     }
 
-    /// What of a multi-plane command work is; nothing where there are none.
+    /// The multi-plane command that an operation is a part of; none where there are no such commands.
     fn multi_plane(&self, unit: u32, work: Work) -> Option<MultiPlane> {
         let commands = self.rounds.as_ref()?.commands.as_ref()?;
         let of_member = |group: Group, member| (group.slc(), Some(self.geometry.turn(group.page, member).1));
@@ -208,8 +208,9 @@ impl BackEnd {
         Some(MultiPlane { die: self.geometry.die_of_unit(unit), operation, slc, page })
     }
 
-    /// The next command of units that are free, and whose turn it is of each: what waits first by its kind, of the unit that leads.
-    /// While another one rests, only reads and retries that go first have a turn; where planes read by themselves, no read has.
+    /// Chooses the next command of a group of free units, and the class of work whose turn it is: the work that waits first in that class
+    /// for the unit that leads. While a command is suspended, only reads and retries that go first have a turn; where planes read by
+    /// themselves, none has.
     fn next_command(&mut self, units: Range<u32>) -> Option<(MultiPlane, Turn)> {
         let rounds = self.rounds.as_ref()?;
         let (count, group) = (rounds.units, rounds.group_of(units.start));
@@ -226,8 +227,8 @@ impl BackEnd {
             let heads =
                 heads.filter_map(|at| Some((at, turn, self.array.waiting_works(units.start + at, turn).next()?)));
             let heads = heads.filter(|&(_, _, work)| !reads_alone || !matches!(work, Work::Read(_)));
-            // Where the plane whose turn it is programs, the oldest program leads: so planes whose pages came at different instants are
-            // soon at the same page.
+            // If a program is first at the plane whose turn it is to lead, the oldest program of the group leads. So planes whose pages
+            // came at different instants are soon at the same page.
             heads.min_by_key(|&(at, _, work)| match work {
                 Work::Program(part) => self.programs[self.reads.of_part(part).0].number,
                 Work::Read(_) | Work::Erase { .. } if at == leads_next => 0,
@@ -242,8 +243,8 @@ impl BackEnd {
         Some((command, turn))
     }
 
-    /// For how long what a unit is for has been taken by each, up to now. A unit that is free while others of its round are busy is
-    /// waited for as they are.
+    /// Time for which a unit has been taken up to now, by kind of operation and by cause. A free unit counts as taken by what other units
+    /// of its round are at.
     #[inline]
     pub(super) fn taken(&mut self, now: Ns, unit: u32) -> Taken {
         if let Some(rounds) = &self.rounds
@@ -262,7 +263,7 @@ impl BackEnd {
         self.array.taken(now, unit)
     }
 
-    /// A unit is free. If all of its round are, the next round begins.
+    /// Begins the next round of a free unit if all units of the round are free.
     pub(super) fn next_round(&mut self, kernel: &mut Kernel, unit: u32) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         let (units, group, reads_alone) = (rounds.with(unit), rounds.group_of(unit), rounds.wanted(unit).is_some());
@@ -298,7 +299,7 @@ impl BackEnd {
         });
     }
 
-    /// A unit that was free has been waited for, up to now, as the one that has just ended was.
+    /// Accounts for a unit that was free as waited for, up to now, like the unit whose operation has just ended.
     fn has_waited_for_round(&mut self, now: Ns, unit: u32, ended: Taker) {
         let reads_alone = self.rounds.as_ref().is_some_and(|rounds| rounds.wanted(unit).is_some());
         if !reads_alone || self.array.waiting(unit) > 0 {
@@ -306,7 +307,7 @@ impl BackEnd {
         }
     }
 
-    /// Units that are free are told one after the other what to do together, and only then whether that stops for reads.
+    /// Tells free units one after the other what to do together, and only then decides whether the command stops for reads.
     fn begin_together(
         &mut self,
         kernel: &mut Kernel,
@@ -327,7 +328,7 @@ impl BackEnd {
         }
     }
 
-    /// Planes that read by themselves begin what reads they may.
+    /// Begins the reads that planes which read by themselves may begin.
     fn begin_reads(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) {
         for unit in units {
             if self.array.phase(unit) != Phase::Free {
@@ -345,8 +346,8 @@ impl BackEnd {
         }
     }
 
-    /// Where planes read by themselves, a program or an erase whose turn it is lets no plane of its die begin another read, unless one
-    /// that goes first waits already.
+    /// Lets no plane of a die begin another read if a program or an erase has its turn, where planes read by themselves. A read that goes
+    /// first, and waits already, still goes before that command.
     pub(super) fn wants_command(&mut self, unit: u32) {
         let Some(rounds) = self.rounds.as_ref().filter(|rounds| rounds.wanted(unit) == Some(false)) else { return };
         let mut units = rounds.with(unit);
@@ -361,7 +362,7 @@ impl BackEnd {
         }
     }
 
-    /// The next page is loaded while a unit programs, if it is of the command that comes next: that of the oldest program.
+    /// Loads the next page while a unit programs, if the page is of the command that comes next: that of the oldest program.
     pub(super) fn load_ahead_in_round(&mut self, kernel: &mut Kernel, unit: u32) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         let (units, group) = (rounds.with(unit), rounds.group_of(unit));
@@ -390,7 +391,7 @@ impl BackEnd {
         }
     }
 
-    /// Begins the command whose pages are loaded, or being loaded, with the pages that fit beside them. Whether there is one.
+    /// Begins the command whose pages are loaded, or being loaded, with the pages that fit beside them. Returns whether there is one.
     fn program_what_is_loaded(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) -> bool {
         let Some(rounds) = self.rounds.as_mut().filter(|_| self.cache_program) else { return false };
         let group = rounds.group_of(units.start);
@@ -409,7 +410,7 @@ impl BackEnd {
         true
     }
 
-    /// A command stops as a whole for reads that wait for any of its planes, as a program of one plane does.
+    /// Suspends a command as a whole for reads that wait for any of its planes, by the rules for the program of one plane.
     pub(super) fn suspend_round(&mut self, kernel: &mut Kernel, unit: u32, suspend: SuspendTiming) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         let units = rounds.with(unit);
@@ -437,7 +438,7 @@ impl BackEnd {
         }
         for unit in units {
             let runs = matches!(self.array.phase(unit), Phase::Programming | Phase::Erasing);
-            // A plane that ends its part in the meantime has none to stop.
+            // A plane that ends its part before it could stop has nothing to suspend.
             if runs && kernel.now + duration < self.array.ends_at(unit) {
                 kernel.statistics.operations.suspensions += 1;
                 self.array.suspend(kernel, unit, duration);
@@ -445,7 +446,7 @@ impl BackEnd {
         }
     }
 
-    /// The command of a round goes on in all planes that have not ended their part.
+    /// Resumes the command of a round in all planes that have not ended their part.
     fn resume_round(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) {
         let suspend = self.timing.suspend.expect("something has been suspended");
         for unit in units.clone() {
@@ -457,8 +458,8 @@ impl BackEnd {
         self.make_way(kernel, units.start);
     }
 
-    /// Whether the next round of a batch is one of reads that go first; nothing where there are no batches. All that waits is the
-    /// next batch when nothing is left of the one before.
+    /// Whether the next round of a batch is one of reads that go first; none where there are no batches. When nothing is left of a batch,
+    /// all work that waits is the next batch.
     fn begin_round_of_batch(&mut self, units: Range<u32>) -> Option<bool> {
         let left = self.rounds.as_mut()?.left.as_mut()?;
         if units.clone().all(|unit| left[unit as usize].reads + left[unit as usize].others == 0) {
@@ -471,13 +472,13 @@ impl BackEnd {
         Some(units.clone().any(reads))
     }
 
-    /// Work of a unit that does not go first, and is to begin yet in the batch that is served.
+    /// Number of operations of a unit that do not go first, and have yet to begin in the present batch.
     pub(super) fn left_of_batch(&self, unit: u32) -> usize {
         let left = self.rounds.as_ref().and_then(|rounds| rounds.left.as_ref());
         left.map_or(0, |left| left[unit as usize].others)
     }
 
-    /// What of a unit's work fits a command. Reads that go first may overtake one another; other work may not: pages of a block are
+    /// Takes the work of a unit that fits a command. Reads that go first may overtake one another. Other work may not: pages of a block are
     /// programmed in order, and reads of data on its way wait for its program.
     fn next_of_command(&mut self, unit: u32, command: MultiPlane, turn: Turn) -> Option<Work> {
         let looked_at = if turn == Turn::Other { 1 } else { usize::MAX };

@@ -1,11 +1,11 @@
-//! Which of what waits goes next, where the config has `[scheduling]`: of the operations that wait for a busy unit, and, where it says so,
-//! of the transfers that wait for a bus.
+//! The schedule, where the config has `[scheduling]`. It chooses which of the operations that wait for a busy unit goes next. Where the
+//! config says so, it chooses among the transfers that wait for a bus, too.
 //!
-//! What waits stands in the order in which it came. Each time the unit, or the bus, is free, the one goes that the keys say, among those
-//! that are equal the one that has waited longest. Who is passed over by one that came later counts that, and has its turn when it was so
-//! often enough: so whatever the keys say, nothing waits for ever. Programs of one block keep their order: the one whose turn it is lets
-//! the first of its block go. Neither passes anybody over more often than is allowed, for those before the first that has been passed over
-//! often enough have not been.
+//! Waiting work stands in the order in which it came. When the unit, or the bus, is free, the work goes that the keys say; among equal
+//! work, that which has waited longest. Work counts how often it is passed over by work that came later. When it has been passed over often
+//! enough, it has its turn: so nothing waits for ever, whatever the keys say. Programs of one block keep their order: the one whose turn it
+//! is lets the first of its block go. Neither rule passes work over more often than is allowed: all work before the first that has been
+//! passed over often enough may still be passed over.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,45 +23,45 @@ const PRIORITIES: usize = Priority::ALL.len();
 /// The time of fair queueing that an operation of weight 1 takes.
 const TURN: u64 = 1 << 32;
 
-/// What never has to be done.
+/// The deadline of work that has none.
 pub(super) const NEVER: Ns = Ns(u64::MAX);
 
-/// What is asked of work, whatever it waits for.
+/// The properties of work by which it is chosen, whatever it waits for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asks {
     pub(super) kind: OperationKind,
-    /// For whom it is.
+    /// The request, or the background, that the work is for.
     pub(super) of: Asked,
     pub(super) set: u32,
-    /// Whether it is a read that may go while a program or an erase is suspended.
+    /// Whether the work is a read that may go while a program or an erase is suspended.
     pub(super) may_interrupt: bool,
-    /// The block whose programs it may not pass; none where it may pass any.
+    /// The block whose programs the work may not pass; none where it may pass any.
     pub(super) in_block: u32,
-    /// Whether it programs or erases, or makes room for what does.
+    /// Whether the work programs or erases, or makes room for work that does.
     pub(super) writes: bool,
 }
 
 impl Asks {
-    /// The same of a transfer: units keep the order of a block, and what is on a bus is not interrupted.
+    /// The properties of a transfer for this work. Units keep the order of a block, and a transfer on a bus is not interrupted.
     pub(super) fn on_bus(self) -> Self {
         Self { may_interrupt: false, in_block: NONE, ..self }
     }
 }
 
-/// What is known of a request under way, or of the background.
+/// Tenant, priority and deadline of a request under way, or of the background.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
-    /// None where it is for no tenant.
+    /// Number of the tenant; none where the work is for no tenant.
     pub(super) tenant: u32,
     pub(super) priority: u8,
     pub(super) deadline: Ns,
 }
 
 impl Asked {
-    /// What the device does of its own accord.
+    /// Work that the device does of its own accord.
     pub(super) const BACKGROUND: Self = Self { tenant: NONE, priority: Priority::Medium as u8, deadline: NEVER };
 
-    /// What is asked of a read that one request waits for, if another one does, too.
+    /// The priority and the deadline of a read that one request waits for, if another request does, too.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             priority: self.priority.min(other.priority),
@@ -71,45 +71,46 @@ impl Asked {
     }
 }
 
-/// Something that comes to a queue.
+/// An operation or a transfer that comes to a queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Comes<T> {
     pub(super) item: T,
     pub(super) asks: Asks,
-    /// How long it takes, if it waits for nothing.
+    /// Time that it takes, if it waits for nothing.
     pub(super) takes: Ns,
-    /// How many pages, or codewords, of data it has.
+    /// Pages, or codewords, of data that it has.
     pub(super) amount: u64,
 }
 
-/// What waits.
+/// An operation or a transfer that waits in a queue.
 #[derive(Debug, Clone, Copy)]
 struct Waits<T> {
     item: T,
     asks: Asks,
     since: Ns,
     takes: Ns,
-    /// How long it would have taken if nothing of others had come.
+    /// Time that it would have taken, its wait included, if no work of others had come.
     alone: Ns,
-    /// How often something that came later has gone before it.
+    /// How often work that came later has gone before it.
     passed_over: u32,
 }
 
 impl<T> Waits<T> {
-    /// How long it will have been there if it begins now, over how long that would have been if nothing of others had come, times 2^32.
+    /// The slowdown of an operation that begins now: its time in the queue and at work, over the time that it would have taken if no work
+    /// of others had come; in units of 2^-32.
     fn slowdown(&self, now: Ns) -> u64 {
         let shared = u128::from((now - self.since + self.takes).0);
         u64::try_from((shared << 32) / u128::from(self.alone.0.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Whether it has waited longer than another one, in proportion to what they take, or as long: each waits for the other one, too.
+    /// Whether it has waited at least as long as another one, in proportion to what each takes. Each waits for the other one, too.
     fn has_waited_as_long_as(&self, now: Ns, other: &Self) -> bool {
         let wait = |of: &Self, other: &Self| u128::from((now - of.since + other.takes).0);
         wait(self, other) * u128::from(other.takes.0) >= wait(other, self) * u128::from(self.takes.0)
     }
 }
 
-/// Turns by weight: when, in the time of fair queueing, the next of each class begins, and the last that began did.
+/// Turns by weight, in the time of fair queueing: when the next turn of each class begins, and when the last turn began.
 #[derive(Debug)]
 struct Turns<const CLASSES: usize> {
     next_begins: [u64; CLASSES],
@@ -123,34 +124,34 @@ impl<const CLASSES: usize> Turns<CLASSES> {
         self.next_begins[class].max(self.began)
     }
 
-    /// One of a class has its turn, which takes `turn`.
+    /// Gives a class its turn, which takes `turn`.
     fn take(&mut self, class: usize, turn: u64) {
         self.began = self.begins(class);
         self.next_begins[class] = self.began + turn;
     }
 }
 
-/// What each turn takes by weights.
+/// Time of fair queueing that a turn of each class takes; none without weights.
 fn turns_of<const CLASSES: usize>(weights: Option<[u32; CLASSES]>) -> Option<[u64; CLASSES]> {
     weights.map(|weights| weights.map(|weight| TURN / u64::from(weight)))
 }
 
-/// How much a tenant wants of a unit, or of a bus.
+/// The demand of a tenant for a unit, or for a bus.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wants {
     epoch: u64,
-    /// Pages, or codewords, read and programmed in it.
+    /// Pages, or codewords, that were read and that were programmed in the epoch.
     amounts: [u64; 2],
-    /// Whether it wanted much in the epoch before.
+    /// Whether the tenant wanted much in the epoch before.
     wanted_much: bool,
 }
 
 impl Wants {
-    /// What is known of a tenant in the epoch of this instant.
+    /// The demand of a tenant in the epoch of this instant.
     ///
     /// # Arguments
-    /// - `epoch`: how long one lasts.
-    /// - `most`: what is read and programmed in one at most by who wants little.
+    /// - `epoch`: duration of an epoch.
+    /// - `most`: the most that a tenant which wants little reads and programs in an epoch.
     fn at(self, now: Ns, epoch: Ns, most: [u64; 2]) -> Self {
         let epoch = now.0 / epoch.0;
         if epoch == self.epoch {
@@ -161,34 +162,34 @@ impl Wants {
     }
 }
 
-/// What has been chosen how.
+/// Counts of what a schedule has chosen, and why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScheduleCounts {
-    /// What began after it had waited, and so was chosen.
+    /// Operations or transfers that began after they had waited, and so were chosen.
     pub chosen: u64,
-    /// Of that, what had been passed over as often as is allowed.
+    /// Chosen ones that had been passed over as often as is allowed.
     pub had_waited_enough: u64,
-    /// Of that, what had a deadline that was near.
+    /// Chosen ones whose deadline was near.
     pub near_deadline: u64,
-    /// How often one of them had been passed over, at most.
+    /// The largest number of times that a chosen one had been passed over.
     pub most_passed_over: u32,
 }
 
-/// What is chosen by.
+/// The rules by which a schedule chooses.
 #[derive(Debug)]
 struct Rules {
     by: Vec<ScheduleBy>,
     ranks: [u8; KINDS],
-    /// What a turn of each kind, and of each priority, takes in the time of fair queueing; none where there is an order.
+    /// Time of fair queueing that a turn of each kind, and of each priority, takes; none where there is an order.
     kinds: Option<[u64; KINDS]>,
     priorities: Option<[u64; PRIORITIES]>,
     passed_over_at_most: u32,
     collection_first_at: u32,
-    /// How long an epoch of intensity lasts.
+    /// Duration of an epoch of intensity.
     epoch: Ns,
     margin: Ns,
     only_near_suspend: bool,
-    /// Of each set, whether its collection goes first.
+    /// Whether collection goes first, for each set.
     hurries: Vec<bool>,
 }
 
@@ -197,10 +198,10 @@ impl Rules {
         deadline != NEVER && now + self.margin >= deadline
     }
 
-    /// What is compared of what waits: less goes first.
+    /// The keys by which waiting work is compared: less goes first.
     ///
     /// # Arguments
-    /// - `writes_go`: whether what writes has its turn, or reads have; none before that is decided.
+    /// - `writes_go`: whether work that writes has its turn, and not reads; none before that is decided.
     fn key<T>(
         &self,
         now: Ns,
@@ -228,10 +229,10 @@ impl Rules {
         (near, keys)
     }
 
-    /// Where in a queue what goes next stands; none where nothing may.
+    /// The position in a queue of the work that goes next; none where none may go.
     ///
     /// # Arguments
-    /// - `interrupting`: only what may go while a program or an erase is suspended.
+    /// - `interrupting`: whether only such work may go as may while a program or an erase is suspended.
     fn choose<T>(&self, now: Ns, queue: &Queue<T>, interrupting: bool) -> Option<usize> {
         let waiting = || queue.waiting.iter().enumerate();
         let may_go = |waits: &Waits<T>| waits.asks.may_interrupt || !interrupting;
@@ -258,17 +259,18 @@ impl Rules {
     }
 }
 
-/// What waits for one unit, or for one bus.
+/// The queue of one unit, or of one bus.
 #[derive(Debug)]
 struct Queue<T> {
-    /// The first came first.
+    /// Work that waits, in the order in which it came.
     waiting: VecDeque<Waits<T>>,
     kinds: Turns<KINDS>,
     priorities: Turns<PRIORITIES>,
-    /// What each tenant wants of it, and what of reads and programs one that wants little has in an epoch, at most.
+    /// The demand of each tenant; and the most that a tenant which wants little reads, and programs, in an epoch.
     wants: Vec<Wants>,
     most: [u64; 2],
-    /// Of each tenant, and of the background as one more: until when its reads, and what it writes, would be done if nothing else came.
+    /// The instants at which the reads of each tenant, and its writes, would be done if nothing else came. The background is one more
+    /// tenant.
     alone_until: Vec<[Ns; 2]>,
 }
 
@@ -277,7 +279,8 @@ impl<T> Queue<T> {
         self.wants.get(tenant as usize).is_some_and(|wants| wants.at(now, epoch, self.most).wanted_much)
     }
 
-    /// Something comes, if only to begin at once: how long it would be there if nothing of others came.
+    /// Counts work that comes, even if it begins at once. Returns the time that it would be there, its wait included, if no work of others
+    /// came.
     fn count(&mut self, now: Ns, epoch: Ns, comes: &Comes<T>) -> Ns {
         let (tenant, direction) = (comes.asks.of.tenant as usize, usize::from(comes.asks.writes));
         if let Some(wants) = self.wants.get_mut(tenant) {
@@ -290,7 +293,7 @@ impl<T> Queue<T> {
     }
 }
 
-/// All queues of one sort.
+/// The queues of all units, or of all buses.
 #[derive(Debug)]
 struct Queues<T> {
     of: Vec<Queue<T>>,
@@ -299,8 +302,8 @@ struct Queues<T> {
 
 impl<T: Copy> Queues<T> {
     /// # Arguments
-    /// - `most_bytes`: what tenants that want little read and program in an epoch at most, in all queues together.
-    /// - `unit_bytes`: those of a page, or a codeword.
+    /// - `most_bytes`: the most that tenants which want little read, and program, in an epoch, in all queues together.
+    /// - `unit_bytes`: bytes of a page, or of a codeword.
     fn new(queues: u32, tenants: usize, most_bytes: [u64; 2], unit_bytes: u64) -> Self {
         let new = |_| Queue {
             waiting: VecDeque::new(),
@@ -313,7 +316,7 @@ impl<T: Copy> Queues<T> {
         Self { of: (0..queues).map(new).collect(), counts: ScheduleCounts::default() }
     }
 
-    /// Something comes to a queue: it waits there, unless it is `free`.
+    /// Counts work that comes to a queue, and puts it there unless it begins at once, as the queue is `free`.
     fn come(&mut self, rules: &Rules, now: Ns, at: u32, comes: Comes<T>, free: bool) {
         let queue = &mut self.of[at as usize];
         let alone = queue.count(now, rules.epoch, &comes);
@@ -323,7 +326,7 @@ impl<T: Copy> Queues<T> {
         }
     }
 
-    /// What goes next, and goes.
+    /// Takes the work that goes next out of its queue.
     fn next(&mut self, rules: &Rules, now: Ns, at: u32, interrupting: bool) -> Option<T> {
         let queue = &mut self.of[at as usize];
         let at = rules.choose(now, queue, interrupting)?;
@@ -344,7 +347,7 @@ impl<T: Copy> Queues<T> {
         Some(chosen.item)
     }
 
-    /// Something else is asked of what waits and is meant. Whether something is.
+    /// Changes the properties of the waiting work that is meant. Returns whether there is any.
     fn change(&mut self, at: u32, is_meant: impl Fn(T) -> bool, asks: Asks) -> bool {
         let meant = self.of[at as usize].waiting.iter_mut().filter(|waits| is_meant(waits.item));
         meant.map(|waits| waits.asks = asks).count() > 0
@@ -355,19 +358,19 @@ impl<T: Copy> Queues<T> {
 pub(super) struct Schedule {
     rules: Rules,
     units: Queues<Work>,
-    /// None where buses serve as without a schedule.
+    /// Queues of buses; none where buses serve as without a schedule.
     buses: Option<Queues<Transfer>>,
-    /// Of each tenant, or of all requests where there are none.
+    /// Priority, and time until the deadline of reads, of each tenant; of all requests where there are no tenants.
     priorities: Vec<u8>,
     deadlines: Vec<Ns>,
-    /// Of each request under way.
+    /// Tenant, priority and deadline of each request under way.
     requests: Vec<Asked>,
-    /// Of reads of the background that requests wait for: what they ask for.
+    /// Priority and deadline of the reads of the background that requests wait for, by the number of the read.
     adopted: BTreeMap<u32, Asked>,
 }
 
 impl Schedule {
-    /// None where the config has none.
+    /// Makes the schedule; none where the config has none.
     pub(super) fn new(config: &CheckedConfig) -> Option<Box<Self>> {
         let spec = config.config().scheduling.as_ref()?;
         let (geometry, sizes) = (config.geometry(), &config.config().geometry);
@@ -398,45 +401,45 @@ impl Schedule {
         }))
     }
 
-    /// A request of a tenant comes in, which arrived then.
+    /// Notes a request of a tenant, with the instant at which it arrived.
     pub(super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
         let deadline = self.deadlines.get(tenant).map_or(NEVER, |&within| arrival + within);
         self.requests.resize(self.requests.len().max(request as usize + 1), Asked::BACKGROUND);
         self.requests[request as usize] = Asked { tenant: tenant as u32, priority: self.priorities[tenant], deadline };
     }
 
-    /// What a request asks for.
+    /// Tenant, priority and deadline of a request.
     pub(super) fn asked(&self, request: u32) -> Asked {
         self.requests[request as usize]
     }
 
-    /// A request waits for a read of the background.
+    /// Notes that a request waits for a read of the background.
     pub(super) fn adopt(&mut self, read: u32, request: u32) {
         let asked = self.asked(request);
         self.adopted.entry(read).and_modify(|before| *before = before.and(asked)).or_insert(asked);
     }
 
-    /// What requests ask for that wait for a read of the background, if there are some.
+    /// Priority and deadline of a read of the background by the requests that wait for it; none where none waits.
     pub(super) fn adopted(&self, read: u32) -> Option<Asked> {
         self.adopted.get(&read).copied()
     }
 
-    /// A read has begun that has the number of one before.
+    /// Forgets the requests that waited for an earlier read of the same number.
     pub(super) fn forget(&mut self, read: u32) {
         self.adopted.remove(&read);
     }
 
-    /// A set has so many free superblocks now.
+    /// Notes the number of free superblocks of a set.
     pub(super) fn has_free(&mut self, set: u32, superblocks: u32) {
         self.rules.hurries[set as usize] = superblocks <= self.rules.collection_first_at;
     }
 
-    /// What has been chosen so far of what waited for units.
+    /// Counts of the operations that were chosen for units.
     pub(super) fn counts(&self) -> ScheduleCounts {
         self.units.counts
     }
 
-    /// Likewise of transfers, if they are chosen.
+    /// Counts of the transfers that were chosen for buses, if the schedule chooses them.
     pub(super) fn bus_counts(&self) -> Option<ScheduleCounts> {
         self.buses.as_ref().map(|buses| buses.counts)
     }
@@ -445,17 +448,17 @@ impl Schedule {
         self.units.of[unit as usize].waiting.len()
     }
 
-    /// What waits, in the order in which it came.
+    /// Work that waits for a unit, in the order in which it came.
     pub(super) fn waiting_works(&self, unit: u32) -> impl Iterator<Item = Work> {
         self.units.of[unit as usize].waiting.iter().map(|waits| waits.item)
     }
 
-    /// Work comes to a unit: it waits there, unless that is `free`.
+    /// Hands over work that comes to a unit: it waits, unless it begins at once, as the unit is `free`.
     pub(super) fn come(&mut self, now: Ns, unit: u32, comes: Comes<Work>, free: bool) {
         self.units.come(&self.rules, now, unit, comes, free);
     }
 
-    /// What is asked of a part of a read has changed. Whether it waits for its unit.
+    /// Changes the properties of a part of a read. Returns whether the part waits for its unit.
     pub(super) fn change(&mut self, (unit, channel): (u32, u32), part: u32, asks: Asks) -> bool {
         if let Some(buses) = &mut self.buses {
             buses.change(channel, |transfer| transfer.of_read() == Some(part), asks.on_bus());
@@ -463,7 +466,7 @@ impl Schedule {
         self.units.change(unit, |work| work == Work::Read(part), asks)
     }
 
-    /// What goes next, without its going.
+    /// The work that goes next, which stays in its queue.
     pub(super) fn peek(&self, now: Ns, unit: u32) -> Option<Work> {
         let queue = &self.units.of[unit as usize];
         self.rules.choose(now, queue, false).map(|at| queue.waiting[at].item)
@@ -475,14 +478,15 @@ impl Schedule {
             || matches!(owner, ReadOwner::Request(request) if self.rules.is_near(now, self.asked(request).deadline))
     }
 
-    /// Whether a read waits that a program or an erase is to be suspended for.
+    /// Whether a read waits for which a program or an erase is to be suspended.
     pub(super) fn interrupts(&self, now: Ns, unit: u32) -> bool {
         let queue = &self.units.of[unit as usize];
         let chosen = self.rules.choose(now, queue, true).map(|at| queue.waiting[at].asks.of.deadline);
         chosen.is_some_and(|deadline| !self.rules.only_near_suspend || self.rules.is_near(now, deadline))
     }
 
-    /// When the first deadline of reads that may interrupt comes near, if that is yet to come and they do not until then.
+    /// The instant at which the first deadline of reads that may interrupt comes near. None if it has come already, or if reads interrupt
+    /// whatever their deadlines are.
     pub(super) fn interrupts_at(&self, now: Ns, unit: u32) -> Option<Ns> {
         if !self.rules.only_near_suspend {
             return None;
@@ -492,12 +496,12 @@ impl Schedule {
         (first != NEVER && first > now + self.rules.margin).then(|| first - self.rules.margin)
     }
 
-    /// What goes next, and goes.
+    /// Takes the work that goes next out of its queue.
     pub(super) fn next(&mut self, now: Ns, unit: u32, interrupting: bool) -> Option<Work> {
         self.units.next(&self.rules, now, unit, interrupting)
     }
 
-    /// A transfer comes to a bus. Whether it begins at once: where the bus is `free`, and no other one waits.
+    /// Hands over a transfer that comes to a bus. Returns whether it begins at once: the bus is `free`, and no other transfer waits.
     pub(super) fn transfer_comes(&mut self, now: Ns, channel: u32, comes: Comes<Transfer>, free: bool) -> bool {
         let buses = self.buses.as_mut().expect("transfers are chosen");
         let begins = free && buses.of[channel as usize].waiting.is_empty();
@@ -505,7 +509,7 @@ impl Schedule {
         begins
     }
 
-    /// The transfer that goes next, and goes.
+    /// Takes the transfer that goes next out of its queue.
     pub(super) fn next_transfer(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
         self.buses.as_mut()?.next(&self.rules, now, channel, false)
     }
@@ -515,9 +519,9 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// Do operations of garbage collection that hurry go with what writes, before it, and others after it? Reads go first, as they have
-    /// waited longer in proportion to the 100 ns that they take, until what takes 1000 has waited for more than 9,900 and ten times as long
-    /// as they have.
+    /// Do operations of garbage collection that hurry go before other work that writes, and do others go after it? Reads go first, as they
+    /// have waited longer in proportion to the 100 ns that they take. That ends when work that takes 1000 ns has waited for more than 9,900
+    /// ns, and ten times as long as the reads.
     #[test]
     fn collection_that_hurries_goes_before_writes() {
         let rule = "[scheduling]\nby = ['proportional_wait', 'kind']\ncollection_first_at_blocks = 3";
@@ -544,7 +548,7 @@ mod tests {
         assert_eq!(order(3, 1), [2, 3, 1], "the read of collection has waited longer");
     }
 
-    /// Does what is read ahead cross the bus as what a request asks for, from when that waits for it until the next read has its number?
+    /// Does a read ahead cross the bus like a read of the host, from when a request waits for it until the next read has its number?
     #[test]
     fn transfers_of_what_a_request_waits_for_go_as_it_asks() {
         let config = CheckedConfig::from_toml("[scheduling]\nbus = true", "test.toml", &[]).unwrap();

@@ -34,7 +34,7 @@ impl BackEnd {
         self.geometry.channel_of(self.plane_of(group, member))
     }
 
-    /// Hands work to a unit: done at once if it is free and waits for no other, else queued.
+    /// Hands work to a unit. The work begins at once if the unit is free and waits for no other unit; otherwise it is queued.
     #[inline(always)]
     pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
         let may_begin = self.may_begin(kernel.now, unit, work, turn);
@@ -60,7 +60,7 @@ impl BackEnd {
         }
     }
 
-    /// Work that came to a unit waits for other units of its round. It may stop the command of the die, or be loaded while the die programs.
+    /// Lets work that waits for other units of its round stop the command of the die, or be loaded while the die programs.
     #[inline(never)]
     fn waits_for_round(&mut self, kernel: &mut Kernel, unit: u32, turn: Turn) {
         if turn == Turn::Other {
@@ -83,7 +83,7 @@ impl BackEnd {
         }
     }
 
-    /// The next page is loaded while a unit programs, if it can be.
+    /// Loads the next page while a unit programs, if there is one to load.
     #[inline]
     pub(super) fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
         if !self.cache_program {
@@ -99,14 +99,14 @@ impl BackEnd {
         }
     }
 
-    /// The page of a program wants to cross the bus.
+    /// Requests the bus for the page of a program.
     pub(super) fn request_page(&mut self, kernel: &mut Kernel, part: u32) {
         let (program, member) = self.reads.of_part(part);
         let channel = self.channel_of(self.programs[program].group, member);
         self.request_bus(kernel, channel, Transfer::Program(part));
     }
 
-    /// A free unit programs the page that is loaded, or as soon as it is. Whether there is one.
+    /// Takes a free unit for the program whose page is loaded, or being loaded. Returns whether there is one.
     pub(super) fn program_loaded(&mut self, kernel: &mut Kernel, unit: u32) -> bool {
         let Some(next) = self.array.take_next_program(unit) else { return false };
         self.take_for_program(kernel, unit, next.part);
@@ -125,7 +125,7 @@ impl BackEnd {
         self.array.command(kernel.now, unit, Command::Load, part);
     }
 
-    /// The page of a program has crossed the bus: its array begins.
+    /// Begins the program of a page that has crossed the bus.
     pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         let (program, member) = self.reads.of_part(part);
         let Program { owner, merges, copies, energy, .. } = self.programs[program];
@@ -153,7 +153,7 @@ impl BackEnd {
         self.load_ahead(kernel, unit);
     }
 
-    /// How long an array is at a program, with what it senses for it.
+    /// Time for which an array is at a program, including what it senses for it.
     #[inline]
     pub(super) fn program_time(&self, program: u32, member: u32) -> Ns {
         let Program { group, merges, copies, fails, .. } = self.programs[program];
@@ -170,8 +170,8 @@ impl BackEnd {
         duration
     }
 
-    /// A program or erase is suspended for reads that wait for its array and are hurried, as soon as it may be, if that lets
-    /// them begin sooner.
+    /// Suspends a program or an erase for hurried reads that wait for its array, as soon as it may be suspended, if the reads begin sooner
+    /// by it.
     #[inline]
     pub(super) fn make_way(&mut self, kernel: &mut Kernel, unit: u32) {
         let Some(suspend) = self.timing.suspend else { return };
@@ -182,7 +182,7 @@ impl BackEnd {
         }
     }
 
-    /// Whether work is a read that programs and erases make way for.
+    /// Whether work is a read for which programs and erases are suspended.
     pub(super) fn is_hurried(&self, now: Ns, work: Work) -> bool {
         let Work::Read(part) = work else { return false };
         let order = &self.reads.reads[self.reads.of_part(part).0].order;
@@ -207,7 +207,7 @@ impl BackEnd {
             && !has_reason
         {
             has_reason = schedule.interrupts(kernel.now, unit);
-            // A read whose deadline is not near yet has what it waits for suspended when it is.
+            // If no deadline is near yet, the operation is suspended when the first one is.
             if let Some(near) = schedule.interrupts_at(kernel.now, unit).filter(|_| !has_reason) {
                 (earliest, has_reason) = (earliest.max(near), true);
             }
@@ -269,13 +269,13 @@ impl BackEnd {
         }
     }
 
-    /// A unit that has been taken is told over the bus what to do.
+    /// Sends a unit that has been taken its command over the bus.
     fn address(&mut self, kernel: &mut Kernel, unit: u32, channel: u32, of: u32, work: Work) {
         self.array.command(kernel.now, unit, Command::Address, of);
         self.request_bus(kernel, channel, Transfer::Command { unit, work });
     }
 
-    /// A unit knows what it has to do: its array begins.
+    /// Begins the operation of a unit that has its command.
     #[inline(always)]
     pub(super) fn commanded(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
         match work {
@@ -294,12 +294,12 @@ impl BackEnd {
                     self.make_way(kernel, unit);
                 }
             }
-            // A copy; the command of others comes with their data.
+            // Only a copy comes here: the command of other programs comes with their data.
             Work::Program(part) => self.begin_program(kernel, unit, part),
         }
     }
 
-    /// Whom a read takes an array for.
+    /// Kind and cause of the operation for which a read takes an array.
     #[inline]
     fn taken_by_read(&self, read: u32) -> Taker {
         let owner = self.reads.reads[read].order.owner;
@@ -325,7 +325,7 @@ impl BackEnd {
         }
     }
 
-    /// For how long a page is sensed for a step.
+    /// Time for which a page is sensed for a step.
     #[inline]
     pub(super) fn sense_time(&self, read: u32, member: u32, step: Step) -> Ns {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
@@ -342,7 +342,7 @@ impl BackEnd {
         self.timing.sensing(page_type, step, number_of(group, member))
     }
 
-    /// A unit's array has ended what it was at.
+    /// Handles an event of a unit's array: the end of what it was at, or an instant at which suspending is considered.
     #[inline]
     pub(in super::super) fn array_done(&mut self, kernel: &mut Kernel, unit: u32, key: Key) -> Ended {
         if !self.array.ends_with(unit, key) {
@@ -379,13 +379,13 @@ impl BackEnd {
         }
     }
 
-    /// The array of a unit is free after what has ended: the next work begins.
+    /// Frees the array of a unit whose operation has ended, and begins the next work.
     pub(in super::super) fn release(&mut self, kernel: &mut Kernel, unit: u32) {
         self.array.command(kernel.now, unit, Command::End, NONE);
         self.next_work(kernel, unit);
     }
 
-    /// The page in the array has left it: the next work begins.
+    /// Frees the array of a unit whose page has left it, and begins the next work.
     #[inline]
     pub(super) fn leave_array(&mut self, kernel: &mut Kernel, unit: u32) {
         self.array.command(kernel.now, unit, Command::Leave, NONE);
@@ -397,7 +397,7 @@ impl BackEnd {
         if self.rounds.is_some() {
             return self.next_round(kernel, unit);
         }
-        // The page that is loaded has a register of its own, where it stays while the program before it rests.
+        // The page that is loaded has a register of its own, where it stays while the program before it is suspended.
         if self.cache_program && self.array.suspended_since(unit).is_none() && self.program_loaded(kernel, unit) {
             return;
         }
@@ -412,7 +412,7 @@ impl BackEnd {
         }
     }
 
-    /// The step that a read makes next if the present one fails, where that is known already, and is to be sensed ahead.
+    /// The step that a read makes next if the present one fails. None where that is not known yet, or is not to be sensed ahead.
     fn step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
         let entry = &self.reads.reads[read];
         let own_looks_ahead = self.own.as_ref().is_some_and(|own| own.looks_ahead());
@@ -436,7 +436,8 @@ impl BackEnd {
         ahead
     }
 
-    /// A page has been sensed: to the cache register with it, if there is one and it is empty.
+    /// Starts the transfers of a page that has been sensed. Where there is a cache register, the page goes there first, if the register is
+    /// empty.
     pub(super) fn sensed(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         self.reads.part_mut(part).sensed_at = kernel.now;
         if !self.cache_register {
@@ -446,8 +447,8 @@ impl BackEnd {
         }
     }
 
-    /// The page is in the cache register and the array is free: for looking ahead, or for others, if they may have it before the page
-    /// has been transferred.
+    /// Puts a page into the cache register and starts its transfers. The array is then free to look ahead. Or it is free for other work, if
+    /// such work may have it before the page has been transferred.
     pub(super) fn latch(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
@@ -469,7 +470,7 @@ impl BackEnd {
     }
 }
 
-/// Two numbers that say which page a member of a group is.
+/// Two numbers that identify the page of a member of a group.
 fn number_of(group: Group, member: u32) -> (u64, u64) {
     (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member))
 }

@@ -1,4 +1,4 @@
-//! How long operations take and what they cost, as the hot paths want it.
+//! Durations and energies of operations, in the form that the hot paths want.
 
 use softsense_base::{Ns, Pj, Purpose, Stream};
 use softsense_ecc::hardware::{BchEncoderCircuit, LdpcEncoderCircuit, LdpcShape};
@@ -9,57 +9,57 @@ use crate::checked::CheckedConfig;
 use crate::config::{self, AddedTime, DecoderEnergy, PageTiming, SlcCellsSpec};
 use crate::format::UnitCode;
 
-/// Durations of everything.
+/// Durations of all operations.
 #[derive(Debug)]
 pub(super) struct Timing {
-    /// Pages of SLC blocks come last.
+    /// Times of each page type. Pages of SLC blocks come last.
     pub(super) page_types: Vec<PageTiming>,
-    /// What sensing takes longer in some pages than in others, by type.
+    /// Time that sensing takes longer in some pages than in others, by page type.
     spreads: Vec<AddedTime>,
     erase: Ns,
-    /// Of a block whose cells hold one bit.
+    /// Time to erase a block whose cells hold one bit.
     erase_slc: Ns,
-    /// Of one that fails, where that takes another time.
+    /// Time of an erase that fails, where it differs.
     failed_erase: Option<Ns>,
-    /// Likewise the program of a page.
+    /// Time of a program of a page that fails, where it differs.
     pub(super) failed_program: Option<Ns>,
     pub(super) reset: Ns,
     pub(super) suspend: Option<SuspendTiming>,
-    /// What stopping takes longer at one time than at another.
+    /// Time that stopping takes longer at one time than at another.
     suspend_spread: AddedTime,
-    /// Whether there is stopping while writes wait.
+    /// The random draws that decide whether an operation stops while writes wait.
     suspends: Stream,
-    /// Command and address of an operation on the bus.
+    /// Time on the bus of the command and the address of an operation.
     pub(super) command: Ns,
     transfer: Ns,
     transfer_extra_level: Ns,
-    /// Of a byte on the bus, where codes differ in their length.
+    /// Time of a byte on the bus, in ns, where codes differ in their length.
     byte_ns: f64,
-    /// The last such codeword, with its transfers.
+    /// The last such codeword: the bytes of its parts, and the times of their transfers.
     last_transfers: ([u32; 2], [Ns; 2]),
     pub(super) program_transfer: Ns,
-    /// Of the known cells of a page.
+    /// Time on the bus of the known cells of a page.
     known_cells_transfer: Ns,
-    /// What a predictor in the controller takes of each codeword that it looks at.
+    /// Time that a predictor in the controller takes for each codeword that it looks at.
     pub(super) predict_in_controller: Ns,
     pub(super) decode: DecodeTime,
 }
 
-/// How programs and erases make way for reads.
+/// The rules and times by which programs and erases are suspended for reads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SuspendTiming {
-    /// Until a program, or an erase, has stopped.
+    /// Time until a program, or an erase, has stopped.
     pub(super) program: Ns,
     pub(super) erase: Ns,
     /// The share of suspensions that happen while writes wait.
     while_writes_wait: f64,
-    /// What it then takes longer.
+    /// Time by which an operation takes longer when it resumes.
     pub(super) resume: Ns,
-    /// How often it stops at most.
+    /// The most suspensions of one operation.
     pub(super) most: u32,
-    /// For how long it runs first.
+    /// Time for which an operation runs before it is suspended.
     pub(super) least_run: Ns,
-    /// For how long it waits at most.
+    /// The longest time for which an operation stays suspended.
     pub(super) longest: Ns,
 }
 
@@ -67,13 +67,13 @@ pub(super) struct SuspendTiming {
 pub(super) enum DecodeTime {
     Fixed(Ns),
     PerIteration(Ns),
-    /// For each iteration, by the P/E cycles of its block.
+    /// Time of each iteration, by the P/E cycles of the block.
     Ldpc(ByAge<Ns>),
-    /// By the P/E cycles of its block.
+    /// Times by the P/E cycles of the block.
     Bch(ByAge<BchTimes>),
 }
 
-/// How long a BCH codeword takes, with errors and without, and what of a decoder.
+/// Time that a BCH codeword takes with errors and without, and the share of a decoder that it takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BchTimes {
     pub(super) with_errors: Ns,
@@ -82,26 +82,26 @@ pub(super) struct BchTimes {
 }
 
 impl Timing {
-    /// Erasing a block.
+    /// Time to erase a block.
     ///
     /// # Arguments
-    /// - `slc`: whether its cells hold one bit.
-    /// - `fails`: whether that is in vain.
+    /// - `slc`: whether the cells of the block hold one bit.
+    /// - `fails`: whether the erase fails.
     pub(super) fn erase_of(&self, slc: bool, fails: bool) -> Ns {
         let usual = if slc { self.erase_slc } else { self.erase };
         self.failed_erase.filter(|_| fails).unwrap_or(usual)
     }
 
-    /// Until a program, or an erase, of a unit has stopped: one that has run since an instant, and has stopped so often before. None where it
-    /// does not stop.
+    /// Time until the program or the erase of a unit has stopped. It has run since the instant of `run`, and has been suspended before as
+    /// often as the number there. None where it does not stop.
     ///
     /// # Arguments
-    /// - `usual`: what that takes at least.
+    /// - `usual`: time that stopping takes at least.
     /// - `writes_wait`: whether writes of the host wait for room.
     #[inline]
     pub(super) fn stopping(&self, usual: Ns, unit: u32, run: (Ns, u32), writes_wait: bool) -> Option<Ns> {
         let suspend = self.suspend.as_ref()?;
-        // A draw of its own for each suspension. The spread takes those of this index and the numbers 0 to 2.
+        // Each suspension has a draw of its own. The spread takes the draws of this index and the numbers 0 to 2.
         let (a, b) = (run.0.0, u64::from(run.1) << 32 | u64::from(unit));
         if writes_wait
             && suspend.while_writes_wait < 1.0
@@ -115,7 +115,7 @@ impl Timing {
         Some(usual.longer(self.suspend_spread.ns(a, b)))
     }
 
-    /// Sensing a page, of a type, for a step. Two numbers say which page it is.
+    /// Time to sense a page of a type for a step. Two numbers identify the page.
     #[inline]
     pub(super) fn sensing(&self, page_type: u32, step: Step, page: (u64, u64)) -> Ns {
         let (timing, spread) = (&self.page_types[page_type as usize], &self.spreads[page_type as usize]);
@@ -125,7 +125,7 @@ impl Timing {
         timing.taking(timing.sense.longer(spread.ns(page.0, page.1)), step)
     }
 
-    /// For how long a codeword is on the bus for a step, where codes do not differ in their length.
+    /// Time for which a codeword is on the bus for a step, where codes do not differ in their length.
     #[inline]
     pub(super) fn transferring(&self, step: Step) -> Ns {
         if step.known_cells {
@@ -135,10 +135,10 @@ impl Timing {
         hard + self.transfer_extra_level.times(u64::from(step.extra_levels))
     }
 
-    /// For how long so many bytes of a codeword, of its first page and of others, are on the bus.
+    /// Times for which so many bytes of a codeword are on the bus: those in its first page, and those in any other page.
     #[inline]
     pub(super) fn transfers_of(&mut self, bytes: [u32; 2]) -> [Ns; 2] {
-        // Codewords that follow one another are mostly alike.
+        // Successive codewords mostly have the same sizes.
         if self.last_transfers.0 != bytes {
             let transfer = |bytes| Ns((f64::from(bytes) * self.byte_ns).round() as u64);
             self.last_transfers = (bytes, bytes.map(transfer));
@@ -147,8 +147,8 @@ impl Timing {
     }
 
     /// # Arguments
-    /// - `known_cells`: of a page, as a share of a codeword.
-    /// - `predictor`: that reads are looked at by.
+    /// - `known_cells`: the known cells of a page, as a share of a codeword.
+    /// - `predictor`: the predictor that looks at reads.
     pub(super) fn new(config: &CheckedConfig, known_cells: f64, predictor: Option<Predictor>) -> Self {
         let spec = config.config();
         let predict_at = |place| {
@@ -189,7 +189,7 @@ impl Timing {
             transfer_extra_level: Ns::from_us(spec.bus.transfer_extra_level_us),
             byte_ns: 1000.0 * config.byte_us(),
             last_transfers: ([0; 2], [Ns::ZERO; 2]),
-            // Where a code rate says how much data a codeword holds, pages have so many of them and no more.
+            // If the code rate says how much data a codeword holds, pages have so many codewords and no more.
             program_transfer: command
                 + match &spec.reliability {
                     ReliabilitySpec::Adaptive(adaptive) => transfer.times(adaptive.codewords_per_page.into()),
@@ -220,14 +220,14 @@ impl Timing {
     }
 }
 
-/// What an attempt to decode costs.
+/// Energy of an attempt to decode.
 #[derive(Debug)]
 pub(super) enum DecodeEnergy {
-    /// A unit, of which each codeword has an equal part.
+    /// Energy of a unit, of which each of its codewords has an equal part.
     Constant(Pj),
-    /// A codeword with one iteration, and each further one, by the P/E cycles of its block.
+    /// Energy of a codeword with one iteration, and of each further iteration, by the P/E cycles of the block.
     Ldpc(ByAge<(Pj, Pj)>),
-    /// A codeword with errors and one without, by the P/E cycles of its block.
+    /// Energy of a codeword with errors, and of one without, by the P/E cycles of the block.
     Bch(ByAge<(Pj, Pj)>),
 }
 
@@ -253,7 +253,7 @@ impl DecodeEnergy {
         Self::Bch(ByAge::new(codes.iter().map(of_code)))
     }
 
-    /// That of a codeword.
+    /// Energy of the decode of a codeword.
     #[inline]
     pub(super) fn of(&self, codewords_per_unit: u32, pe_cycles: u32, outcome: Outcome) -> Pj {
         match self {
@@ -274,13 +274,13 @@ impl DecodeEnergy {
 /// Bits of data that an encoder takes in a cycle: a byte of the bus.
 const ENCODER_BITS: u32 = 8;
 
-/// What circuits take to encode a page, uJ, by the P/E cycles of its block; nothing where energies are constants.
+/// Energy that circuits take to encode a page, in uJ, by the P/E cycles of its block; 0 where energies are constants.
 fn encoding_uj(config: &CheckedConfig) -> ByAge<f64> {
     let (spec, node) = (config.config(), config.decoder_node());
     match (spec.energy.decoder, &spec.decoder.time) {
         (DecoderEnergy::Circuit, config::DecodeTime::Ldpc(ldpc)) => {
             let circuit = LdpcEncoderCircuit { bits_per_cycle: ENCODER_BITS };
-            // A page is one codeword where a code rate says how much data it holds.
+            // A page is one codeword where the code rate says how much data it holds.
             let codewords = match spec.reliability {
                 ReliabilitySpec::Adaptive(_) => 1,
                 _ => spec.geometry.codewords_per_page,
@@ -301,18 +301,18 @@ fn encoding_uj(config: &CheckedConfig) -> ByAge<f64> {
     }
 }
 
-/// What operations cost.
+/// Energies of operations.
 #[derive(Debug)]
 pub(super) struct OperationEnergy {
     pub(super) sense: Pj,
     pub(super) sense_extra_level: Pj,
     pub(super) transfer: Pj,
     pub(super) transfer_extra_level: Pj,
-    /// Of a page with its encoding, by the P/E cycles of its block.
+    /// Energy to program a page with its encoding, by the P/E cycles of its block.
     pub(super) program: ByAge<Pj>,
-    /// The same of a page of the SLC cache.
+    /// Energy to program a page of the SLC cache with its encoding, by the P/E cycles of its block.
     pub(super) program_slc: ByAge<Pj>,
-    /// Of a page that is not encoded.
+    /// Energy to program a page that is not encoded.
     pub(super) copy: Pj,
     pub(super) erase: Pj,
     pub(super) decode: DecodeEnergy,
@@ -322,7 +322,7 @@ pub(super) struct OperationEnergy {
 
 impl OperationEnergy {
     /// # Arguments
-    /// - `known_cells`: of a page, as a share of a codeword.
+    /// - `known_cells`: the known cells of a page, as a share of a codeword.
     pub(super) fn new(config: &CheckedConfig, known_cells: f64) -> Self {
         let spec = &config.config().energy;
         let program = |uj| encoding_uj(config).map(|encoding| Pj::from_uj(uj + encoding));
@@ -341,14 +341,15 @@ impl OperationEnergy {
         }
     }
 
-    /// Sensing a page for a step: hard-decision levels with what the die predicts of them, and the extra ones with those of a search.
+    /// Energy to sense a page for a step: of the hard decision with the predictions of the die, and of the extra levels with the sensings
+    /// of a search.
     pub(super) fn sensing(&self, step: Step) -> (Pj, Pj) {
         let hard = self.sense.times(u64::from(step.hard) + u64::from(step.unsent_sensings));
         let hard = hard + self.predict.times(step.predictions.into());
         (hard, self.sense_extra_level.times(u64::from(step.extra_levels) + u64::from(step.search_sensings)))
     }
 
-    /// The transfer of a codeword for a step.
+    /// Energy to transfer a codeword for a step.
     pub(super) fn transferring(&self, step: Step) -> Pj {
         if step.known_cells {
             return self.known_cells_transfer;

@@ -28,7 +28,7 @@ impl BackEnd {
         self.reads.part_mut(part).to_transfer = to_transfer;
     }
 
-    /// A transfer wants the bus: it begins at once, or waits its turn.
+    /// Requests the bus for a transfer, which begins at once or waits its turn.
     #[inline]
     pub(super) fn request_bus(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
         if self.schedules_buses {
@@ -45,7 +45,7 @@ impl BackEnd {
         self.bus.begin(kernel, channel, transfer, self.bus_time(transfer));
     }
 
-    /// For how long a transfer occupies the bus.
+    /// Time for which a transfer occupies the bus.
     #[inline]
     pub(super) fn bus_time(&self, transfer: Transfer) -> Ns {
         match transfer {
@@ -59,13 +59,13 @@ impl BackEnd {
         }
     }
 
-    /// What an attempt at a read wants of one of its pages.
+    /// The codewords that an attempt at a read wants of one of its pages.
     pub(super) fn codewords_of(&self, read: u32, member: u32) -> impl Iterator<Item = &Codeword> {
         let wanted = move |codeword: &&Codeword| codeword.progress == Progress::Undecided && codeword.is_in(member);
         self.reads.codewords_of(read).filter(wanted)
     }
 
-    /// How long what one page has of a codeword occupies the bus.
+    /// Time for which the part of a codeword in one page occupies the bus.
     #[inline]
     pub(super) fn transfer_time(&self, codeword: &Codeword, member: u32) -> Ns {
         let Read { step, transfer, .. } = &self.reads.reads[codeword.read];
@@ -97,7 +97,7 @@ impl BackEnd {
         self.leave_bus(kernel, channel, kernel.now);
     }
 
-    /// What was on the bus is handed over, and the next transfer begins. The transfer had ended at `ended`.
+    /// Hands over what was on the bus, and begins the next transfer. The transfer had ended at `ended`.
     pub(super) fn leave_bus(&mut self, kernel: &mut Kernel, channel: u32, ended: Ns) {
         match self.bus.take(channel) {
             Transfer::Read { part, codeword } => {
@@ -124,7 +124,7 @@ impl BackEnd {
         }
     }
 
-    /// The transfer whose turn it is, if the bus is free.
+    /// Takes the transfer whose turn it is; none while the bus is busy.
     #[inline]
     fn next_transfer(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
         if self.schedules_buses { self.next_scheduled(now, channel) } else { self.bus.next(channel) }
@@ -136,8 +136,8 @@ impl BackEnd {
         if self.bus.on_bus(channel).is_some() { None } else { schedule.next_transfer(now, channel) }
     }
 
-    /// The controller has what a part has of a codeword. With the last one, the codeword goes to a decoder, and its time so far is
-    /// that of this part, whose transfer had ended at `ended`.
+    /// Notes that the part of a codeword in one page is with the controller. With the last part, the codeword goes to a decoder. Its time
+    /// so far is then that of this part, whose transfer had ended at `ended`.
     #[inline]
     fn part_arrived(&mut self, kernel: &mut Kernel, part: u32, index: u32, ended: Ns) {
         let codeword = &mut self.reads.codewords[index];
@@ -166,7 +166,7 @@ impl BackEnd {
         }
     }
 
-    /// A codeword has crossed links and the switch.
+    /// Hands a codeword that has crossed links and the switch to its decoders.
     pub(super) fn arrive_at_decoders(&mut self, kernel: &mut Kernel, arrived: Arrived) {
         let Codeword { pool, .. } = self.reads.codewords[arrived.codeword];
         self.decoders.expected(pool);
@@ -182,7 +182,7 @@ impl BackEnd {
         }
     }
 
-    /// How long a codeword of a step takes to a decoder at a distance, if it waits for nothing.
+    /// Time that a codeword of a step takes to a decoder at a distance, if it waits for nothing.
     pub(super) fn crossing_time(&self, step: Step) -> Ns {
         match &self.links {
             Some(links) if self.decoders.pooled => links.alone(size_of(step, self.extra_level_size)),
@@ -190,7 +190,7 @@ impl BackEnd {
         }
     }
 
-    /// The last codeword of a page has left its unit: the register, or the array, is free.
+    /// Frees the register, or the array, of a unit: the last codeword of its page has left it.
     fn page_transferred(&mut self, kernel: &mut Kernel, unit: u32) {
         if !self.cache_register {
             self.leave_array(kernel, unit);
@@ -208,7 +208,7 @@ impl BackEnd {
     }
 }
 
-/// What of a codeword a step sends on, as a share of hard decisions.
+/// Size of what a step sends on of a codeword, as a share of hard decisions.
 fn size_of(step: Step, extra_level: f64) -> f64 {
     f64::from(u8::from(step.hard)) + f64::from(step.extra_levels) * extra_level
 }

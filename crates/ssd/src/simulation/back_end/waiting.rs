@@ -1,4 +1,4 @@
-//! Whether the host waits for planes, which pacing of garbage collection asks.
+//! Whether the host waits for planes. Pacing of garbage collection asks this.
 
 use super::BackEnd;
 use super::array::{TakenBy, Turn, Work};

@@ -1,9 +1,9 @@
-//! Programs that fail: what was to be programmed is in the controller's memory still, and is programmed again in the next pages that are
-//! given out, for the same owner, who hears nothing before that has ended. Then the data of the block is moved, which is erased and
+//! Programs that fail. Their data is still in the controller's memory, and is programmed again, for the same owner, in the next pages that
+//! are given out. The owner is told nothing before that has ended. Then the data of the block is moved, and the block is erased and
 //! replaced (see [`crate::ftl`]).
 //!
-//! What finds no room waits before all other writes. Data that was moved goes back to the collection that moves it; where that finds no
-//! room either it waits as well, for nobody.
+//! Data that finds no room waits before all other writes. Data that was moved goes back to the collection that moves it. If the collection
+//! finds no room either, the data waits as well, without an owner.
 
 use softsense_base::Pj;
 
@@ -13,24 +13,24 @@ use super::super::owners::{Cause, ProgramOwner};
 use super::WritePath;
 use crate::ftl::{Group, Held, Lcn};
 
-/// Data that was programmed in vain and waits for room.
+/// Data whose program has failed, and which waits for room.
 #[derive(Debug, Clone)]
 pub(super) struct Again {
     owner: ProgramOwner,
     held: Vec<Held>,
-    /// Codewords that its pages had room for.
+    /// Number of codewords for which its pages had room.
     room: u32,
 }
 
 impl WritePath {
-    /// Programs what a group was to hold once more, as its program has failed.
+    /// Programs the data of a group once more, as its program has failed.
     ///
     /// # Arguments
-    /// - `held`: what of it is current; not empty.
+    /// - `held`: units of the group that are current; not empty.
     pub(super) fn program_again(&mut self, device: &mut Device, owner: ProgramOwner, group: Group, held: Vec<Held>) {
         device.kernel.statistics.failed_program_codewords += held.len() as u64;
         match owner {
-            // With what has changed in it since.
+            // The page is programmed with what has changed in it since.
             ProgramOwner::Translation { page } => self.program_translation(device, page),
             ProgramOwner::Move(_) => {
                 let moves = self.open_for_move(device, group.set, held[0].lcn);
@@ -56,7 +56,7 @@ impl WritePath {
         self.go_on_again(device, ssd);
     }
 
-    /// Programs what waits to be programmed again, as long as there is room.
+    /// Programs data that waits to be programmed again, as long as there is room.
     pub(super) fn go_on_again(&mut self, device: &mut Device, ssd: u32) {
         while let Some(mut again) = self.rooms[ssd as usize].again.pop_front() {
             again.held.retain(|&held| device.ftl.is_current(held));
@@ -72,7 +72,8 @@ impl WritePath {
         }
     }
 
-    /// Somebody waits for a write buffer: if what it programs again finds no room, there may never be any.
+    /// Makes room for data that is to be programmed again, as a write buffer is waited for: without room for that data there may never be
+    /// any.
     pub(super) fn seek_room_again(&mut self, device: &mut Device, ssd: u32) {
         if !self.rooms[ssd as usize].again.is_empty() {
             self.make_room(device, ssd);
@@ -105,10 +106,11 @@ impl WritePath {
         }
     }
 
-    /// Writes to an SSD are refused: what is to be programmed again for requests stays in the controller's memory, and nobody waits for it.
+    /// Leaves data that is to be programmed again for requests in the controller's memory, without an owner, as writes to an SSD are
+    /// refused.
     ///
     /// # Returns
-    /// Those requests, with their codewords.
+    /// The requests that waited for this data, each with its number of codewords.
     pub(super) fn leave_over(&mut self, ssd: u32) -> Vec<(u32, u32)> {
         let mut refused = Vec::new();
         for again in &mut self.rooms[ssd as usize].again {
@@ -145,7 +147,7 @@ impl WritePath {
         }
     }
 
-    /// Begins to move the data of a superblock of a set at which nothing is at work, if a program has failed in one.
+    /// Begins to move the data of a superblock in which a program has failed, if a set at which nothing is at work has one.
     pub(super) fn begin_bad_block(&mut self, device: &mut Device, set: u32) {
         if self.collections[set as usize].is_none()
             && let Some(superblock) = device.ftl.take_condemned(set)

@@ -19,25 +19,26 @@ use crate::slab::Slab;
 
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
-    /// The number of its first slot among those of all SSDs.
+    /// Number of the first slot among the slots of all SSDs.
     pub(super) first_slot: u32,
     /// The logical codeword in each slot.
     pub(super) held: Vec<Lcn>,
     free: Vec<u32>,
-    /// Slots that wait to be programmed, in the order in which they will be.
+    /// Slots that wait to be programmed, in the order of their programs.
     pub(super) pending: Recency,
-    /// Codewords of which it holds a part, and their slots, but for those whose rest is being read, in the order of their writes.
+    /// Codewords of which the buffer holds a part, by codeword; and the slots of those whose rest is not being read, in the order of their
+    /// writes.
     pub(super) parts: FxHashMap<Lcn, Part>,
     pub(super) in_part: Recency,
-    /// How many are being read.
+    /// Number of codewords whose rest is being read.
     pub(super) filling: usize,
     /// The slots of each page that is being programmed.
     flights: Slab<Vec<u32>>,
-    /// How many those are.
+    /// Number of slots in these pages.
     in_flight: usize,
-    /// Of each slot the epoch in which it was taken; a flush ends one.
+    /// The epoch in which each slot was taken; a flush ends an epoch.
     epoch_of: Vec<u32>,
-    /// How many slots of each epoch are held, from `first_epoch` on.
+    /// Number of held slots of each epoch, from `first_epoch` on.
     held_of_epoch: VecDeque<u32>,
     first_epoch: u32,
     /// Codewords that wait for a slot.
@@ -49,26 +50,26 @@ pub(super) struct WriteBuffer {
 pub(super) struct Arriving {
     pub(super) request: u32,
     pub(super) lcn: Lcn,
-    /// Bytes of it.
+    /// Bytes of the codeword that arrive.
     pub(super) bytes: Range<u32>,
 }
 
-/// A flush that waits.
+/// A flush that waits until data is in flash.
 #[derive(Debug, Clone)]
 pub(super) struct WaitingFlush {
     request: u32,
-    /// Of which write buffers, and for slots of which epoch and those before.
+    /// The write buffers that it waits for, by SSD, each with the last epoch whose slots it waits for.
     pub(super) of: Vec<(u32, u32)>,
 }
 
-/// What of a write buffer is programmed.
+/// The part of a write buffer that is programmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flush {
-    /// All that fills pages.
+    /// All codewords that fill pages.
     FullPages,
     /// One full page.
     OnePage,
-    /// All, whether it fills pages or not.
+    /// All codewords, whether they fill pages or not.
     All,
 }
 
@@ -91,17 +92,17 @@ impl WriteBuffer {
         }
     }
 
-    /// Codewords that it holds.
+    /// Number of codewords that the buffer holds.
     pub(super) fn held(&self) -> u64 {
         (self.held.len() - self.free.len()) as u64
     }
 
-    /// Codewords in the buffer that are not being programmed, and those that wait for a slot.
+    /// Number of codewords in the buffer that are not being programmed, and of those that wait for a slot.
     pub(super) fn not_programmed(&self) -> u64 {
         self.held() - self.in_flight as u64 + self.waiting.len() as u64
     }
 
-    /// What a flight held has been programmed.
+    /// Frees the slots of a flight, which has been programmed.
     pub(super) fn landed(&mut self, flight: u32) {
         self.in_flight -= self.flights[flight].len();
         for slot in std::mem::take(&mut self.flights[flight]) {
@@ -110,7 +111,7 @@ impl WriteBuffer {
         self.flights.remove(flight);
     }
 
-    /// Slots that hold something, in their order.
+    /// Slots that hold a codeword, in ascending order.
     pub(super) fn slots_held(&self) -> Vec<u32> {
         let free: BTreeSet<u32> = self.free.iter().copied().collect();
         (0..self.held.len() as u32).filter(|slot| !free.contains(slot)).collect()
@@ -121,27 +122,27 @@ impl WriteBuffer {
         self.flights.iter().flatten().copied().collect()
     }
 
-    /// A slot holds nothing any more.
+    /// Frees a slot.
     pub(super) fn give_back(&mut self, slot: u32) {
         let epoch = self.epoch_of[slot as usize] - self.first_epoch;
         self.held_of_epoch[epoch as usize] -= 1;
         self.free.push(slot);
     }
 
-    /// A slot is about to hold a codeword.
+    /// Puts a codeword into a slot, which waits to be programmed.
     fn take(&mut self, slot: u32, lcn: Lcn) {
         self.occupy(slot, lcn);
         self.pending.push(slot);
     }
 
-    /// A slot is about to hold a codeword, or a part of it.
+    /// Puts a codeword, or a part of it, into a slot.
     pub(super) fn occupy(&mut self, slot: u32, lcn: Lcn) {
         self.held[slot as usize] = lcn;
         self.epoch_of[slot as usize] = self.first_epoch + self.held_of_epoch.len() as u32 - 1;
         *self.held_of_epoch.back_mut().expect("there is an epoch") += 1;
     }
 
-    /// The oldest epoch of which anything is held; none where nothing is.
+    /// The oldest epoch of which a slot is held; none where no slot is held.
     fn oldest_epoch(&mut self) -> Option<u32> {
         while self.held_of_epoch.len() > 1 && self.held_of_epoch[0] == 0 {
             self.held_of_epoch.pop_front();
@@ -150,7 +151,7 @@ impl WriteBuffer {
         (self.held_of_epoch[0] > 0).then_some(self.first_epoch)
     }
 
-    /// The last epoch of which anything is held, which ends; none where nothing is.
+    /// Ends the epoch in which slots are taken. Returns the last epoch that may have slots; none where no slot is held.
     fn end_epoch(&mut self) -> Option<u32> {
         self.oldest_epoch()?;
         if self.held_of_epoch.back().is_some_and(|&held| held > 0) {
@@ -159,14 +160,14 @@ impl WriteBuffer {
         Some(self.first_epoch + self.held_of_epoch.len() as u32 - 2)
     }
 
-    /// Where a slot is, as the map says it.
+    /// The location of a slot, in the form that the map has it.
     fn location(&self, slot: u32) -> Location {
         Location::Memory(self.first_slot + slot)
     }
 }
 
 impl WritePath {
-    /// Takes what waits into the buffer of an SSD as there are slots.
+    /// Takes waiting codewords into the buffer of an SSD, as far as there are slots.
     pub(super) fn take_into_buffer(&mut self, device: &mut Device, ssd: u32) {
         self.admit_to_buffer(device, ssd);
         if !self.buffers[ssd as usize].waiting.is_empty() {
@@ -174,7 +175,7 @@ impl WritePath {
         }
     }
 
-    /// Takes waiting codewords in, in order, as long as there are slots; then programs what fills pages.
+    /// Takes waiting codewords into the buffer, in their order, as long as there are slots. Then programs codewords that fill pages.
     pub(super) fn admit_to_buffer(&mut self, device: &mut Device, ssd: u32) {
         // Codewords of a request that are taken in together cross controller memory one after another.
         let mut taken: Option<(u32, u32)> = None;
@@ -204,7 +205,7 @@ impl WritePath {
                     device.ftl.hold_in_memory(lcn, buffer.first_slot + slot);
                 }
             } else if self.keeps && buffer.in_flight >= buffer.waiting.len() {
-                // What is being programmed makes room for all that waits.
+                // The programs under way make room for all codewords that wait.
                 break;
             } else if self.flush_buffer(device, ssd, if self.keeps { Flush::OnePage } else { Flush::FullPages }) > 0
                 || self.fill_parts(device, ssd, self.wanted_whole(device, ssd)) > 0
@@ -246,17 +247,17 @@ impl WritePath {
         self.tell_whether_writes_wait(device);
     }
 
-    /// The flash may let reads wait while writes do.
+    /// Tells the back end whether writes wait: the flash may let reads wait meanwhile.
     pub(super) fn tell_whether_writes_wait(&self, device: &mut Device) {
         device.back_end.writes_wait = self.buffers.iter().any(|buffer| !buffer.waiting.is_empty());
     }
 
-    /// Codewords that have to be whole for what waits to find room: those of a page or group at least.
+    /// Number of codewords that have to be whole so that waiting ones find room: at least those of a page or group.
     fn wanted_whole(&self, device: &Device, ssd: u32) -> usize {
         self.buffers[ssd as usize].waiting.len().max(device.geometry.codewords_per_group() as usize)
     }
 
-    /// Where less than half of a write buffer is free, or on its way to be, what is missing of codewords is read: so reads and programs
+    /// Reads the rest of codewords held in part, if less than half of a write buffer is free, or on its way to be. So reads and programs
     /// keep all planes at work before a write has to wait.
     fn fill_parts_in_time(&mut self, device: &mut Device, ssd: u32) {
         let buffer = &self.buffers[ssd as usize];
@@ -266,7 +267,7 @@ impl WritePath {
 
     // ---- Flushes ----
 
-    /// A request completes when what the write buffers hold now is in flash: at once where nothing can be lost.
+    /// Completes a request when all that the write buffers hold now is in flash; at once where nothing can be lost.
     pub(in super::super) fn flush(&mut self, device: &mut Device, request: u32) {
         if self.protected {
             return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
@@ -285,7 +286,7 @@ impl WritePath {
         }
     }
 
-    /// Programs what flushes wait for, whether it fills pages or not; those that wait for nothing more complete.
+    /// Programs codewords that flushes wait for, whether they fill pages or not. Flushes that wait for nothing more complete.
     fn go_on_flushing(&mut self, device: &mut Device, ssd: u32) {
         let waits = |oldest: Option<u32>, upto: u32| oldest.is_some_and(|oldest| oldest <= upto);
         let oldest = self.buffers[ssd as usize].oldest_epoch();
@@ -296,7 +297,7 @@ impl WritePath {
         self.end_flushes(device, |flush| flush.of.retain(|&(of, upto)| of != ssd || waits(oldest, upto)));
     }
 
-    /// Some flushes wait for less; those that wait for nothing complete.
+    /// Lets flushes wait for less. Flushes that wait for nothing complete.
     pub(super) fn end_flushes(&mut self, device: &mut Device, waits_for_less: impl FnMut(&mut WaitingFlush)) {
         self.flushes.iter_mut().for_each(waits_for_less);
         for flush in self.flushes.extract_if(.., |flush| flush.of.is_empty()) {
@@ -308,17 +309,17 @@ impl WritePath {
         }
     }
 
-    /// Programs all of a write buffer, whether it fills pages or not. What it holds in part is read first, and what is whole already waits
-    /// for it to fill pages.
+    /// Programs all of a write buffer, whether it fills pages or not. The rest of codewords held in part is read first; meanwhile only
+    /// codewords that fill pages are programmed.
     fn flush_all(&mut self, device: &mut Device, ssd: u32) {
         self.fill_parts(device, ssd, usize::MAX);
         let waits = self.buffers[ssd as usize].filling > 0;
         self.flush_buffer(device, ssd, if waits { Flush::FullPages } else { Flush::All });
     }
 
-    /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns how many slots left the queue.
+    /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns the number of slots that left the queue.
     fn flush_buffer(&mut self, device: &mut Device, ssd: u32, flush: Flush) -> usize {
-        // Where it is too small for a group, all that it holds is one.
+        // A write buffer that is too small for a group programs all that it holds as one.
         let slots = self.buffers[ssd as usize].held.len();
         let per_group = (device.geometry.codewords_per_group() as usize).min(slots);
         let mut left = 0;
@@ -348,7 +349,7 @@ impl WritePath {
         }
     }
 
-    /// Programs as much of what waits in a write buffer as fits. Returns how many slots left the queue.
+    /// Programs as many waiting codewords of a write buffer as fit. Returns the number of slots that left the queue.
     fn program_from_buffer(&mut self, device: &mut Device, ssd: u32, group: Group) -> usize {
         let room = device.ftl.room(group) as usize;
         let buffer = &mut self.buffers[ssd as usize];
@@ -369,7 +370,7 @@ impl WritePath {
             }
         }
         let count = programmed.len();
-        // What this page cuts stays in the buffer; what the last one cut is whole now.
+        // A unit that this page cuts stays in the buffer. A unit that the last page cut is whole now.
         let cut = if count == room && device.ftl.last_crosses(group) { programmed.pop() } else { None };
         programmed.extend(std::mem::replace(&mut self.cut[group.set as usize], cut));
         buffer.in_flight += programmed.len();
@@ -378,7 +379,7 @@ impl WritePath {
         left
     }
 
-    /// What a flight holds is programmed to another group.
+    /// Notes that the data of a flight is programmed to another group.
     pub(super) fn flight_goes_to(&mut self, device: &Device, group: Group, flight: u32) {
         let Some(takers) = &mut self.takers else { return };
         let buffer = &self.buffers[device.geometry.ssd_of_set(group.set) as usize];
@@ -390,7 +391,7 @@ impl WritePath {
         }
     }
 
-    /// Programs the pages in which units end that the write buffers have programmed in part.
+    /// Programs the pages in which units end whose beginning was programmed from the write buffers.
     fn program_cut_units(&mut self, device: &mut Device) {
         for set in 0..device.geometry.sets() {
             if self.cut[set as usize].is_some() {
@@ -400,8 +401,7 @@ impl WritePath {
         }
     }
 
-    /// At the end of the requests: programs what is left in the write buffers. Whether that, or
-    /// making room for it, is under way.
+    /// Programs what is left in the write buffers at the end of the requests. Returns whether that, or making room for it, is under way.
     pub(in super::super) fn start_flushing(&mut self, device: &mut Device) -> bool {
         for ssd in 0..self.buffers.len() as u32 {
             self.flush_all(device, ssd);

@@ -1,15 +1,16 @@
 //! Garbage collection, read reclaim and refresh.
 //!
-//! It works on one superblock of a set at a time (without interleaving: on a block of a plane). It reads the valid codewords page
-//! by page or group by group, through error correction, programs them in its own open superblock, interleaved where the set
-//! interleaves, and erases the victim when all are programmed and nobody reads the victim any more. Its operations wait in the
-//! same queues as the host's programs. Data written by the host in between is not moved.
+//! A collection works on one superblock of a set at a time (without interleaving: on a block of a plane). It reads the valid codewords page
+//! by page or group by group, through error correction. It programs them in its own open superblock, interleaved where the set interleaves.
+//! It erases the victim when all are programmed and nobody reads the victim any more. Its operations wait in the same queues as the host's
+//! programs. Data written by the host in between is not moved.
 //!
-//! Read reclaim moves data in the same way, when nothing else is at work in a set and garbage collection is not wanted: all of a
-//! superblock, which is then erased, or one wordline. The latter gives up where it would take the last free superblock. Refresh moves
-//! whole superblocks (see [`super::maintenance`]); where dies or blocks have failed these may not fit another one, and it gives up, too.
+//! Read reclaim moves data in the same way, when nothing else is at work in a set and garbage collection is not wanted. It moves all of a
+//! superblock, which is then erased, or one wordline. In the latter case it gives up where it would take the last free superblock. Refresh
+//! moves whole superblocks (see [`super::maintenance`]). Where dies or blocks have failed, the data of a superblock may not fit another
+//! one, and refresh gives up, too.
 //!
-//! What a collection has cut, where units cross pages, is ended by one more page before its victim is erased.
+//! A collection that has cut a unit, where units cross pages, programs one more page before its victim is erased.
 
 use std::ops::Range;
 
@@ -22,25 +23,26 @@ use super::throttle::Plan;
 use crate::config::CopybackEcc;
 use crate::ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
 
-/// Collection of a set, at work on one superblock.
+/// A collection at work on one superblock of a set.
 #[derive(Debug)]
 pub(super) struct Collection {
-    /// What data is moved for.
+    /// The cause for which data is moved.
     cause: Cause,
     pub(super) victim: u32,
-    /// Whether all of it is moved, after which it is erased; else one wordline.
+    /// Whether all data of the victim is moved, after which the victim is erased; if not, the data of one wordline is moved.
     whole: bool,
     /// The pages of the victim that have not been looked at, its blocks taking turns.
     pages: Range<u32>,
-    /// What was last written in the first of those, with its units: looked up one read ahead, while the CPU fetches its map entries.
+    /// Units that were last written in the first of these pages. They are looked up one read ahead, so that the CPU fetches their map
+    /// entries meanwhile.
     ahead: Vec<(u32, Held)>,
-    /// Groups that are being read, the oldest first, with what was last written there.
+    /// Groups that are being read, the oldest first, each with the units that were last written there.
     reading: Vec<(Group, Vec<Held>)>,
-    /// As which units of its group.
+    /// Indices in their group of the units that are read next.
     units: Vec<u32>,
-    /// Room for what is read next.
+    /// An empty list, whose memory serves the next read.
     spare: Vec<Held>,
-    /// What has been read and waits to be programmed.
+    /// Units that have been read and wait to be programmed.
     collected: Vec<Held>,
     programs: u32,
     /// A page that is copied within its plane when all programs have ended.
@@ -48,15 +50,15 @@ pub(super) struct Collection {
     copying: Option<Copying>,
     /// Whether a unit that was programmed ends in the next page.
     cut: bool,
-    /// Whether it leaves what it has not moved where it is.
+    /// Whether the collection leaves data that it has not moved where it is.
     gave_up: bool,
     /// Blocks of the victim that are being erased.
     erasing: u32,
-    /// How far writes of the host may go meanwhile; none where they are not held back.
+    /// The limit for writes of the host meanwhile; none where they are not held back.
     pub(super) plan: Option<Plan>,
 }
 
-/// A page that is being copied within its plane: what it held is in the new page when that has been programmed.
+/// A page that is being copied within its plane. Its data is in the new page when that page has been programmed.
 #[derive(Debug)]
 struct Copying {
     from: Group,
@@ -65,18 +67,18 @@ struct Copying {
 }
 
 impl WritePath {
-    /// How many sets there are, each with data to be moved at most once at a time.
+    /// Number of sets. The data of a set is moved by one collection at a time.
     pub(in super::super) fn sets(&self) -> usize {
         self.collections.len()
     }
 
-    /// What of a set's data is being moved: for what, and of which superblock.
+    /// The cause and the superblock of the collection that is at work in a set; none where none is.
     pub(in super::super) fn moving(&self, set: u32) -> Option<(Cause, u32)> {
         let job = self.collections[set as usize].as_ref()?;
         Some((job.cause, job.victim))
     }
 
-    /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and there is anything to be gained.
+    /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and gains anything.
     #[inline]
     pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: u32, stage: Stage) {
         let wants_room = device.ftl.wants_room(set, stage == Stage::Next);
@@ -93,7 +95,7 @@ impl WritePath {
         }
     }
 
-    /// Begins to collect a set, if there is anything to be gained of superblocks with so many valid codewords at most.
+    /// Begins to collect a set, if a superblock with at most `most_valid` valid codewords gains anything.
     fn begin_collection(&mut self, device: &mut Device, set: u32, most_valid: u32) {
         let Some(victim) = device.ftl.take_victim_of(set, most_valid) else { return };
         if let Some(pacing) = &mut self.pacing {
@@ -113,8 +115,8 @@ impl WritePath {
         self.move_data(device, set, cause, victim, None);
     }
 
-    /// Begins to reclaim or to refresh what is due in a set, if nothing is at work there. Garbage collection comes first. Pages whose turn it
-    /// is are scrubbed, whatever is at work.
+    /// Begins to reclaim or to refresh data that is due in a set, if nothing is at work there. Garbage collection comes first. Pages whose
+    /// turn it is are scrubbed, whatever is at work.
     #[inline]
     pub(in super::super) fn maintain(&mut self, device: &mut Device, set: u32) {
         let mut wants = device.ftl.wants_reclaim(set) || device.ftl.has_condemned(set);
@@ -133,7 +135,8 @@ impl WritePath {
         if self.collections[set as usize].is_some() {
             return;
         }
-        // Where what is moved is due again soon, reclaim is at work without a pause, and what finds no room would wait for ever.
+        // Moved data may be due again soon. Reclaim would then be at work without a pause, and writes that find no room would wait for
+        // ever.
         let reclaim = if self.waits_for_room(device, set) { None } else { device.ftl.take_reclaim(set) };
         match reclaim {
             Some(Reclaim { superblock, wordline }) => {
@@ -143,7 +146,7 @@ impl WritePath {
         }
     }
 
-    /// Begins to move the data of a superblock, which is then erased; or of one wordline of it.
+    /// Begins to move the data of a superblock, which is then erased, or of one wordline of it.
     pub(super) fn move_data(
         &mut self,
         device: &mut Device,
@@ -180,7 +183,7 @@ impl WritePath {
         self.continue_collection(device, set);
     }
 
-    /// In how many sets of the SSD of this one data is moved that makes room, or none, like this.
+    /// Number of collections at work in the SSD of a set: of those that make room, or of those that do not, like this cause.
     fn at_work(&mut self, device: &Device, set: u32, cause: Cause) -> &mut u32 {
         let room = &mut self.rooms[device.geometry.ssd_of_set(set) as usize];
         if cause.makes_room() { &mut room.collecting } else { &mut room.reclaiming }
@@ -190,7 +193,7 @@ impl WritePath {
         self.collections[set as usize].as_mut().expect("collection is at work")
     }
 
-    /// Does whatever the collection of a set can do now.
+    /// Continues the collection of a set as far as it can go now.
     pub(super) fn continue_collection(&mut self, device: &mut Device, set: u32) {
         let (is_paced, at_once) = (self.is_paced(), Self::pages_at_once(device));
         loop {
@@ -248,13 +251,13 @@ impl WritePath {
         }
     }
 
-    /// Pages of a victim that are read at once: one of each of its blocks, where these take turns.
+    /// Number of pages of a victim that are read at once: one of each of its blocks, where these take turns.
     fn pages_at_once(device: &Device) -> usize {
         if device.geometry.has_parity() { device.geometry.blocks_per_superblock() as usize } else { 1 }
     }
 
-    /// Whether what is to be moved next is a page that can be copied within its plane: all of its codewords are valid, and they have not
-    /// been copied too often in a row. Refresh never copies: it is there to correct errors.
+    /// Whether the page that is moved next can be copied within its plane: all of its codewords are valid, and they have not been copied
+    /// too often in a row. Refresh never copies: it is there to correct errors.
     fn can_copy(&mut self, device: &Device, set: u32, from: Group) -> bool {
         let Collection { reading, cause, .. } = self.collection(set);
         if matches!(*cause, Cause::Refresh | Cause::BadBlock) {
@@ -265,7 +268,8 @@ impl WritePath {
         is_whole && reading.iter().all(|&held| device.ftl.is_current(held)) && device.ftl.may_copy(from)
     }
 
-    /// Begins to copy a page of the victim within its plane, after programs that it would overtake: those of a block are in order.
+    /// Begins to copy a page of the victim within its plane. It waits for programs that it would overtake, as pages of a block are
+    /// programmed in order.
     fn copy_page(&mut self, device: &mut Device, set: u32, from: Group) {
         let job = self.collection(set);
         if job.programs > 0 && device.back_end.copies_overtake(&device.kernel) {
@@ -281,7 +285,7 @@ impl WritePath {
         device.copy(from, to, owner);
     }
 
-    /// A page has been programmed: if it is a copy, its data is there now, but for what was overwritten meanwhile.
+    /// Ends the copy of a page, if the page that has been programmed is a copy: its data is there now, but for units overwritten meanwhile.
     pub(super) fn copied(&mut self, device: &mut Device, to: Group) {
         let job = self.collection(to.set);
         let Some(Copying { from, held, .. }) = job.copying.take_if(|copying| copying.to == to) else { return };
@@ -294,7 +298,8 @@ impl WritePath {
         }
     }
 
-    /// A program has failed: if it is a copy, its page is where it was, and is copied once more.
+    /// Takes the copy of a page back, if the program that has failed is a copy: the page is where it was, and is copied once more. Returns
+    /// whether it is one.
     pub(super) fn copy_failed(&mut self, device: &mut Device, owner: ProgramOwner, to: Group) -> bool {
         if self.copies.is_none() || !owner.moves_data() {
             return false;
@@ -308,7 +313,7 @@ impl WritePath {
         true
     }
 
-    /// Goes on with a page whose copy has failed, when it is known that its block is not written any more.
+    /// Copies a page whose copy has failed once more, when it is known that the block of the failed copy is not written any more.
     pub(super) fn copy_again(&mut self, device: &mut Device, set: u32) {
         let job = self.collection(set);
         if job.programs == 0
@@ -318,12 +323,13 @@ impl WritePath {
         }
     }
 
-    /// The next pages for what the job of a set moves, of which this is the first codeword; where there is no room it gives up.
+    /// Opens the next pages for data that the collection of a set moves, of which this is the first codeword. Where there is no room, the
+    /// collection gives up.
     pub(super) fn open_for_move(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         self.collections[set as usize].as_mut().expect("collection is at work").open(device, set, first)
     }
 
-    /// A page or group of the victim has been read.
+    /// Takes over a page or group of the victim that has been read.
     ///
     /// # Arguments
     /// - `is_poor`: whether hard decisions were not enough at the first attempt.
@@ -332,7 +338,7 @@ impl WritePath {
             return self.copy_page(device, set, group);
         }
         let job = self.collection(set);
-        // What is asked next, when this has been programmed.
+        // The map entries of the next page are asked for when this page has been programmed.
         job.ahead.iter().for_each(|(_, held)| device.ftl.prefetch(held.lcn));
         let Some(at) = job.reading.iter().position(|(of, _)| of.page == group.page) else {
             unreachable!("it is being read")
@@ -343,7 +349,7 @@ impl WritePath {
         if job.gave_up {
             job.collected.clear();
         }
-        // Codewords that it programs at once.
+        // Number of codewords that are programmed at once.
         let geometry = &device.geometry;
         let interleaves = device.ftl.interleaves(set);
         let together =
@@ -362,7 +368,7 @@ impl WritePath {
         if job.collected.is_empty() && !job.cut {
             return;
         }
-        // What it has cut is data of the user's, of which 0 is some.
+        // A unit that was cut is user data, as codeword 0 is.
         let first = job.collected.first().map_or(0, |held| held.lcn);
         let Some(group) = job.open(device, set, first) else { return };
         let (owner, ftl) = (ProgramOwner::Move(job.cause), &mut device.ftl);
@@ -383,7 +389,7 @@ impl WritePath {
         moved.into_iter().for_each(|held| device.entry_changed(held.lcn));
     }
 
-    /// A page or group of collected codewords has been programmed.
+    /// Goes on after a page or group of collected codewords has been programmed.
     pub(super) fn collected_programmed(&mut self, device: &mut Device, set: u32) {
         let job = self.collection(set);
         job.programs -= 1;
@@ -396,7 +402,7 @@ impl WritePath {
         self.go_on_with_writes(device, set);
     }
 
-    /// A read of a superblock has ended; a victim may have waited for that, or something be due now.
+    /// Goes on after a read of a superblock has ended: a victim may have waited for that, or maintenance may be due now.
     #[inline]
     pub(in super::super) fn read_ended(&mut self, device: &mut Device, owner: ReadOwner, group: Group) {
         if self.collections[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
@@ -408,7 +414,7 @@ impl WritePath {
         }
     }
 
-    /// A block of a superblock has been erased.
+    /// Notes that a block of a superblock has been erased, and goes on when all of them have been.
     pub(in super::super) fn erased(&mut self, device: &mut Device, superblock: u32) {
         let set = device.geometry.set_of_superblock(superblock);
         let job = self.collection(set);
@@ -435,20 +441,20 @@ impl WritePath {
         self.maintain(device, set);
     }
 
-    /// What was valid in a wordline has been moved, as far as there was room.
+    /// Ends the move of a wordline, whose valid data has been moved as far as there was room.
     fn wordline_moved(&mut self, device: &mut Device, set: u32) {
         device.kernel.statistics.reclaimed_wordlines += u64::from(!self.collection(set).gave_up);
         self.task_ended(device, set);
         self.make_room_again(device, device.geometry.ssd_of_set(set));
-        // What would have begun it meanwhile found the set at work.
+        // A collection that was wanted meanwhile did not begin, as the set was at work.
         if self.collections[set as usize].is_none() {
             self.begin_if_wanted(device, set, Stage::Start);
         }
         self.maintain(device, set);
     }
 
-    /// There is no room for the data of a superblock: it stays where it is. Dies have failed since the set began to move it, or blocks before,
-    /// or it lies in the SLC cache, and the last free superblock is left to collection.
+    /// Gives up the move of a superblock for whose data there is no room: the data stays where it is. Dies have failed since the set began
+    /// to move it, or blocks before. Or it lies in the SLC cache, and the last free superblock is left to collection.
     fn abandon(&mut self, device: &mut Device, set: u32) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
@@ -473,22 +479,23 @@ impl WritePath {
 }
 
 impl Collection {
-    /// Whether it is asked, where collections are, whether it moves the next page.
+    /// Whether the collection has to ask, where collections may pause, before it moves the next page.
     #[inline]
     fn may_pause(&self, is_paced: bool) -> bool {
         is_paced && self.cause.is_collection() && !self.pages.is_empty()
     }
 
-    /// Valid codewords of a victim of garbage collection.
+    /// Valid codewords of the victim, if this is garbage collection.
     pub(super) fn valid(&self, device: &Device) -> Option<u32> {
         self.cause.is_collection().then(|| device.ftl.valid(self.victim))
     }
 
-    /// The next pages for what it moves, of which this is the first codeword; where there is no room it gives up.
+    /// Opens the next pages for data that it moves, of which this is the first codeword. Where there is no room, it gives up.
     fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        // What is moved out of the cache, and not folded, gives the set no superblock back for one that it takes: the cache may keep it.
+        // Data that leaves the cache without folding gives the set no superblock back for the one that it takes: the cache may keep the old
+        // one.
         let leaves_cache = self.cause != Cause::Folding && device.ftl.is_slc(self.victim);
         let makes_way = !self.whole || leaves_cache || (self.cause.leaves_last() && device.ftl.has_lost_room());
         let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
@@ -507,7 +514,7 @@ impl Collection {
         self.cut = false;
     }
 
-    /// The next page, or pages, of the victim that hold valid codewords, which are to be read then; none at its end.
+    /// Takes the next page, or pages, of the victim that hold valid codewords, to be read then; none at its end.
     fn next_page(&mut self, device: &mut Device, set: u32) -> Option<Group> {
         while !self.pages.is_empty() {
             let group = device.ftl.group_at(set, self.victim, self.pages.start);
@@ -532,14 +539,14 @@ impl Collection {
         None
     }
 
-    /// Pages of a block that are read at once: units that share pages are read together.
+    /// Number of pages of a block that are read at once: units that share pages are read together.
     fn together(&self, device: &Device) -> u32 {
         let crosses_pages = device.ftl.crosses_pages() && device.ftl.layout(self.victim).crosses_pages();
         let together = if crosses_pages { device.geometry.pages_per_run() } else { 1 };
         together.min(self.pages.end - self.pages.start)
     }
 
-    /// Looks up what was last written in the first of the pages that have not been looked at.
+    /// Looks up the units that were last written in the first of the pages that have not been looked at.
     fn look_ahead(&mut self, device: &Device, set: u32) {
         let ftl = &device.ftl;
         if self.pages.is_empty() {

@@ -1,14 +1,15 @@
-//! Folding of the SLC cache: when it begins. What it does is what garbage collection does (see [`super::collection`]).
+//! Folding of the SLC cache: when it begins. Its work is that of garbage collection (see [`super::collection`]).
 //!
-//! It begins under load where the cache has little room left, where its superblocks are free ones that garbage collection wants
-//! back, and in idle time: when an SSD has had no operation of the host for as long as the config says.
+//! Folding begins under load if the cache has little room left. Where superblocks of the cache are taken from the free ones, it also begins
+//! when garbage collection wants them back. And it begins in idle time: when an SSD has had no operation of the host for as long as the
+//! config says.
 
 use super::super::device::Device;
 use super::super::owners::Cause;
 use super::WritePath;
 
 impl WritePath {
-    /// An SSD is idle: the cache of each of its sets is folded.
+    /// Folds the cache of each set of an SSD that is idle.
     pub(in super::super) fn fold_in_idle_time(&mut self, device: &mut Device, ssd: u32) {
         for set in device.geometry.sets_of_ssd(ssd) {
             if self.collections[set as usize].is_none() {
@@ -17,7 +18,7 @@ impl WritePath {
         }
     }
 
-    /// Begins to fold a superblock of the cache of a set, if that is due. Whether it is.
+    /// Begins to fold a superblock of the cache of a set, if that is due. Returns whether it is.
     pub(super) fn begin_folding(&mut self, device: &mut Device, set: u32) -> bool {
         let is_idle = device.is_idle(set);
         let Some(victim) = device.ftl.take_to_fold(set, is_idle) else { return false };

@@ -1,5 +1,5 @@
-//! What a loss of power does to the write buffers: what an unprotected one holds of acknowledged writes is lost, as if it had been trimmed.
-//! The host sends requests that were not acknowledged again, so that their data is there when power is back.
+//! Loss of power, as far as the write buffers are concerned. Data of acknowledged writes in an unprotected write buffer is lost, as if it
+//! had been trimmed. The host sends requests that were not acknowledged again, so that their data is there when power is back.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::WritePath;
 use super::buffer::WriteBuffer;
 use crate::ftl::{Held, Lcn, Location};
 
-/// Of each slot the request whose data it holds, by its number in the stream.
+/// The request whose data each slot holds, by its number in the stream.
 #[derive(Debug, Default)]
 pub(super) struct Takers {
-    /// Of each request under way.
+    /// Number in the stream of each request under way.
     numbers: Vec<u64>,
     of_slot: Vec<u64>,
-    /// Where the data of each slot lies that is being programmed.
+    /// The unit in flash to which the data of each slot is being programmed.
     programmed_to: Vec<Option<Held>>,
 }
 
@@ -46,12 +46,12 @@ impl WriteBuffer {
 }
 
 impl WritePath {
-    /// Codewords that a loss of power leaves to be saved: those of protected write buffers.
+    /// Codewords of protected write buffers, which are to be saved at a loss of power.
     pub(in super::super) fn to_save(&self) -> u64 {
         if self.protected { self.buffered_codewords() } else { 0 }
     }
 
-    /// Power fails: what was acknowledged and is not in flash is lost. Which codewords.
+    /// Drops data that was acknowledged and is not in flash, as power fails. Returns the codewords that are lost.
     ///
     /// # Arguments
     /// - `under_way`: the numbers of requests that were not acknowledged.

@@ -1,13 +1,14 @@
-//! Maintenance by age: refresh, which moves data before it is too old, and patrol scrub, which reads all data to find what needs that.
+//! Maintenance by age: refresh, which moves data before it is too old, and patrol scrub, which reads all data to find data that needs
+//! refresh.
 //!
-//! Refresh moves a superblock as garbage collection does (see [`super::collection`]), when nothing else is at work in its set and none
-//! is wanted. A set refreshes what is oldest, and begins as late as it can: so that of all its superblocks each is moved before its
-//! deadline, if one is moved in each n-th part of the age limit, n being how many hold data. Where ages are spread by chance there are
-//! always some that are too close to one another for that; then it goes a quarter faster than one in an n-th part, and a superblock whose
-//! deadline has come does not wait. So a steady stream is all that there ever is, whether ages are spread at the start or all the same.
+//! Refresh moves a superblock as garbage collection does (see [`super::collection`]), when nothing else is at work in its set and no
+//! collection is wanted. A set refreshes its oldest superblock, and begins as late as it can. If n superblocks hold data, moving one in
+//! each n-th part of the age limit has to be enough to move each before its deadline. Where ages are spread by chance, some are always too
+//! close to one another for that. The set then goes a quarter faster, and a superblock whose deadline has come does not wait. So refresh is
+//! a steady stream, whether ages are spread at the start or all the same.
 //!
-//! Scrub gives every page of a set its turn, in the order of blocks, at equal distances over its period. A page of a full superblock
-//! that holds current data is read through error correction; others pass. Where a codeword is beyond the limit, its superblock is
+//! Scrub gives every page of a set its turn, in the order of blocks, at equal distances over its period. A page of a full superblock that
+//! holds current data is read through error correction; other pages are passed over. If a codeword is beyond the limit, its superblock is
 //! refreshed as soon as its set is free.
 
 use std::collections::VecDeque;
@@ -24,7 +25,8 @@ use crate::events::Event;
 const NS_PER_DAY: f64 = 86_400e9;
 const NEVER: Ns = Ns(u64::MAX);
 
-/// How soon after one superblock the next of so many begins that are not too old, ns: a quarter faster than on average.
+/// Shortest time, in ns, from the beginning of one refresh to that of the next, unless the next superblock is too old: a quarter faster
+/// than on average.
 fn shortest_pause(age: Ns, superblocks: u64) -> u64 {
     age.0 / superblocks / 5 * 4
 }
@@ -33,25 +35,26 @@ fn shortest_pause(age: Ns, superblocks: u64) -> u64 {
 pub(super) struct Maintenance {
     refresh: Option<Refresh>,
     scrub: Option<Scrub>,
-    /// Of each set, superblocks that scrub has found, and how often they had been erased.
+    /// Superblocks of each set that scrub has found, with the number of their erases at that time.
     found: Vec<VecDeque<(u32, u32)>>,
     /// Whether the host has no more requests: then nothing begins.
     over: bool,
 }
 
-/// Times are those of the run: an age limit of months is as much shorter as data ages faster.
+/// Refresh. Times are those of the run: an age limit of months is shorter by as much as data ages faster.
 #[derive(Debug)]
 struct Refresh {
     age: Ns,
-    /// A set that can refresh nothing of what is due is not asked again for so long: in which it refreshes one superblock, on average.
+    /// Time after which a set that could refresh nothing of what is due is asked again: in this time it refreshes one superblock on
+    /// average.
     pause: Ns,
-    /// Of each superblock, when its data is too old; [`NEVER`] where nothing has been programmed since it was erased.
+    /// The instant at which the data of each superblock is too old; [`NEVER`] where no page has been programmed since its erase.
     deadlines: Vec<Ns>,
-    /// Of each set, when it begins the next one at the earliest, if that is not too old by then.
+    /// The earliest instant at which each set begins the next refresh, unless the data is too old by then.
     not_before: Vec<Ns>,
-    /// Of each set, whether it is to refresh its oldest superblock.
+    /// Whether each set is to refresh its oldest superblock.
     due: Vec<bool>,
-    /// Of each set, whether it is at that.
+    /// Whether each set is refreshing its oldest superblock.
     at_work: Vec<bool>,
 }
 
@@ -66,7 +69,7 @@ struct Scrub {
 
 #[derive(Debug, Clone, Default)]
 struct ScrubOfSet {
-    /// Turns that pages have had.
+    /// Turns that have come.
     turns: u64,
     /// The page whose turn is next, counted over the set.
     next: u64,
@@ -76,7 +79,7 @@ struct ScrubOfSet {
 }
 
 impl Maintenance {
-    /// None where nothing is done by age.
+    /// Makes the maintenance; none where nothing is done by age.
     pub(super) fn new(config: &CheckedConfig) -> Option<Box<Self>> {
         let (spec, geometry) = (&config.config().ftl, config.geometry());
         if spec.refresh.is_none() && spec.scrub.is_none() {
@@ -115,8 +118,8 @@ impl Maintenance {
         Some(Box::new(Self { refresh, scrub, found: vec![VecDeque::new(); sets as usize], over: false }))
     }
 
-    /// A page of a superblock has been programmed. The first one since its erase begins the age of its data; which page that is depends
-    /// on the dies that still work.
+    /// Notes that a page of a superblock has been programmed. The age of its data begins with the first page since its erase; which page
+    /// that is depends on the dies that still work.
     pub(super) fn programmed(&mut self, superblock: u32, now: Ns) {
         if let Some(refresh) = &mut self.refresh
             && refresh.deadlines[superblock as usize] == NEVER
@@ -125,26 +128,26 @@ impl Maintenance {
         }
     }
 
-    /// All blocks of a superblock have been erased.
+    /// Notes that all blocks of a superblock have been erased.
     pub(super) fn erased(&mut self, superblock: u32) {
         if let Some(refresh) = &mut self.refresh {
             refresh.deadlines[superblock as usize] = NEVER;
         }
     }
 
-    /// The host has no more requests. What would be done later, nobody waits for: the run ends without it.
+    /// Notes that the host has no more requests. Nobody waits for later work: the run ends without it.
     pub(super) fn requests_are_over(&mut self) {
         self.over = true;
     }
 
-    /// Whether a set has anything to refresh.
+    /// Whether a set has a superblock to refresh.
     pub(super) fn wants_refresh(&self, set: u32) -> bool {
         !self.over
             && (!self.found[set as usize].is_empty()
                 || self.refresh.as_ref().is_some_and(|refresh| refresh.due[set as usize]))
     }
 
-    /// Takes the superblock that a set refreshes next: what scrub has found, else what is oldest.
+    /// Takes the superblock that a set refreshes next: one that scrub has found, else the oldest one.
     fn take(&mut self, device: &mut Device, set: u32) -> Option<u32> {
         while let Some((superblock, erases)) = self.found[set as usize].pop_front() {
             if device.ftl.erases(superblock) == erases && device.ftl.take_to_move(set, superblock) {
@@ -169,7 +172,7 @@ impl Maintenance {
 }
 
 impl Refresh {
-    /// The superblocks of a set that can be moved, with their deadlines.
+    /// The superblocks of a set that can be moved, with their deadlines, the oldest first.
     fn oldest_first(&self, device: &Device, set: u32) -> Vec<(Ns, u32)> {
         let of_set = device.geometry.superblocks_of_set(set);
         let held = of_set.filter(|&superblock| device.ftl.holds_data(superblock));
@@ -178,7 +181,7 @@ impl Refresh {
         held
     }
 
-    /// When the oldest superblock of a set is to be moved, so that none will be late; none where there is none.
+    /// The instant at which the oldest superblock of a set is to be moved, so that none will be late; none where no superblock holds data.
     fn next_start(&self, device: &Device, set: u32) -> Option<Ns> {
         let held = self.oldest_first(device, set);
         let &(oldest, _) = held.first()?;
@@ -189,16 +192,16 @@ impl Refresh {
         Some(start.max(self.not_before[set as usize]).min(oldest))
     }
 
-    /// A set begins to refresh a superblock.
+    /// Notes that a set begins to refresh a superblock.
     fn began(&mut self, device: &Device, set: u32) {
         let held = self.oldest_first(device, set).len() as u64 + 1;
         self.not_before[set as usize] = Ns(device.kernel.now.0.saturating_add(shortest_pause(self.age, held)));
         self.at_work[set as usize] = true;
     }
 
-    /// The set is asked for again when its oldest superblock is to be moved, after `least` at the earliest.
+    /// Schedules the instant at which the set is asked for again: when its oldest superblock is to be moved, after `least` at the earliest.
     fn schedule(&self, device: &mut Device, set: u32, least: Ns) {
-        // Where nothing is old enough to be known, as in an empty device, nothing will be for as long.
+        // If no superblock holds data, as in an empty device, none will be too old before the age limit is over.
         let start = self.next_start(device, set).unwrap_or(Ns(device.kernel.now.0.saturating_add(self.age.0)));
         let after = start.0.saturating_sub(device.kernel.now.0).max(least.0);
         device.kernel.schedule(Ns(after), Event::RefreshDue { set });
@@ -206,7 +209,7 @@ impl Refresh {
 }
 
 impl WritePath {
-    /// The run begins: so do the clocks of maintenance.
+    /// Starts the clocks of maintenance, at the beginning of the run.
     pub(in super::super) fn start_maintenance(&mut self, device: &mut Device) {
         let Some(maintenance) = &mut self.maintenance else { return };
         for set in 0..device.geometry.sets() {
@@ -224,7 +227,7 @@ impl WritePath {
 
     // ---- Refresh ----
 
-    /// The data of a set may have become too old; or what was too old has been moved meanwhile.
+    /// Asks for the refresh of a set whose data may have become too old, unless it has been moved meanwhile.
     pub(in super::super) fn refresh_due(&mut self, device: &mut Device, set: u32) {
         let Some(refresh) = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut()) else {
             return;
@@ -236,7 +239,7 @@ impl WritePath {
         self.maintain(device, set);
     }
 
-    /// Begins to refresh a superblock of a set at which nothing is at work, if any is due and the host need not wait for it.
+    /// Begins to refresh a superblock of a set at which nothing is at work, if one is due and the host need not wait for it.
     pub(super) fn begin_refresh(&mut self, device: &mut Device, set: u32) {
         if self.makes_way(device, set) {
             let refresh = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut());
@@ -253,7 +256,7 @@ impl WritePath {
         }
     }
 
-    /// Refresh of a superblock of a set has ended; the data stays where it is if dies that failed meanwhile left no room for it.
+    /// Ends the refresh of a superblock of a set. The data stays where it is if dies that failed meanwhile left no room for it.
     pub(super) fn refresh_ended(&mut self, device: &mut Device, set: u32, moved: bool) {
         device.kernel.statistics.maintenance.refreshed_blocks += u64::from(moved);
         if let Some(refresh) = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut())
@@ -263,20 +266,20 @@ impl WritePath {
         }
     }
 
-    /// Whether nothing begins in a set, for the host waits for what is at work to end: what it writes finds no room, or its next request finds
-    /// the queues full. Where data ages faster than it can be moved, refresh is at work without a pause, and the host would wait for ever.
+    /// Whether maintenance makes way for the host in a set: a write of the host finds no room, or its next request finds the queues full.
+    /// If data ages faster than it can be moved, refresh would be at work without a pause, and the host would wait for ever.
     fn makes_way(&self, device: &Device, set: u32) -> bool {
         device.holds_host || self.waits_for_room(device, set)
     }
 
     // ---- Patrol scrub ----
 
-    /// It is the turn of the next page of a set.
+    /// Gives the next page of a set its turn.
     pub(in super::super) fn scrub_due(&mut self, device: &mut Device, set: u32) {
         let Some(scrub) = self.maintenance.as_mut().and_then(|maintenance| maintenance.scrub.as_mut()) else { return };
         let of_set = &mut scrub.sets[set as usize];
         (of_set.turns, of_set.owed) = (of_set.turns + 1, of_set.owed + 1);
-        // To the nanosecond over a period, however short a turn is.
+        // Turns are exact to the nanosecond over a period, however short a turn is.
         let at = |turns: u64| (u128::from(turns) * u128::from(scrub.period.0) / u128::from(scrub.pages)) as u64;
         device.kernel.schedule(Ns(at(of_set.turns + 1) - at(of_set.turns)), Event::ScrubDue { set });
         self.maintain(device, set);
@@ -320,10 +323,10 @@ impl WritePath {
         }
     }
 
-    /// A page of a set has been scrubbed.
+    /// Ends the scrub of a page of a set.
     ///
     /// # Arguments
-    /// - `needs_refresh`: whether something in it is beyond the limit.
+    /// - `needs_refresh`: whether a codeword in the page is beyond the limit, or no level decoded it.
     pub(in super::super) fn scrubbed(&mut self, device: &mut Device, set: u32, superblock: u32, needs_refresh: bool) {
         let Some(maintenance) = self.maintenance.as_mut() else { return };
         if let Some(scrub) = &mut maintenance.scrub {
@@ -337,7 +340,7 @@ impl WritePath {
         }
     }
 
-    /// Turns of pages that have come, and pages that have yet to be read of those, over all sets; nothing without a scrub.
+    /// Turns of pages that have come, turns of these that have yet to be taken, and pages of the device; none without a scrub.
     pub(in super::super) fn scrub_turns(&self) -> Option<(u64, u64, u64)> {
         let scrub = self.maintenance.as_ref()?.scrub.as_ref()?;
         let sum = |of: fn(&ScrubOfSet) -> u64| scrub.sets.iter().map(of).sum::<u64>();

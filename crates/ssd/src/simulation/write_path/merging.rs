@@ -1,8 +1,8 @@
-//! Codewords that a write buffer holds in part: parts that meet there need no read of the old codeword, and the rest of others is read
-//! when they have to be programmed.
+//! Codewords that a write buffer holds in part. Parts that meet in the buffer need no read of the old codeword. The rest of other codewords
+//! is read when they have to be programmed.
 //!
-//! The map says of such a codeword where its old data lies, which garbage collection may move meanwhile. It says that the buffer has it
-//! as soon as that has all of it.
+//! The map says of such a codeword where its old data lies, which garbage collection may move meanwhile. As soon as the buffer has all of
+//! the codeword, the map says that it is in the buffer.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::WritePath;
 use super::buffer::WriteBuffer;
 use crate::ftl::{Lcn, Location};
 
-/// Bytes of a codeword, as ranges in their order that do not touch.
+/// Bytes of a codeword, as ranges in ascending order that do not touch.
 #[derive(Debug, Clone, Default)]
 struct Covered(Vec<Range<u32>>);
 
@@ -38,18 +38,18 @@ impl Covered {
     }
 }
 
-/// What a write buffer holds of a codeword.
+/// The part of a codeword that a write buffer holds.
 #[derive(Debug)]
 pub(super) struct Part {
     slot: u32,
     bytes: Covered,
-    /// The read of its rest, if that is under way.
+    /// The number of the read of its rest, if that is under way.
     fill: Option<u32>,
 }
 
 impl WriteBuffer {
-    /// Takes so many bytes of a codeword of which it holds others. Of one that it holds whole now the slot, and whether nothing of it has
-    /// to be read; the outer option is none where it held no part of it.
+    /// Takes in bytes of a codeword of which the buffer holds others. If the buffer holds all of it now, returns its slot, and whether no
+    /// read of its rest is under way. The outer option is none where the buffer held no part of it.
     pub(super) fn join(
         &mut self,
         lcn: Lcn,
@@ -71,7 +71,7 @@ impl WriteBuffer {
         Some(None)
     }
 
-    /// A slot is about to hold a part of a codeword.
+    /// Puts a part of a codeword into a slot.
     pub(super) fn take_part(&mut self, slot: u32, lcn: Lcn, part: Range<u32>) {
         self.occupy(slot, lcn);
         let mut bytes = Covered::default();
@@ -80,7 +80,7 @@ impl WriteBuffer {
         self.in_part.push(slot);
     }
 
-    /// A codeword is no longer held in part: the slot in which it was.
+    /// Ends the part of a codeword. Returns the slot in which it was.
     fn end_part(&mut self, lcn: Lcn) -> Option<u32> {
         let Part { slot, fill, .. } = self.parts.remove(&lcn)?;
         match fill {
@@ -90,19 +90,19 @@ impl WriteBuffer {
         Some(slot)
     }
 
-    /// The slot in which it holds a part of a codeword.
+    /// The slot in which the buffer holds a part of a codeword.
     pub(super) fn slot_of_part(&self, lcn: Lcn) -> Option<u32> {
         self.parts.get(&lcn).map(|part| part.slot)
     }
 
-    /// What it holds in part of a codeword is stale.
+    /// Drops the part of a codeword, which is stale.
     pub(super) fn drop_part(&mut self, lcn: Lcn) {
         if let Some(slot) = self.end_part(lcn) {
             self.give_back(slot);
         }
     }
 
-    /// Whether it holds so many bytes of a codeword that it does not hold whole.
+    /// Whether the buffer holds these bytes of a codeword that it does not hold whole.
     fn has_part(&self, lcn: Lcn, bytes: &Range<u32>) -> bool {
         self.parts.get(&lcn).is_some_and(|part| part.bytes.has(bytes))
     }
@@ -115,22 +115,22 @@ impl WritePath {
         self.merges
     }
 
-    /// Whether the write buffers have what a read asks for of a codeword that they hold in part.
+    /// Whether the write buffers have the bytes that a read asks for of a codeword held in part.
     ///
     /// # Arguments
-    /// - `asked`: bytes of the device.
+    /// - `asked`: range of bytes of the device.
     pub(in super::super) fn has_part(&self, device: &Device, lcn: Lcn, asked: &Range<u64>) -> bool {
         let buffer = &self.buffers[device.ftl.ssd_of(lcn) as usize];
         buffer.has_part(lcn, &part_of(lcn, self.codeword_bytes, asked))
     }
 
-    /// A codeword has no data any more, or is written elsewhere: what the write buffers hold of it in part is stale.
+    /// Drops the part of a codeword that the write buffers hold: the codeword has no data any more, or is written elsewhere.
     pub(in super::super) fn drop_part(&mut self, device: &Device, lcn: Lcn) {
         self.buffers[device.ftl.ssd_of(lcn) as usize].drop_part(lcn);
     }
 
-    /// Begins to read what is missing of codewords of which least was heard lately, until so many are whole or under way to be. How many
-    /// are whole at once.
+    /// Begins to read the rest of codewords held in part, the least recently written first, until so many are whole or on their way to be.
+    /// Returns how many are whole at once.
     pub(super) fn fill_parts(&mut self, device: &mut Device, ssd: u32, wanted: usize) -> usize {
         if !self.merges {
             return 0;
@@ -153,13 +153,13 @@ impl WritePath {
                     device.kernel.statistics.read_modify_writes += 1;
                     device.read_to_modify(owner, place, bytes);
                 }
-                // Its rest is at hand.
+                // The rest of this codeword is at hand.
                 _ => whole += usize::from(self.complete(device, fill)),
             }
         }
     }
 
-    /// The rest of a codeword has been read: if the buffer still wants it, it has all of it now.
+    /// Notes that the rest of a codeword has been read. Returns whether the buffer still wanted it, and has all of it now.
     fn complete(&mut self, device: &mut Device, fill: u32) -> bool {
         let (ssd, lcn) = self.fills[fill];
         self.fills.remove(fill);
@@ -173,7 +173,7 @@ impl WritePath {
         true
     }
 
-    /// The same, when that has taken a read.
+    /// Notes that the rest of a codeword has been read from flash, and takes in codewords that wait.
     pub(in super::super) fn filled(&mut self, device: &mut Device, fill: u32) {
         let (ssd, _) = self.fills[fill];
         self.complete(device, fill);
@@ -181,7 +181,7 @@ impl WritePath {
     }
 }
 
-/// Bytes of a codeword that are among bytes of the device.
+/// The bytes of a codeword that are among bytes of the device, counted from its beginning.
 pub(super) fn part_of(lcn: Lcn, codeword_bytes: u64, asked: &Range<u64>) -> Range<u32> {
     let (start, end) = (lcn * codeword_bytes, (lcn + 1) * codeword_bytes);
     (asked.start.max(start) - start) as u32..(asked.end.min(end) - start) as u32

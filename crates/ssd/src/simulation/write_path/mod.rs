@@ -1,9 +1,9 @@
 //! The write path: read-modify-write of partly covered codewords, the write buffer, page programs, garbage collection, read
 //! reclaim and folding.
 //!
-//! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together.
-//! What does not fill one is written plain or padded, as the config says. A group is never changed: an update of part of
-//! it goes elsewhere, and what it replaces is stale.
+//! With interleaving, codewords of a request that fill a group are programmed to all its chips at once, and done together. Codewords that
+//! do not fill a group are written plain or padded, as the config says. A group is never changed: an update of a part of it goes elsewhere,
+//! and the data that it replaces is stale.
 
 mod again;
 mod buffer;
@@ -40,52 +40,53 @@ use room::Room;
 pub(super) struct WritePath {
     codeword_bytes: u64,
     partial_write: PartialWrite,
-    /// Codewords of requests that wait to be written and were covered in part, where the flash merges what is new with what is old.
+    /// Codewords of requests that wait to be written and were covered in part, where the flash merges new data with old data.
     to_merge: HashSet<(u32, Lcn)>,
-    /// Of each SSD.
+    /// The room of each SSD.
     rooms: Vec<Room>,
-    /// Of each SSD; none without a write buffer.
+    /// The write buffer of each SSD; empty without write buffers.
     buffers: Vec<WriteBuffer>,
-    /// Whether they keep what they hold until they are full, and what was written again longer than what was not.
+    /// Whether write buffers keep codewords until they are full, and whether they keep codewords longer that were written again.
     keeps: bool,
     renews: bool,
-    /// Of the slots of one: where more than the first number wait to be programmed, pages are until no more than the second do.
+    /// Watermarks of one write buffer, in slots that wait to be programmed. Above the first number, pages are programmed until no more than
+    /// the second number wait.
     watermarks: Option<(usize, usize)>,
-    /// Whether they hold codewords in part.
+    /// Whether write buffers hold codewords in part.
     merges: bool,
     /// Codewords held in part whose rest is being read, with their SSDs.
     fills: Slab<(u32, Lcn)>,
-    /// Of each set, the slot of the unit that ends in the next page of the host's open block.
+    /// The slot of the unit that ends in the next page of the host's open block, for each set.
     cut: Vec<Option<u32>>,
-    /// Of each set.
+    /// The collection that is at work in each set.
     collections: Vec<Option<Box<Collection>>>,
-    /// None where garbage collection never pauses.
+    /// Pacing of garbage collection; none where it never pauses.
     pacing: Option<Box<Pacing>>,
     /// Pages that writes of the host leave a set at the end of a collection; none where they are not held back.
     leaves_pages: Option<u32>,
-    /// What is seen of pages that are copied within their planes; none where none are.
+    /// The check for errors of pages that are copied within their planes; none where no pages are copied.
     copies: Option<CopybackEcc>,
-    /// None where nothing is done by the age of data.
+    /// Refresh and scrub; none where nothing is done by the age of data.
     maintenance: Option<Box<Maintenance>>,
-    /// Whether anything is done while requests are under way that nobody waits for when they are over.
+    /// Whether there is work beside requests for which nobody waits when the requests are over.
     pub(super) works_beside_requests: bool,
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
-    /// Of each request under way its placement handle; none where there is one handle.
+    /// The placement handle of each request under way; none where there is only one handle.
     handles: Option<Vec<u8>>,
     /// Requests under way that write past the write buffers.
     through: BTreeSet<u32>,
-    /// Whether what the write buffers hold outlives a loss of power.
+    /// Whether data in write buffers outlives a loss of power.
     protected: bool,
-    /// None where power does not fail.
+    /// The requests whose data the slots hold; none where power does not fail.
     takers: Option<Takers>,
-    /// Flushes that wait for what the write buffers held.
+    /// Flushes that wait until data of the write buffers is in flash.
     flushes: Vec<WaitingFlush>,
 }
 
 impl WritePath {
     /// # Errors
-    /// When something of the user's own that works here cannot be made.
+    /// When the user's own rule of pacing cannot be made.
     pub(super) fn new(config: &CheckedConfig) -> Result<Self> {
         let (spec, geometry) = (config.config(), config.geometry());
         let ssds = geometry.ssds();
@@ -126,14 +127,14 @@ impl WritePath {
         })
     }
 
-    /// Collections that pause, and would be asked for again, are so much later.
+    /// Puts off by `by` the instants at which collections that pause are asked for again.
     pub(super) fn put_off(&mut self, by: Ns) {
         if let Some(pacing) = &mut self.pacing {
             pacing.put_off(by);
         }
     }
 
-    /// Codewords that the write buffers hold, and those that wait to be programmed again.
+    /// Codewords in the write buffers, and those that wait to be programmed again.
     pub(super) fn in_memory(&self) -> u64 {
         self.buffered_codewords() + self.codewords_to_program_again()
     }
@@ -143,19 +144,18 @@ impl WritePath {
         self.buffers.iter().map(WriteBuffer::held).sum()
     }
 
-    /// Codewords that the host wrote and that no program has begun to put into flash: in write buffers or on their way there, or waiting
-    /// for room.
+    /// Codewords that the host wrote and whose program has not begun: in write buffers or on their way there, or waiting for room.
     pub(super) fn not_programmed_codewords(&self) -> u64 {
         let in_buffers: u64 = self.buffers.iter().map(WriteBuffer::not_programmed).sum();
         in_buffers + self.rooms.iter().map(|room| room.stalled.len() as u64).sum::<u64>()
     }
 
-    /// Whether no write and no collection is stuck.
+    /// Whether no write, no collection and no flush is under way, or stuck.
     pub(super) fn is_idle(&self) -> bool {
         self.rooms.iter().all(Room::is_idle) && self.flushes.is_empty() && self.stalled_translations.is_empty()
     }
 
-    /// All requests are done.
+    /// Notes that all requests are done.
     pub(super) fn requests_are_over(&mut self) {
         if let Some(pacing) = &mut self.pacing {
             pacing.requests_are_over();
@@ -165,7 +165,7 @@ impl WritePath {
         }
     }
 
-    /// A request that writes comes in, by its number in the stream; its data is to be placed by this handle, and whether it is to complete in
+    /// Notes a request that writes, by its number in the stream: the handle by which its data is placed, and whether it is to complete in
     /// flash.
     #[inline]
     pub(super) fn expect(&mut self, request: u32, number: u64, handle: u8, through: bool) {
@@ -190,7 +190,7 @@ impl WritePath {
         self.handles.as_ref().map_or(0, |handles| handles[request as usize])
     }
 
-    /// Writes codewords for a request, of which the first and the last may be covered in part.
+    /// Writes codewords for a request. The first and the last of them may be covered in part.
     pub(super) fn write(&mut self, device: &mut Device, request: u32, asked: Request, codewords: Range<Lcn>) {
         let size = self.codeword_bytes;
         let end_bytes = asked.offset_bytes + asked.bytes;
@@ -199,7 +199,7 @@ impl WritePath {
             return self.write_parts(device, request, codewords, |lcn| part_of(lcn, size, &bytes));
         }
         let covered = |lcn: Lcn| lcn * size >= asked.offset_bytes && (lcn + 1) * size <= end_bytes;
-        // Reads a codeword that is covered in part, if it is in flash: otherwise its rest is at hand, or there is none.
+        // Reads a codeword that is covered in part, if it is in flash. Otherwise its rest is at hand, or there is none.
         let mut read_first = |device: &mut Device, lcn: Lcn| {
             if covered(lcn) || self.partial_write == PartialWrite::Pad {
                 return false;
@@ -230,14 +230,14 @@ impl WritePath {
         }
     }
 
-    /// Writes codewords for a request, whose data is all at hand.
+    /// Writes codewords for a request all of whose data is at hand.
     pub(super) fn write_whole(&mut self, device: &mut Device, request: u32, codewords: Range<Lcn>) {
         let whole = self.codeword_bytes as u32;
         self.write_parts(device, request, codewords, |_| 0..whole);
     }
 
-    /// Writes so many bytes of each codeword for a request; the rest of those that it covers in part is nowhere, or the write buffers merge
-    /// it.
+    /// Writes the given bytes of each codeword for a request. The rest of a codeword that is covered in part does not exist, or the write
+    /// buffers merge it.
     fn write_parts(
         &mut self,
         device: &mut Device,
@@ -264,7 +264,7 @@ impl WritePath {
         }
     }
 
-    /// Writes codewords of an SSD, by their numbers on it; what finds no room waits.
+    /// Writes codewords of an SSD, by their numbers on it. Codewords that find no room wait.
     fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, mut indices: Range<u64>) {
         let handle = self.handle(request);
         while !indices.is_empty() {
@@ -284,7 +284,7 @@ impl WritePath {
         }
     }
 
-    /// Programs codewords of a request in pages that were given out, by their numbers on their SSD.
+    /// Programs codewords of a request, by their numbers on their SSD, in pages that were given out.
     fn program_for_request(&mut self, device: &mut Device, group: Group, request: u32, ssd: u32, indices: Range<u64>) {
         let count = (indices.end - indices.start) as u32;
         let owner = ProgramOwner::Request { request, codewords: count };
@@ -299,8 +299,8 @@ impl WritePath {
         self.program(device, group, count, owner);
     }
 
-    /// Programs codewords of a request, with those that share their page where pages are written whole. If anything of it was
-    /// there before, the flash may have to sense it first.
+    /// Programs codewords of a request, with those that share their page where pages are written whole. If data of the page was there
+    /// before, the flash may have to sense it first.
     fn program_merged(&mut self, device: &mut Device, group: Group, owner: ProgramOwner, written: &[Lcn]) {
         let ProgramOwner::Request { request, .. } = owner else { unreachable!("hosts write what is merged") };
         let mut merges = false;
@@ -325,7 +325,7 @@ impl WritePath {
         self.program_after(device, group, codewords, owner, false);
     }
 
-    /// The same, after the old page has been sensed where it is merged with what is new.
+    /// Begins to program codewords in pages that were given out. If the program `merges`, the old page is sensed first.
     #[inline(always)]
     fn program_after(&mut self, device: &mut Device, group: Group, codewords: u32, owner: ProgramOwner, merges: bool) {
         device.program(group, codewords, owner, merges);
@@ -355,13 +355,13 @@ impl WritePath {
         }
     }
 
-    /// Dies have failed: stripes end without them, and there may be no room left.
+    /// Goes on after dies have failed: stripes end without them, and there may be no room left.
     pub(super) fn dies_failed(&mut self, device: &mut Device) {
         self.program_parity(device);
         (0..device.geometry.ssds()).for_each(|ssd| self.make_room_again(device, ssd));
     }
 
-    /// All pages of a program have been programmed.
+    /// Ends a program, all of whose pages have been programmed.
     ///
     /// # Arguments
     /// - `failed`: a bit for each member whose page has failed.
@@ -412,7 +412,7 @@ impl WritePath {
 
     // ---- Translation pages ----
 
-    /// Programs a translation page with all that has changed in it, or waits for room.
+    /// Programs a translation page with all that has changed in it, or lets it wait for room.
     pub(super) fn program_translation(&mut self, device: &mut Device, page: u32) {
         let Some(group) = device.ftl.open_for_translation() else {
             self.stalled_translations.push(page);

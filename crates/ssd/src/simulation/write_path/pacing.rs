@@ -1,9 +1,9 @@
-//! When garbage collection of a set begins, goes on and pauses, where that is not at once.
+//! Pacing: when garbage collection of a set begins, goes on and pauses, where that is not at once.
 //!
-//! A set is asked for when the host, or the map, programs in it. A set whose collection pauses is asked for again when an operation of the
-//! host ends on one of its busy units, and when the time is over that its rule, or idle time, has set. From the reserve of free
-//! superblocks down collection goes on without being asked, and where folding waits for it: the host leaves the last one to it, so that no rule
-//! can stop writes.
+//! A set is asked for when the host, or the map, programs in it. If its collection pauses, the set is asked for again when an operation of
+//! the host ends on one of its busy units. It is also asked for when the time is over that its rule, or idle time, has set. From the
+//! reserve of free superblocks down, collection goes on without being asked, and also where folding waits for it. The host leaves the last
+//! free superblock to collection, so that no rule can stop writes.
 
 use std::ops::Range;
 
@@ -18,12 +18,12 @@ use crate::events::{Event, Key, instant, moved_to};
 use crate::ftl::{ANY_VICTIM, Group};
 use crate::own::{AtWork, Pace, PaceCollection, PacedSet};
 
-/// What collection of a set is about to do.
+/// The step that collection of a set is about to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has no victim.
+    /// To take a victim, when collection has none.
     Start,
-    /// Its victim has just been erased: the next one.
+    /// To take the next victim, when one has just been erased.
     Next,
     /// To move the next page of its victim.
     Move,
@@ -42,24 +42,24 @@ enum Rule {
 #[derive(Debug)]
 struct Idle {
     after: Ns,
-    /// Valid codewords of what is collected then.
+    /// The most valid codewords of a victim that is collected in idle time.
     most_valid: u32,
 }
 
-/// What is known of a set.
+/// The state of pacing in a set.
 #[derive(Debug, Clone, Default)]
 struct PaceOf {
-    /// Pages that may be moved, of what was written.
+    /// Pages that may be moved, in return for pages that were written.
     credit: f64,
-    /// When an operation of the host last began to wait, or ended.
+    /// The instant at which an operation of the host last came to the set, or ended there.
     host_at: Ns,
-    /// The event at which it is asked for again; 0 without one.
+    /// The event at which the set is asked for again; 0 without one.
     wakes: Key,
-    /// Whether collection would go on if it were let to.
+    /// Whether collection is held back: it would begin, or go on, if the rule let it.
     held: bool,
-    /// Whether its victim is collected whatever the rule says, because nothing else is left to happen.
+    /// Whether the victim is collected whatever the rule says, because nothing else is left to happen.
     overruled: bool,
-    /// Victims since an operation of the host last ended: those that make no room are bounded by this.
+    /// Victims since an operation of the host last came or ended. Their number is bounded, as collection may make no room.
     victims: u32,
     pages_written: u64,
     pages_moved: u64,
@@ -72,25 +72,25 @@ pub(super) struct Pacing {
     low: u32,
     high: u32,
     reserve: u32,
-    /// Whether all requests are done: nothing is begun then but what the watermarks ask for.
+    /// Whether all requests are done: then only what the watermarks ask for begins.
     is_over: bool,
     sets: Vec<PaceOf>,
-    /// Of each set those that share a busy unit with it, itself among them.
+    /// The sets that share a busy unit with each set, that set included.
     sharing: Vec<Vec<u32>>,
 }
 
 impl Pacing {
-    /// Power has been away for so long: sets are asked for again so much later.
+    /// Puts off the instants at which sets are asked for again by the time for which power has been away.
     pub(super) fn put_off(&mut self, by: Ns) {
         for of_set in self.sets.iter_mut().filter(|of_set| of_set.wakes != 0) {
             of_set.wakes = moved_to(of_set.wakes, instant(of_set.wakes) + by);
         }
     }
 
-    /// None where collection goes on at once.
+    /// Makes the pacing; none where collection goes on at once.
     ///
     /// # Errors
-    /// When a rule of the user's own cannot be made.
+    /// When the user's own rule cannot be made.
     pub(super) fn new(config: &CheckedConfig) -> Result<Option<Box<Self>>> {
         let (spec, geometry) = (&config.config().ftl, config.geometry());
         let rule = match (spec.gc_pacing, config.own_pacing()?) {
@@ -133,7 +133,7 @@ impl Pacing {
         })))
     }
 
-    /// Which victims collection of a set may take now, or go on with: those with so many valid codewords at most; `None` where it pauses.
+    /// The most valid codewords of a victim that collection of a set may take now, or go on with; `None` where it pauses.
     pub(super) fn lets(&mut self, device: &mut Device, set: u32, stage: Stage, valid: Option<u32>) -> Option<u32> {
         let free = device.ftl.free_superblocks(set);
         let at_work = matches!(stage, Stage::Move | Stage::Erase);
@@ -150,7 +150,7 @@ impl Pacing {
             return Some(ANY_VICTIM);
         }
         let wanted = free < if stage == Stage::Start { self.low } else { self.high };
-        // What goes round in blocks that it has filled itself makes no room.
+        // A collection that goes round in blocks which it has filled itself makes no room.
         let in_vain = of_set.victims > device.geometry.blocks_per_plane();
         if !at_work && (in_vain || self.is_over && !wanted) {
             return None;
@@ -176,7 +176,7 @@ impl Pacing {
         None
     }
 
-    /// What a rule of the user's own says.
+    /// Asks the user's own rule whether collection goes on.
     fn asks(&mut self, device: &mut Device, set: u32, stage: Stage, valid: Option<u32>, idle_ns: u64) -> bool {
         let of_set = &self.sets[set as usize];
         let seen = PacedSet {
@@ -200,24 +200,24 @@ impl Pacing {
             }
             pace => Ok(pace),
         };
-        // Where it has failed collection goes on, until the run ends for that.
+        // If the rule has failed, collection goes on until the run ends because of that.
         match own.ask(|rule| rule.pace(&seen), check).unwrap_or(Pace::Go) {
             Pace::Go => true,
             Pace::Pause => false,
             Pace::PauseUs(us) => {
-                // Not at this instant again.
+                // The rule is not asked again at this instant.
                 self.wake(device, set, Ns::from_us(us.max(1.0)));
                 false
             }
         }
     }
 
-    /// How long the host has left a set alone.
+    /// Time for which the host has left a set alone, ns.
     fn idle_ns(of_set: &PaceOf, device: &Device, set: u32) -> u64 {
         if device.back_end.host_is_at(set) { 0 } else { device.kernel.now.0 - of_set.host_at.0 }
     }
 
-    /// A set is asked for again after `duration` at the latest.
+    /// Has a set asked for again after `duration` at the latest.
     fn wake(&mut self, device: &mut Device, set: u32, duration: Ns) {
         let wakes = &mut self.sets[set as usize].wakes;
         if *wakes == 0 || instant(*wakes) > device.kernel.now + duration {
@@ -225,7 +225,7 @@ impl Pacing {
         }
     }
 
-    /// An operation of the host is in a set, or has ended there.
+    /// Notes that an operation of the host has come to a set, or has ended there.
     fn host_at(&mut self, device: &mut Device, set: u32) {
         let of_set = &mut self.sets[set as usize];
         (of_set.host_at, of_set.victims) = (device.kernel.now, 0);
@@ -234,7 +234,7 @@ impl Pacing {
         }
     }
 
-    /// Pages are programmed for the host, or the map.
+    /// Counts pages that are programmed for the host, or the map.
     fn written(&mut self, device: &mut Device, group: Group) {
         let set = group.set;
         let of_set = &mut self.sets[set as usize];
@@ -250,27 +250,27 @@ impl Pacing {
         self.host_at(device, set);
     }
 
-    /// Collection has begun to read a page, or pages.
+    /// Counts pages that collection has begun to read.
     pub(super) fn moves(&mut self, set: u32, pages: u32) {
         let of_set = &mut self.sets[set as usize];
         of_set.pages_moved += u64::from(pages);
         of_set.credit = (of_set.credit - f64::from(pages)).max(0.0);
     }
 
-    /// Collection has taken a victim: one of so many that are worth it.
+    /// Counts a victim that collection has taken, and that has at most `most_valid` valid codewords.
     pub(super) fn began(&mut self, device: &mut Device, set: u32, most_valid: u32) {
         self.sets[set as usize].victims += 1;
         device.kernel.statistics.gc_pacing.idle_victims += u64::from(most_valid != ANY_VICTIM);
     }
 
-    /// The victim of a set has been erased.
+    /// Notes that the collection of a victim has ended.
     pub(super) fn ended(&mut self, set: u32) {
         self.sets[set as usize].overruled = false;
     }
 }
 
 impl Pacing {
-    /// All requests are done.
+    /// Notes that all requests are done.
     pub(super) fn requests_are_over(&mut self) {
         self.is_over = true;
     }
@@ -283,10 +283,10 @@ impl WritePath {
         self.pacing.is_some()
     }
 
-    /// Whether a rule of the user's own has answered well.
+    /// Checks the answers of the user's own rule.
     ///
     /// # Errors
-    /// What it has said.
+    /// When an answer was not allowed, or the rule has failed.
     pub(in super::super) fn check_own(&self) -> Result<()> {
         match self.pacing.as_deref() {
             Some(Pacing { rule: Rule::Own(own), .. }) => own.check(),
@@ -294,7 +294,7 @@ impl WritePath {
         }
     }
 
-    /// What asking it has cost so far.
+    /// The cost of asking the user's own rule so far; none where there is no such rule.
     pub(in super::super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
         match self.pacing.as_deref() {
             Some(Pacing { rule: Rule::Own(own), .. }) => Some(own.cost(<dyn PaceCollection>::spent_s)),
@@ -310,7 +310,7 @@ impl WritePath {
         pacing.lets(device, set, stage, valid).is_some()
     }
 
-    /// Begins to collect a set at which nothing is at work, or goes on with that, if it is let to.
+    /// Begins to collect a set at which nothing is at work, or continues its collection, if the rule lets it.
     fn ask_for(&mut self, device: &mut Device, set: u32) {
         match &self.collections[set as usize] {
             None => self.begin_if_wanted(device, set, Stage::Start),
@@ -318,7 +318,7 @@ impl WritePath {
         }
     }
 
-    /// Pages are programmed in a set for the host, or the map.
+    /// Counts pages that are programmed in a set for the host, or the map, and asks for the set.
     #[inline(never)]
     pub(super) fn paced_by_write(&mut self, device: &mut Device, group: Group) {
         let Some(pacing) = &mut self.pacing else { return };
@@ -326,7 +326,7 @@ impl WritePath {
         self.ask_for(device, group.set);
     }
 
-    /// An operation of the host has ended in a set: those that share its busy units may have waited for that.
+    /// Notes that an operation of the host has ended in a set, and asks for sets that share its busy units and may have waited for that.
     #[inline(never)]
     pub(super) fn paced_by_end(&mut self, device: &mut Device, set: u32) {
         let Some(pacing) = &mut self.pacing else { return };
@@ -334,7 +334,7 @@ impl WritePath {
         self.ask_for_held(device, set);
     }
 
-    /// Asks again for the sets that share a busy unit with one, if they pause.
+    /// Asks again for the sets that share a busy unit with a set, if their collections are held back.
     fn ask_for_held(&mut self, device: &mut Device, set: u32) {
         for at in 0.. {
             let Some(pacing) = &self.pacing else { return };
@@ -345,7 +345,7 @@ impl WritePath {
         }
     }
 
-    /// The time is over after which a set is to be asked for again.
+    /// Asks for a set again, as the time for that has come.
     pub(in super::super) fn woken(&mut self, device: &mut Device, set: u32, key: Key) {
         let Some(pacing) = &mut self.pacing else { return };
         let of_set = &mut pacing.sets[set as usize];
@@ -357,7 +357,8 @@ impl WritePath {
         if let Some(Idle { after, .. }) = pacing.idle
             && idle_ns < after.0
         {
-            // The host is at it, which will say when it has ended; or has been since.
+            // If the host is at work in the set, it asks again when it has ended. If it has been at work since, the rest of the idle time
+            // is left.
             if !device.back_end.host_is_at(set) {
                 pacing.wake(device, set, Ns(after.0 - idle_ns));
             }
@@ -365,13 +366,13 @@ impl WritePath {
         self.ask_for(device, set);
     }
 
-    /// Nothing is left to happen: collections that pause come to their ends. Whether there was one.
+    /// Brings collections that pause to their ends, as nothing is left to happen. Returns whether there was one.
     pub(in super::super) fn finish_collections(&mut self, device: &mut Device) -> bool {
         self.finish_those_of(device, 0..device.geometry.sets())
     }
 
-    /// Where writes find no room in an SSD, and nothing is under way there but collections that pause, nothing would let either go on: the
-    /// collections come to their ends.
+    /// Brings collections that pause to their ends in each SSD where writes find no room and nothing else is under way. Otherwise neither
+    /// the writes nor the collections would go on.
     pub(in super::super) fn finish_collections_of_blocked(&mut self, device: &mut Device) {
         let Some(pacing) = &self.pacing else { return };
         let at_rest = |set: u32| self.collections[set as usize].is_none() || pacing.sets[set as usize].held;

@@ -1,4 +1,4 @@
-//! Whether an SSD has room to write to, and what waits for it.
+//! The room that an SSD has to write to, and the writes that wait for it.
 
 use std::collections::VecDeque;
 
@@ -15,43 +15,43 @@ use crate::ftl::Lcn;
 pub(super) struct Room {
     /// Codewords whose write waits for garbage collection to free a block, with their requests.
     pub(super) stalled: VecDeque<(u32, Lcn)>,
-    /// What was programmed in vain and waits likewise, before those.
+    /// Data whose program has failed, and which waits likewise, before the stalled codewords.
     pub(super) again: VecDeque<Again>,
-    /// Whether a write, or the write buffer, found no room since a block was last erased.
+    /// Whether a write, or the write buffer, has found no room since a block was last erased.
     pub(super) blocked: bool,
-    /// Sets that are being collected.
+    /// Number of sets that are being collected.
     pub(super) collecting: u32,
-    /// Sets in which data is being reclaimed or refreshed, which makes no room.
+    /// Number of sets whose data is being reclaimed or refreshed, which makes no room.
     pub(super) reclaiming: u32,
-    /// Programs under way.
+    /// Number of programs under way.
     pub(super) programming: u32,
 }
 
 impl Room {
-    /// Whether nothing waits, and nothing is under way.
+    /// Whether no write waits, and no program and no collection is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.stalled.is_empty() && self.is_still()
     }
 
-    /// Whether nothing is under way.
+    /// Whether no program and no collection is under way.
     fn is_still(&self) -> bool {
         self.collecting == 0 && self.reclaiming == 0 && self.programming == 0
     }
 }
 
 impl WritePath {
-    /// Whether what is to be written to the SSD of a set finds no room.
+    /// Whether a write to the SSD of a set has found no room.
     pub(super) fn waits_for_room(&self, device: &Device, set: u32) -> bool {
         self.rooms[device.geometry.ssd_of_set(set) as usize].blocked
     }
 
-    /// Whether what is to be written to any SSD finds no room.
+    /// Whether a write to any SSD has found no room.
     pub(in super::super) fn is_blocked(&self) -> bool {
         self.rooms.iter().any(|room| room.blocked)
     }
 
-    /// A write to an SSD cannot go on: if no collection is under way there that will free a block, one begins. Stale
-    /// codewords may all stand in blocks whose programs have not ended; then the next end tries again.
+    /// Makes room for a write to an SSD that cannot go on: a collection begins, unless one is under way that will free a block. Stale
+    /// codewords may all stand in blocks whose programs have not ended; then the next end of a program tries again.
     pub(super) fn make_room(&mut self, device: &mut Device, ssd: u32) {
         self.rooms[ssd as usize].blocked = true;
         if self.nothing_makes_room(ssd) {
@@ -70,21 +70,22 @@ impl WritePath {
         }
     }
 
-    /// Whether no collection of an SSD is under way that is certain to free a block soon: none at all, or one that may pause.
+    /// Whether no collection of an SSD is under way that is certain to free a block soon; one that may pause is not.
     #[inline]
     fn nothing_makes_room(&self, ssd: u32) -> bool {
         self.rooms[ssd as usize].collecting == 0 || self.is_paced()
     }
 
-    /// A program of an SSD has ended, or a wordline has been reclaimed: what found no room tries again, if no collection is under way.
+    /// Makes room again for a write that found none, after a program of an SSD has ended or a wordline has been reclaimed, if no collection
+    /// is under way.
     pub(super) fn make_room_again(&mut self, device: &mut Device, ssd: u32) {
         if self.rooms[ssd as usize].blocked && self.nothing_makes_room(ssd) {
             self.make_room(device, ssd);
         }
     }
 
-    /// Lower code rates, or dies and blocks that failed, have left an SSD no room: what waits to be written is not, and what it would have
-    /// replaced stays. What the write buffer holds was accepted: it stays there.
+    /// Refuses the writes that wait for room in an SSD, as lower code rates, or failures of dies and blocks, have left it none. Data that
+    /// they would have replaced stays. Data in the write buffer was accepted: it stays there.
     fn refuse_writes(&mut self, device: &mut Device, ssd: u32) {
         let stalled = std::mem::take(&mut self.rooms[ssd as usize].stalled);
         let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
@@ -101,7 +102,7 @@ impl WritePath {
         for (request, codewords) in refused.into_iter().map(|request| (request, 1)).chain(left_over) {
             device.kernel.report(Completion::CodewordsWritten { request, codewords, energy: Pj::default() });
         }
-        // What was accepted and finds no room is as much in flash as it will ever be.
+        // Data that was accepted and finds no room is as much in flash as it will ever be.
         self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
         // Translation pages go to any SSD: while one is at work, there may be room yet.
         if self.rooms.iter().all(Room::is_still) {
@@ -112,7 +113,7 @@ impl WritePath {
         }
     }
 
-    /// A block of an SSD is free again: writes that waited for one go on.
+    /// Resumes writes that waited for a block of an SSD, as one is free again.
     pub(super) fn resume_stalled_writes(&mut self, device: &mut Device, ssd: u32) {
         self.rooms[ssd as usize].blocked = false;
         self.go_on_again(device, ssd);

@@ -1,8 +1,9 @@
-//! How far writes of the host go while a superblock is collected, where `ftl.gc_pacing` says that they keep its pace.
+//! The limit for writes of the host while a superblock is collected, where `ftl.gc_pacing` says that writes keep the pace of collection.
 //!
-//! Writes may take the pages that a collection gains, in proportion to what of it is done, and what its set has beside those that it is to
-//! have left; where it has fewer they may take half of the gain, so that it comes to have them. So a set that is collected has room until
-//! the end, where the next collection goes on from there, and what the host waits for is the next page to be moved, not an erase.
+//! Writes may take the pages that a collection gains, in proportion to how much of it is done. They may also take the pages that the set
+//! has beyond those that it is to have at the end. If the set has fewer than these, writes may take half of the gain, so that the set comes
+//! to have them. So a set that is collected has room until the end, where the next collection goes on from there. The host then waits for
+//! the next page to be moved, not for an erase.
 //!
 //! Source: M. Bjorling, J. Gonzalez, P. Bonnet, "LightNVM: The Linux Open-Channel SSD Subsystem", FAST 2017, 4.2.4: writes of users are
 //! limited by the number of free blocks. There a controller sets their share of the write buffer.
@@ -11,22 +12,22 @@ use super::super::device::Device;
 use super::super::owners::Cause;
 use super::WritePath;
 
-/// Pages of a set, from the beginning of a collection to its end.
+/// The plan for the pages of a set, from the beginning of a collection to its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    /// Pages that nobody had programmed at the beginning.
+    /// Unwritten pages of the set at the beginning.
     unwritten: i64,
-    /// Valid codewords of the victim then.
+    /// Valid codewords of the victim at the beginning.
     valid: i64,
-    /// Pages that its erase gives.
+    /// Pages that the erase of the victim gives.
     erased: i64,
-    /// How many more unwritten pages the set is to have at the end.
+    /// Unwritten pages that the set is to have at the end, beyond those at the beginning; below 0 for fewer.
     change: i64,
 }
 
 impl Plan {
     /// # Arguments
-    /// - `leaves`: pages that the set is to have at the end.
+    /// - `leaves`: unwritten pages that the set is to have at the end.
     fn new(leaves: u32, unwritten: u32, valid: u32, codewords_per_page: u32, erased: u32) -> Self {
         let [leaves, unwritten, erased] = [leaves, unwritten, erased].map(i64::from);
         let gain = erased - i64::from(valid.div_ceil(codewords_per_page));
@@ -38,10 +39,10 @@ impl Plan {
     /// Whether the host may program one more page.
     ///
     /// # Arguments
-    /// - `unwritten`: pages that nobody has programmed.
-    /// - `valid`: codewords of the victim that are valid still.
+    /// - `unwritten`: pages of the set that are not programmed.
+    /// - `valid`: codewords of the victim that are still valid.
     fn lets(&self, unwritten: u32, valid: u32) -> bool {
-        // Of so many parts so many are done: codewords that were moved, or overwritten.
+        // The share of the collection that is done: codewords of the victim that were moved, or overwritten.
         let of = self.valid.max(1);
         let done = of - i64::from(valid);
         (i64::from(unwritten) - self.unwritten) * of + done * (self.erased - self.change) >= 0
@@ -49,12 +50,12 @@ impl Plan {
 }
 
 impl WritePath {
-    /// How far writes of the host may go while a superblock is collected; none where they are not held back for it.
+    /// The limit for writes of the host while a superblock is collected; none where they are not held back for it.
     pub(super) fn plan(&self, device: &Device, set: u32, cause: Cause, victim: u32) -> Option<Plan> {
         let ftl = &device.ftl;
         let leaves = match cause {
             Cause::Collection | Cause::Folding => self.leaves_pages?,
-            // It gains nothing, or little: a superblock of what is left is there for writes meanwhile.
+            // Wear levelling gains nothing, or little: writes may meanwhile take a superblock of the pages that are left.
             Cause::WearLevelling => self.leaves_pages?.saturating_sub(device.geometry.pages_per_superblock()),
             _ => return None,
         };
@@ -62,7 +63,7 @@ impl WritePath {
         Some(Plan::new(leaves, ftl.unwritten_pages(set), ftl.valid(victim), per_page, ftl.pages_of_erase(victim)))
     }
 
-    /// Writes of the host to a set that is being collected are held back, or let go on.
+    /// Holds back writes of the host to a set that is being collected, or lets them go on.
     #[inline]
     pub(super) fn throttle_writes(&self, device: &mut Device, set: u32) {
         if self.leaves_pages.is_some() {
@@ -73,7 +74,7 @@ impl WritePath {
         }
     }
 
-    /// The collection of a set has moved something: writes that had to wait for that go on.
+    /// Lets writes go on that had to wait until the collection of a set has moved data.
     #[inline]
     pub(super) fn go_on_with_writes(&mut self, device: &mut Device, set: u32) {
         if self.leaves_pages.is_none() {

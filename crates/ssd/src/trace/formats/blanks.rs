@@ -1,4 +1,4 @@
-//! Formats whose columns have blanks between them: DiskSim, MQSim, fio.
+//! Formats whose columns are separated by blanks: DiskSim, MQSim, fio.
 
 use super::cursor::{Cursor, hexadecimal};
 use super::explain::{Want, explain_columns, shorten, split_blanks};
@@ -6,7 +6,7 @@ use super::{DeviceTable, Parse, Parsed, Row, SECTOR};
 use crate::request::RequestKind;
 use crate::trace::TimeUnit;
 
-/// DiskSim and MQSim: arrival, device, start LBA, size, type, with blanks between.
+/// DiskSim and MQSim: arrival, device, start LBA, size, type, separated by blanks.
 pub(in super::super) struct FiveColumns {
     pub scale: u64,
     pub unit: TimeUnit,
@@ -70,7 +70,7 @@ impl Parse for FiveColumns {
     }
 }
 
-/// fio's iolog, versions 2 and 3. Version 2 has no times but `wait` lines, version 3 a time on each line.
+/// fio's iolog, versions 2 and 3. Version 2 has times only in `wait` lines, version 3 on each line.
 pub(in super::super) struct Fio {
     pub scale: u64,
     pub unit: TimeUnit,
@@ -150,7 +150,7 @@ impl Parse for Fio {
     }
 }
 
-/// A file is a device, numbered in order of appearance.
+/// Returns the slot of a file. A file is a device, numbered in order of appearance.
 #[inline(always)]
 fn file_slot(file: &[u8], devices: &mut DeviceTable) -> Option<u32> {
     devices.by_name(file, |key, count| Some((u32::try_from(count).ok()?, String::from_utf8_lossy(key).into_owned())))

@@ -6,7 +6,7 @@ use super::{DeviceTable, Parse, Parsed, Row, SECTOR};
 use crate::request::RequestKind;
 use crate::trace::{Event, TimeUnit};
 
-/// Lines of one event are requests: Q as they were queued, I inserted, D issued to the device, C completed.
+/// A parser for lines of one event, which are the requests: Q as they were queued, I inserted, D issued to the device, C completed.
 pub(in super::super) struct Blkparse {
     pub scale: u64,
     pub unit: TimeUnit,
@@ -50,7 +50,7 @@ impl Parse for Blkparse {
         c.blanks();
         let mut bytes = 0;
         let mut offset = 0;
-        // A flush carries no data: `Q FWS [process]`, `D FN [process]`; `D` and `C` of commands that are no requests have none either.
+        // A flush carries no data: `Q FWS [process]`, `D FN [process]`. Nor do `D` and `C` of commands that are not requests.
         if !matches!(c.peek(), None | Some(b'[')) {
             let first = c.number()?;
             c.blanks();
@@ -64,10 +64,10 @@ impl Parse for Blkparse {
                         return None;
                     }
                 }
-                // The bytes of a packet command, after their number: `D R 36 (12 00 00 00 24 00) [tool]`. Behind a flush that is
-                // completed stands how long it took: `C FWS 0 ( 321) [0]`.
+                // The bytes of a packet command come after their number: `D R 36 (12 00 00 00 24 00) [tool]`. After a completed flush comes
+                // its duration: `C FWS 0 ( 321) [0]`.
                 Some(b'(') if !flushes => return Some(Parsed::OtherEvent),
-                // A flush that is completed has a sector, any, and no size: `C WS 0 [0]`.
+                // A completed flush has some sector and no size: `C WS 0 [0]`.
                 None | Some(b'[' | b'(') => {}
                 _ => return None,
             }
@@ -105,7 +105,7 @@ impl Parse for Blkparse {
     }
 }
 
-/// The first of [`Event::ALL`] that the first lines have of reads or writes; Q where there is none.
+/// Returns the first of [`Event::ALL`] that reads or writes in the first lines have; Q where there is none.
 pub(in super::super) fn likely_event(sample: &[u8]) -> Event {
     let mut seen = [false; Event::ALL.len()];
     for line in sample.split(|&byte| byte == b'\n') {
@@ -120,10 +120,10 @@ pub(in super::super) fn likely_event(sample: &[u8]) -> Event {
     Event::ALL.into_iter().zip(seen).find_map(|(event, seen)| seen.then_some(event)).unwrap_or(Event::Q)
 }
 
-/// What a request is, and whether it flushes before it writes. D (discard) is a trim even where the kernel also sets W. F stands before
-/// the W of a write that is to come after a flush, behind the W of one that is to be forced to the medium (FUA), and alone for a flush.
-/// Z stands before operations of zones: an append (A) writes, a reset (R, RA) makes the data of the zone invalid, as a trim does; to open,
-/// close and finish a zone (O, C, F) moves no data.
+/// Returns the kind of a request, and whether it flushes before it writes. D (discard) is a trim even where the kernel also sets W. F
+/// before W marks a write that comes after a flush; F behind W a write that is forced to the medium (FUA); F alone a flush. Z comes before
+/// operations on zones. An append (A) is a write. A reset (R, RA) invalidates the data of the zone, as a trim does. Opening, closing and
+/// finishing a zone (O, C, F) moves no data.
 ///
 /// Source: Linux, `blk_fill_rwbs` of kernel/trace/blktrace.c: flush, operation, FUA, in this order.
 fn blkparse_kind(rwbs: &[u8]) -> Option<(RequestKind, bool)> {
@@ -151,7 +151,7 @@ fn blkparse_kind(rwbs: &[u8]) -> Option<(RequestKind, bool)> {
     }
 }
 
-/// `8,16`: Linux's device number, with 12 bits for the major and 20 bits for the minor number.
+/// Parses Linux's device number, such as `8,16`: 12 bits for the major and 20 bits for the minor number.
 pub(in super::super) fn major_minor(text: &[u8]) -> Option<(u32, u32)> {
     let mut c = Cursor::new(text);
     let major = c.number()?;

@@ -1,4 +1,4 @@
-//! Formats whose columns have commas between them: MSR Cambridge, SPC, softsense's own.
+//! Formats whose columns are separated by commas: MSR Cambridge, SPC, softsense's own.
 
 use super::cursor::Cursor;
 use super::explain::{Want, explain_columns, shorten, split_commas, trim};

@@ -1,6 +1,6 @@
-//! Numbers and words off a line, byte by byte.
+//! Numbers and words of a line, read byte by byte.
 
-/// Reads numbers and tokens off a line, byte by byte.
+/// A reader of numbers and tokens of a line, byte by byte.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     pub bytes: &'a [u8],
@@ -23,7 +23,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.bytes.len()
     }
 
-    /// Skips spaces and tabs; whether there were any.
+    /// Skips spaces and tabs. Returns whether there were any.
     #[inline(always)]
     pub fn blanks(&mut self) -> bool {
         let start = self.at;
@@ -33,7 +33,7 @@ impl<'a> Cursor<'a> {
         self.at > start
     }
 
-    /// A comma, with blanks around it.
+    /// Skips a comma, with blanks around it.
     #[inline(always)]
     pub fn comma(&mut self) -> Option<()> {
         if self.peek() != Some(b',') {
@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// A whole number: of digits that eight more bytes follow the first eight at once, without a branch for each.
+    /// Reads a whole number. Where the line has eight bytes left, up to eight digits are read at once, without a branch for each.
     #[inline(always)]
     pub fn number(&mut self) -> Option<u64> {
         let start = self.at;
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A decimal number of units of `scale` nanoseconds, exactly; digits below 1 ns are cut off.
+    /// Reads a decimal number of units of `scale` nanoseconds, exactly; digits below 1 ns are cut off.
     #[inline(always)]
     pub fn time(&mut self, scale: u64) -> Option<u64> {
         let start = self.at;
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
         Some(ns)
     }
 
-    /// Up to the next blank.
+    /// Reads up to the next blank.
     #[inline(always)]
     pub fn token(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
         &self.bytes[start..self.at]
     }
 
-    /// Up to the next comma.
+    /// Reads up to the next comma.
     #[inline(always)]
     pub fn field(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -130,16 +130,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The number that the first bytes of eight are the digits of, the first byte lowest, and how many these are; 0 where the first one is
-/// no digit.
+/// Returns the number that the leading digits of eight bytes make, and how many digits these are; 0 where the first byte is no digit. The
+/// first byte is the lowest.
 #[inline(always)]
 fn leading_digits(bytes: u64) -> (u64, usize) {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let values = bytes ^ (EACH * 0x30);
-    // The first byte above 9 is found by its high bits; what a sum carries changes only bytes after it.
+    // The first byte above 9 is found by its high bits; carries of the sum change only bytes after it.
     let others = (values | values.wrapping_add(EACH * 6)) & (EACH * 0xf0);
     let count = others.trailing_zeros() / 8;
-    // Zeros before the digits count for nothing. Neighbours are put together: digits to pairs, these to fours, these to eight.
+    // Zeros before the digits do not matter. Digits are combined to pairs, pairs to fours, fours to eight.
     let mut digits = values.checked_shl(64 - 8 * count).unwrap_or(0);
     digits = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
     digits = digits.wrapping_mul(100).wrapping_add(digits >> 16) & 0x0000_ffff_0000_ffff;
@@ -167,7 +167,7 @@ pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Are numbers read as the standard library reads them, whatever their length and whatever stands after them?
+    /// Are numbers read as the standard library reads them, whatever their length and the bytes after them?
     #[test]
     fn numbers_are_read_as_the_standard_library_reads_them() {
         let mut state = 1u64;

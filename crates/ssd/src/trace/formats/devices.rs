@@ -14,7 +14,7 @@ pub(in super::super) struct Device {
     pub name: String,
 }
 
-/// Device numbers and names to slots. The common case, the same device as on the line before, is one comparison.
+/// A map from device numbers and names to slots. In the common case, the same device as on the line before, it takes one comparison.
 pub(in super::super) struct DeviceTable {
     pub devices: Vec<Device>,
     /// Whether requests of each slot are replayed (`Devices::Only` and others).
@@ -82,7 +82,7 @@ impl DeviceTable {
         Some(slot)
     }
 
-    /// The slot of a name; `describe` turns a new name into its number and its name for people.
+    /// Returns the slot of a name. `describe` turns a new name into its number and its name for people.
     #[inline(always)]
     pub(super) fn by_name(
         &mut self,
@@ -104,7 +104,7 @@ impl DeviceTable {
             Some(&slot) => slot,
             None => {
                 let (number, name) = describe(key, self.devices.len())?;
-                // The same device, written with other blanks.
+                // The device may be known from a name with other blanks.
                 let known = self.devices.iter().position(|device| device.number == number && device.name == name);
                 let slot = match known {
                     Some(slot) => slot as u32,

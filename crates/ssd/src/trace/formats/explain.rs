@@ -1,4 +1,4 @@
-//! What is wrong with a line, in words: the cold path.
+//! Explanations of wrong lines: the cold path.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::cursor::{Cursor, hexadecimal};
 use super::mapped::{time, units};
 use crate::trace::TimeUnit;
 
-/// What a column must hold, for the cold path.
+/// The expected content of a column, for the cold path.
 #[derive(Clone, Copy)]
 pub(super) enum Want {
     Time(TimeUnit),
@@ -22,7 +22,7 @@ pub(super) enum Want {
     MajorMinor,
     OneOf(&'static [&'static str], &'static str),
     Text,
-    /// The same of columns that are mapped.
+    /// Expected content of mapped columns.
     Count(u64),
     TimeOrDate(TimeUnit),
     Below(u64),
@@ -86,7 +86,7 @@ pub(super) fn explain_columns(
     at_least: usize,
     at_most: Option<usize>,
 ) -> String {
-    // A wrong column explains more than a wrong number of columns, unless the line is too short to say.
+    // A wrong column explains more than a wrong number of columns, unless the line is too short to have one.
     for (i, (field, (name, want))) in fields.iter().zip(columns).enumerate() {
         if !want.met(field) {
             return format!(
@@ -115,7 +115,7 @@ pub(super) fn split_commas(line: &[u8]) -> Vec<&[u8]> {
     line.split(|&byte| byte == b',').map(trim).collect()
 }
 
-/// Without blanks at either end.
+/// Removes blanks at both ends.
 #[inline(always)]
 pub(in super::super) fn trim(text: &[u8]) -> &[u8] {
     let mut text = text;
@@ -128,7 +128,7 @@ pub(in super::super) fn trim(text: &[u8]) -> &[u8] {
     text
 }
 
-/// Text for a message: short, printable, with tabs as `\t`.
+/// Makes text for a message: short, printable, with tabs as `\t`.
 pub(in super::super) fn shorten(text: &[u8]) -> String {
     const LONGEST: usize = 60;
     let cut = &text[..text.len().min(LONGEST)];

@@ -8,7 +8,7 @@ use super::{DeviceTable, Parse, Parsed, Row};
 use crate::request::RequestKind;
 use crate::trace::TimeUnit;
 
-/// Files lie in chunks of this size.
+/// Size of the chunks in which files lie, bytes.
 const CHUNK: u64 = 1 << 20;
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -17,16 +17,16 @@ pub(in super::super) struct Mapped {
     columns: Columns,
     unit: TimeUnit,
     size_unit: u64,
-    /// What each column of a line holds, from the left to the last that is wanted.
+    /// Meaning of each column of a line, from the left to the last that is used.
     roles: Vec<Role>,
     delimiter: Delimiter,
-    /// How many lines are still to be skipped.
+    /// Number of lines that are still to be skipped.
     to_skip: u32,
-    /// Whether nothing has been read yet but what was skipped.
+    /// Whether nothing has been read yet except skipped lines.
     first: bool,
-    /// The header, once it was seen: files that were put together have it again.
+    /// The header, once it was seen: it comes again in files that were joined.
     header: Option<Vec<u8>>,
-    /// Whether devices are numbers; told from the first.
+    /// Whether devices are numbers, as the first device tells.
     numbered: Option<bool>,
     objects: Objects,
 }
@@ -59,13 +59,13 @@ impl Mapped {
         self.roles.truncate(wanted);
     }
 
-    /// What was found out of the file, for people: delimiter and header.
+    /// Returns delimiter and header as found in the file, for people.
     pub fn found(&self) -> String {
         let header = if self.header.is_some() { ", with a header" } else { "" };
         format!("{}, delimiter {}{header}", self.columns.text(), self.delimiter.name())
     }
 
-    /// Whether a line has so many columns, and they hold a request.
+    /// Whether a line has `columns` columns, and they hold a request.
     pub fn fits(&mut self, line: &[u8], columns: usize) -> bool {
         self.first = false;
         self.split(line).len() == columns
@@ -79,7 +79,7 @@ impl Mapped {
         }
     }
 
-    /// What the first lines are: skipped, a header, or already a request.
+    /// Parses one of the first lines: one to be skipped, a header, or already a request.
     #[cold]
     fn begin(&mut self, line: &[u8], devices: &mut DeviceTable) -> Option<Parsed> {
         if self.columns.delimiter.is_none() {
@@ -108,7 +108,7 @@ impl Mapped {
         parsed
     }
 
-    /// The first of the usual delimiters that makes enough columns of a line.
+    /// Returns the first of the usual delimiters that gives a line enough columns.
     fn likely_delimiter(&self, line: &[u8]) -> Delimiter {
         let least = if self.columns.by_header() { self.columns.columns.len() } else { self.roles.len() };
         let usual = [b'\t', b',', b';', b'|'].map(Delimiter::Byte);
@@ -123,7 +123,7 @@ impl Mapped {
             .unwrap_or(Delimiter::Byte(b','))
     }
 
-    /// Whether no number stands where one must, but a word.
+    /// Whether words are in all columns that must hold numbers.
     fn is_header(&self, line: &[u8]) -> bool {
         let fields = self.split(line);
         let number = |role: &Role| matches!(role, Role::Time(_) | Role::Address(_) | Role::Block(_) | Role::Bytes(_));
@@ -132,7 +132,7 @@ impl Mapped {
             && self.roles.iter().zip(&fields).filter(|(role, _)| number(role)).all(|(_, field)| word(field))
     }
 
-    /// Finds columns by what the header calls them; None where one is missing.
+    /// Finds columns by their names in the header; `None` where one is missing.
     fn find_columns(&mut self, line: &[u8]) -> Option<()> {
         let fields = self.split(line);
         let mut roles = vec![Role::Ignored; fields.len()];
@@ -148,7 +148,7 @@ impl Mapped {
     fn row(&mut self, line: &[u8], devices: &mut DeviceTable) -> Option<Parsed> {
         let mut fields = Fields { line, at: 0, delimiter: self.delimiter };
         let mut arrival_ns = 0;
-        // None: not there, which is as good of a request without data.
+        // `None` means that there is no value, which is allowed for a request without data.
         let (mut offset, mut block, mut bytes) = (Some(0), Some(0), Some(0));
         let (mut device, mut major, mut object) = (None, 0, None);
         let mut kind = None;
@@ -244,7 +244,7 @@ impl Parse for Mapped {
 }
 
 impl Mapped {
-    /// The first column that is wrong.
+    /// Describes the first column that is wrong.
     fn blame(&self, line: &[u8], fields: &[&[u8]]) -> String {
         if self.columns.by_header() && self.header.is_none() {
             let missing = self.columns.columns.iter().filter_map(|column| column.header.as_deref());
@@ -273,7 +273,7 @@ impl Mapped {
         explain_columns(fields, &columns, columns.len(), None)
     }
 
-    /// What may be the reason of everything else, where blanks separate columns.
+    /// Describes a possible cause of other errors where blanks separate columns: names with blanks move the columns behind them.
     fn moved(&self, fields: usize) -> String {
         let header = self.header.as_deref().map_or(fields, |header| self.split(header).len());
         if self.delimiter != Delimiter::Blanks || header == fields {
@@ -285,7 +285,7 @@ impl Mapped {
     }
 }
 
-/// Which column a header calls so.
+/// Returns the index of the column with a name in the header.
 fn position(fields: &[&[u8]], name: &str) -> Option<usize> {
     fields.iter().position(|field| *field == name.as_bytes())
 }
@@ -293,7 +293,7 @@ fn position(fields: &[&[u8]], name: &str) -> Option<usize> {
 /// The columns of a line, without blanks and quotes at their ends.
 struct Fields<'a> {
     line: &'a [u8],
-    /// Beyond the line: there are no more.
+    /// Begin of the next column; beyond the line after the last one.
     at: usize,
     delimiter: Delimiter,
 }
@@ -322,7 +322,8 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// How long the first of these columns is, if it is in quotes that end where a column does: it may have delimiters in it, and a quote as two.
+/// Returns the length of the first of these columns, if it is in quotes that end where the column does. It may contain delimiters, and
+/// quotes written twice.
 #[inline(always)]
 fn quoted(rest: &[u8], delimiter: u8) -> Option<usize> {
     let open = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
@@ -349,7 +350,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
     if let [b'"', within @ .., b'"'] = field { trim(within) } else { field }
 }
 
-/// A whole number of units of so many bytes; `4096.0` is one.
+/// Parses a whole number of units of `unit` bytes; `4096.0` is a whole number.
 #[inline(always)]
 pub(super) fn units(field: &[u8], unit: u64) -> Option<u64> {
     let mut c = Cursor::new(field);
@@ -362,7 +363,7 @@ pub(super) fn units(field: &[u8], unit: u64) -> Option<u64> {
     if whole { number.checked_mul(unit) } else { None }
 }
 
-/// [`units`], or None in their place where there is nothing, or a number that is none: a flush is at sector -1 in many logs.
+/// Parses [`units`]. The inner value is `None` for an empty field or a number that is not valid: in many logs a flush is at sector -1.
 #[inline(always)]
 fn units_if_any(field: &[u8], unit: u64) -> Option<Option<u64>> {
     match units(field, unit) {
@@ -376,7 +377,7 @@ fn is_of_none(field: &[u8]) -> bool {
     field.strip_prefix(b"-").unwrap_or(field).iter().all(u8::is_ascii_digit)
 }
 
-/// A number of units, a date with a time, or a time of day.
+/// Parses a number of units, a date with a time, or a time of day.
 #[inline(always)]
 pub(super) fn time(field: &[u8], unit: TimeUnit) -> Option<u64> {
     let mut c = Cursor::new(field);
@@ -386,7 +387,7 @@ pub(super) fn time(field: &[u8], unit: TimeUnit) -> Option<u64> {
     }
 }
 
-/// `2020-01-31 13:05:59.25`, with `T` for the blank or `Z` at the end, in ns since 1970; or a time of day, `1:05:59 PM`.
+/// Parses `2020-01-31 13:05:59.25`, with `T` for the blank or `Z` at the end, in ns since 1970; or a time of day, `1:05:59 PM`.
 #[cold]
 fn moment(field: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(field).ok()?;
@@ -427,7 +428,7 @@ fn days_since_1970(date: &str) -> Option<u64> {
     if !(1970..2500).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    // Years begin in March, so that the odd day comes last.
+    // Years begin in March, so that the leap day comes last.
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year / 400, year % 400);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -1,7 +1,7 @@
-//! One parser a format: a line of bytes becomes a request, or a sentence that says which column is wrong.
+//! One parser for each format: a line of bytes becomes a request, or a sentence that says which column is wrong.
 //!
-//! The fast path returns `None` at the first byte it does not like; only then does the cold path split the line again
-//! and look for the column to blame. Nothing is allocated for a good line.
+//! The fast path returns `None` at the first byte that it does not accept. Only then does the cold path split the line again and look for
+//! the wrong column. A good line allocates nothing.
 
 mod blanks;
 mod blkparse;
@@ -34,14 +34,14 @@ use super::columns::Columns;
 use super::options::{Event, Format, TimeUnit};
 use crate::request::RequestKind;
 
-/// Addresses end here (1 EiB): sums of offsets and sizes then never overflow.
+/// The end of addresses (1 EiB). With it sums of offsets and sizes never overflow.
 pub(super) const MAX_ADDRESS: u64 = 1 << 60;
 const SECTOR: u64 = 512;
 
 /// The header line of softsense's own CSV.
 pub(super) const CSV_HEADER: &str = "arrival_ns,device,kind,offset_bytes,bytes";
 
-/// One request as the file has it: absolute time, address on its own device.
+/// One request as the file has it: absolute time, and address on its own device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub arrival_ns: u64,
@@ -53,54 +53,54 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// A flush: it has no data, and stands nowhere.
+    /// Makes a flush, which has no data and no address.
     pub(super) fn flush(arrival_ns: u64, slot: u32) -> Self {
         Self { arrival_ns, offset: 0, bytes: 0, slot, kind: RequestKind::Flush }
     }
 }
 
-/// What a line turned out to be.
+/// The result of parsing a line.
 pub(super) enum Parsed {
     Row(Row),
-    /// A write before which all that was written earlier is flushed.
+    /// A write before which all earlier writes are flushed.
     Flushed(Row),
     /// A header, which every file of the format has.
     Header,
-    /// A line that is an event, but not a request.
+    /// An event that is not a request.
     OtherEvent,
 }
 
 /// The parser of one format. `None`: the line is bad, and `explain` says why.
 pub(super) trait Parse {
-    /// How long a record is, of a format that has no lines.
+    /// Length of a record, bytes, for a format without lines; otherwise 0.
     const RECORD_BYTES: usize = 0;
-    /// Whether blanks at the ends of a line mean something: a tab may stand between columns that are empty.
+    /// Whether blanks at the ends of a line have a meaning: a tab may separate columns that are empty.
     const BLANKS_COUNT: bool = false;
 
     fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Option<Parsed>;
     fn explain(&self, line: &[u8]) -> String;
 }
 
-/// How a file is to be read, once its format is known.
+/// The way in which a file is read, once its format is known.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     pub format: Format,
     pub time_unit: TimeUnit,
-    /// Whether the user has said it.
+    /// Whether the user has given the unit of time.
     pub time_unit_asked: bool,
     pub size_unit: u64,
-    /// Of formats that are a mapping of columns.
+    /// Columns of a format that is a mapping of columns.
     pub columns: Option<Columns>,
-    /// How long a record is, of a format that has no lines; else 0.
+    /// Length of a record, bytes, for a format without lines; otherwise 0.
     pub record_bytes: usize,
-    /// Of blkparse: which event is a request.
+    /// Event of blkparse that counts as a request.
     pub event: Event,
     /// Whether times in the format's own unit have digits below 1 ns.
     pub below_ns: bool,
 }
 
 impl Reading {
-    /// Of a format, or of columns, with what the user has said of them.
+    /// Describes how to read a format, or columns, with the units that the user has given.
     pub fn new(format: Format, columns: Option<Columns>, time_unit: Option<TimeUnit>, size_unit: Option<u64>) -> Self {
         let columns = columns.or_else(|| preset(format));
         let (usual_time, usual_size) = match (format, &columns) {
@@ -127,7 +127,7 @@ impl Reading {
         }
     }
 
-    /// Takes note of what the beginning of the file tells of the unit of time.
+    /// Notes what the beginning of the file tells about the unit of time.
     pub fn see(&mut self, sample: &[u8]) {
         if self.format != Format::Disksim {
             return;
@@ -142,12 +142,12 @@ impl Reading {
     }
 }
 
-/// How long a record of a format is; 0: it has lines, or its records tell how long they are.
+/// Returns the record size of a format, bytes; 0 for formats with lines, and for records that themselves tell their size.
 pub(super) fn record_bytes(format: Format) -> usize {
     if format == Format::OracleGeneral { Oracle::RECORD_BYTES } else { 0 }
 }
 
-/// The parser of any format; matched once a block.
+/// The parser of any format; it is matched once for each block.
 pub(super) enum Parser {
     Five(FiveColumns),
     Msr(Msr),
@@ -162,7 +162,7 @@ pub(super) enum Parser {
 }
 
 impl Parser {
-    /// A parser at the beginning of a file.
+    /// Makes a parser for the beginning of a file.
     pub fn new(reading: &Reading) -> Self {
         let &Reading { format, time_unit: unit, time_unit_asked, size_unit, event, .. } = reading;
         let scale = unit.ns();
@@ -183,12 +183,12 @@ impl Parser {
                 Parser::Vscsi1(Vscsi { scale, unit, size_unit })
             }
             Format::Vscsi => Parser::Vscsi2(Vscsi { scale, unit, size_unit }),
-            // All others are mappings of columns.
+            // Every other format is a mapping of columns.
             _ => Parser::Csv(Csv { scale, unit, size_unit, header: false }),
         }
     }
 
-    /// What was found out of columns that are mapped.
+    /// Returns delimiter and header of mapped columns, as found in the file.
     pub fn found(&self) -> Option<String> {
         if let Parser::Mapped(mapped) = self { Some(mapped.found()) } else { None }
     }

@@ -1,4 +1,4 @@
-//! Addresses for what a trace knows by name only: files and objects of a cache.
+//! Addresses for files, and for objects of a cache, which a trace knows by name only.
 
 use std::hash::Hasher;
 
@@ -7,16 +7,16 @@ use rustc_hash::FxHashMap;
 use super::MAX_ADDRESS;
 use crate::request::MAX_TRIM_BYTES;
 
-/// Gives objects places one after the other, in the order in which their parts first appear. A place is a run of chunks; an
+/// A map of objects to places, which follow one another in the order in which parts of objects first appear. A place is a run of chunks. An
 /// object that outgrows its run is moved to a new one, unless the run is the last and grows where it is.
 pub(super) struct Objects {
-    /// Bytes.
+    /// Size of a chunk, bytes.
     chunk: u64,
-    /// Whether requests say where in an object they are.
+    /// Whether requests have an offset in their object.
     with_offsets: bool,
-    /// By object and chunk of it: where that chunk lies, and how many chunks follow in a row from there, itself counted.
+    /// The position of each chunk, by object and chunk of it, and the number of chunks in a row from there, itself included.
     places: FxHashMap<(u64, u64), (u64, u64)>,
-    /// The chunk behind the last.
+    /// The chunk after the last one in use.
     end: u64,
 }
 
@@ -25,10 +25,10 @@ impl Objects {
         Self { chunk, with_offsets, places: FxHashMap::default(), end: 0 }
     }
 
-    /// The address of `bytes` of an object from `offset` on; None where addresses end. A request that straddles two
-    /// runs is moved back to the end of the first, if it fits there.
+    /// Returns the address of `bytes` of an object from `offset` on; `None` beyond the end of addresses. A request that straddles two runs
+    /// is moved back to the end of the first, if it fits there.
     pub fn place(&mut self, object: u64, offset: u64, bytes: u64) -> Option<u64> {
-        // What moves nothing or is refused for its size needs no place.
+        // A request that moves nothing, or is refused for its size, needs no place.
         if bytes == 0 || bytes > MAX_TRIM_BYTES {
             return Some(0);
         }
@@ -55,12 +55,12 @@ impl Objects {
         Some(start * self.chunk + within)
     }
 
-    /// Puts chunks of an object from `first` on in a row from `start` on, which is new ground at its end.
+    /// Puts `chunks` chunks of an object, from `first` on, in a row from `start` on; the end of the row has not been used before.
     fn set(&mut self, object: u64, first: u64, start: u64, chunks: u64) -> Option<()> {
         if (start.checked_add(chunks)?).checked_mul(self.chunk)? > MAX_ADDRESS {
             return None;
         }
-        // Of what has no offsets only the beginning is ever asked for.
+        // Without offsets only the beginning of an object is ever asked for.
         for i in 0..if self.with_offsets { chunks } else { 1 } {
             self.places.insert((object, first + i), (start + i, chunks - i));
         }
@@ -69,7 +69,7 @@ impl Objects {
     }
 }
 
-/// A number for the name of an object: names that differ have the same one once in 2^64 pairs.
+/// Returns a number for the name of an object. Two different names have the same number once in 2^64 pairs.
 pub(super) fn object_of(name: &[u8]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     hasher.write(name);
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(objects.place(7, 0, 5_000), Some(0));
         assert_eq!(objects.place(9, 0, 1), Some(8192));
         assert_eq!(objects.place(7, 0, 8192), Some(0));
-        // It has grown out of its place.
+        // The object has outgrown its place.
         assert_eq!(objects.place(7, 0, 8193), Some(12_288));
         assert_eq!(objects.place(9, 0, 4096), Some(8192));
         assert_eq!(objects.place(1, 0, 0), Some(0));
@@ -98,11 +98,12 @@ mod tests {
         const MIB: u64 = 1 << 20;
         let mut objects = Objects::new(MIB, true);
         assert_eq!(objects.place(1, 5 * MIB + 4096, 4096), Some(4096));
-        // The file grows at the end, where its place does too.
+        // The file grows at its end, and its place does, too.
         assert_eq!(objects.place(1, 6 * MIB - 4096, 8192), Some(MIB - 4096));
         assert_eq!(objects.place(1, 6 * MIB, 4096), Some(MIB));
         assert_eq!(objects.place(2, 0, 4096), Some(2 * MIB));
-        // No more: what straddles is moved back, and what fits nowhere gets a place of its own.
+        // From here on the place does not grow: a request that straddles two is moved back, and one that fits nowhere gets a place of its
+        // own.
         assert_eq!(objects.place(1, 7 * MIB - 4096, 8192), Some(2 * MIB - 8192));
         assert_eq!(objects.place(1, 6 * MIB, 2 * MIB), Some(3 * MIB));
         assert_eq!(objects.place(1, 6 * MIB, 4096), Some(3 * MIB));

@@ -1,11 +1,11 @@
-//! libCacheSim's oracleGeneral: records of a time (u32, s), an object (u64), its size (u32) and when it is next asked for
-//! (i64), little-endian, 24 bytes without gaps. All are reads.
+//! libCacheSim's oracleGeneral: records of a time (u32, s), an object (u64), its size (u32) and the time of its next request (i64),
+//! little-endian, 24 bytes without gaps. All requests are reads.
 
 use super::objects::Objects;
 use super::{DeviceTable, Parse, Parsed, Row};
 use crate::request::RequestKind;
 
-/// Objects lie at multiples of this.
+/// Alignment of objects, bytes.
 const CHUNK: u64 = 4096;
 
 pub(in super::super) struct Oracle {

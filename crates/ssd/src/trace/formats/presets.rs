@@ -9,9 +9,9 @@ struct Preset {
     columns: &'static str,
     delimiter: &'static str,
     op: Option<&'static str>,
-    /// How many columns a line has, where its shape is enough to recognise the format by; 0: it is not.
+    /// Number of columns of a line, where this shape suffices to recognise the format; otherwise 0.
     recognised_columns: usize,
-    /// How the header begins, where files have one.
+    /// Beginning of the header, where files have one.
     header: Option<&'static str>,
 }
 
@@ -20,8 +20,7 @@ const PRESETS: [Preset; 8] = [
         format: Format::CloudPhysics,
         columns: "-,time:us,op,bytes,lbn:512B",
         delimiter: "comma",
-        // SCSI commands READ, WRITE, WRITE AND VERIFY, UNMAP and SYNCHRONIZE CACHE of 6, 10, 12 and 16 bytes, hexadecimal, as
-        // of vscsi.
+        // SCSI commands READ, WRITE, WRITE AND VERIFY, UNMAP and SYNCHRONIZE CACHE of 6, 10, 12 and 16 bytes, hexadecimal, as in vscsi.
         op: Some("read=28/88/a8/8/08,write=2a/8a/aa/a/0a/2e/8e/ae,trim=42,flush=35/91,skip=*"),
         recognised_columns: 0,
         header: Some("version,time,op,size,lbn"),
@@ -46,7 +45,7 @@ const PRESETS: [Preset; 8] = [
         format: Format::Systor17,
         columns: "time:s,response,op,device,offset,bytes",
         delimiter: "comma",
-        // Blank: no answer was seen, so nobody knows what it was.
+        // An empty type means that no answer was seen, so the kind of request is unknown.
         op: Some("read=r/read,write=w/write,skip="),
         recognised_columns: 6,
         header: Some("Timestamp,Response,IOType,LUN,Offset,Size"),
@@ -92,12 +91,12 @@ impl Preset {
     }
 }
 
-/// The columns of a format that is a mapping of columns.
+/// Returns the columns of a format that is a mapping of columns.
 pub(in super::super) fn preset(format: Format) -> Option<Columns> {
     PRESETS.iter().find(|preset| preset.format == format).map(Preset::columns)
 }
 
-/// The format whose header a line is, or, by `parses`, whose request; `fields` has as many columns as the delimiter gives.
+/// Returns the format of which a line is the header or, by `parses`, a request with the number of columns that the format has.
 pub(super) fn recognise(line: &[u8], parses: impl Fn(&Columns, usize) -> bool) -> Option<Format> {
     let text = std::str::from_utf8(line).ok()?;
     let known = |preset: &&Preset| {
@@ -113,7 +112,7 @@ pub(super) fn recognise(line: &[u8], parses: impl Fn(&Columns, usize) -> bool) -
 mod tests {
     use super::*;
 
-    /// Is every format either a preset, or has a parser of its own?
+    /// Is every format either a preset, or does it have a parser of its own?
     #[test]
     fn presets_are_good_and_known() {
         for preset in &PRESETS {

@@ -1,4 +1,4 @@
-//! Which format a file is in, told from its first lines.
+//! Recognising the format of a file from its first lines.
 
 use super::blkparse::major_minor;
 use super::commas::{is_csv_header, is_msr_header, read_or_write};
@@ -8,10 +8,10 @@ use super::mapped::Mapped;
 use super::presets;
 use crate::trace::{Format, TimeUnit};
 
-/// What the first lines of a file say about its format.
+/// The format of a file, as far as its first lines tell.
 pub(in super::super) enum Recognition {
     Certain(Format),
-    /// Five columns of whole numbers: nanoseconds (MQSim) or milliseconds (DiskSim), nobody can tell.
+    /// Five columns of whole numbers: the times may be nanoseconds (MQSim) or milliseconds (DiskSim).
     FiveWholeNumbers {
         first: String,
         lines: usize,
@@ -20,7 +20,7 @@ pub(in super::super) enum Recognition {
     Unknown {
         line: u64,
         first: String,
-        /// Where the text looks like one of the formats, but is a version that is not read.
+        /// A hint where the text looks like a format in a version that is not read; otherwise empty.
         hint: &'static str,
     },
     OnlyComments,
@@ -90,7 +90,7 @@ pub(in super::super) fn recognise(sample: &[u8]) -> Recognition {
         } else if five > 0 {
             break;
         } else if i > first_at + 20 || !blkparse_preamble(line) {
-            // blkparse may say which files it read before the first event; nothing else begins with prose.
+            // blkparse may list the files that it read before the first event; no other format begins with prose.
             return unknown();
         }
     }

@@ -27,8 +27,8 @@ pub(in super::super) struct Vscsi<const VERSION: u8> {
     pub size_unit: u64,
 }
 
-/// How long the records of a file are, told by the first two of them, or, where nothing else can be meant, by the first.
-/// `None`: they are of neither version.
+/// Returns the record size of a file, bytes, judged by its first two records or, if the format was asked for, by the first alone. `None`:
+/// the records are of neither version.
 pub(in super::super) fn record_bytes(sample: &[u8], asked: bool) -> Option<usize> {
     let told = |records: usize| {
         let fits = |record_bytes: usize, fit: fn(&[u8]) -> bool| {
@@ -39,7 +39,7 @@ pub(in super::super) fn record_bytes(sample: &[u8], asked: bool) -> Option<usize
     told(2).or_else(|| if asked { told(1) } else { None })
 }
 
-/// What stands at the beginning of a file whose records are of neither version.
+/// Describes the beginning of a file whose records are of neither version.
 pub(in super::super) fn unknown(sample: &[u8]) -> String {
     let bytes: Vec<String> = sample.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     format!(
@@ -57,7 +57,7 @@ impl<const VERSION: u8> Vscsi<VERSION> {
         record.get(Self::COMMAND..Self::COMMAND + 4)?.try_into().ok()
     }
 
-    /// Whether a record is of this version. Commands have one byte, and the lower byte of the version means nothing here.
+    /// Whether a record is of this version. Commands have one byte, and the lower byte of the version has no meaning here.
     fn fits(record: &[u8]) -> bool {
         matches!(Self::command(record), Some([_, 0, _, version]) if version == VERSION)
     }
@@ -78,7 +78,7 @@ impl<const VERSION: u8> Parse for Vscsi<VERSION> {
         }
         let kind = match command {
             0x08 | 0x28 | 0x88 | 0xa8 => RequestKind::Read,
-            // Writes, and writes that are verified.
+            // Plain writes, and writes that are verified.
             0x0a | 0x2a | 0x8a | 0xaa | 0x2e | 0x8e | 0xae => RequestKind::Write,
             0x42 => RequestKind::Trim,
             0x35 | 0x91 => RequestKind::Flush,
