@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 BUDGETS = Path(__file__).with_suffix(".toml")
 LONG = 35
 """Words of a sentence above which it is hard to read once."""
-HEADLESS = re.compile(r"(What|Whether|Which|Where|That|This|Those|These|It|They|Of|As|The same|Such)\b", re.I)
+HEADLESS = re.compile(r"(What|Which|Where|That|This|Those|These|It|They|Of|As|The same|Such)\b", re.I)
 """Beginnings of a line of documentation whose noun the reader has to guess."""
 FOLDERS = {
     "pages": ["README.md", "CONTRIBUTING.md", "DESIGN.md", "CHANGELOG.md", "docs/**/*.md"],

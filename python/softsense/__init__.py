@@ -7,12 +7,12 @@ The main question, in three lines::
     comparison = softsense.compare("configs/mlc-25nm.toml", "trace.csv")
     print(comparison.table)
 
-`run` simulates one read policy, and `compare` several of them on the same codewords with the same random draws;
+`run` simulates one read policy, and `compare` several of them on the same codewords with the same random draws.
 `fairness` measures how much the tenants of one device slow one another down. `Code` is an LDPC or BCH code with its
-encoder and decoders, and `bench` measures it (see `softsense.codes`); `conform` compares a decoder of your own with the
-one that ships (see `softsense.backends`); `Cells` are flash cells at an age; `find_traps` finds the absorbing sets that
-make a code's error floor; `measure_fer` measures frame error rates down to 1e-15, whose counts a `Store` keeps;
-`design_code` designs an LDPC code; `build_table` makes decode tables, and `judge_table` finds their rarest rates. The
+encoder and decoders, and `bench` measures it (see `softsense.codes`). `conform` compares a decoder of your own with the
+shipped one (see `softsense.backends`). `Cells` are flash cells at an age. `find_traps` finds the absorbing sets that
+make a code's error floor. `measure_fer` measures frame error rates down to 1e-15; a `Store` keeps its counts.
+`design_code` designs an LDPC code. `build_table` makes decode tables, and `judge_table` finds their rarest rates. The
 Rust core checks configurations, traces and codes; a fault in them raises a `SoftsenseError` that names the place.
 """
 
@@ -140,7 +140,7 @@ _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in
 
 
 if not TYPE_CHECKING:
-    # Type checkers are not told: to them a name that is misspelt would be one of any type.
+    # Hidden from type checkers: with it they would accept any misspelt name.
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module `softsense` has no attribute `{name}`")

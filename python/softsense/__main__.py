@@ -23,7 +23,7 @@ def main() -> int:
 
 if __name__ == "__main__":
     code = main()
-    # Where Ctrl-C met code that a module compiles from text, `python -m` would end by the signal, whatever code is
-    # returned. It forgets that with the next such code.
+    # If Ctrl-C came in code that a module had compiled from text, `python -m` would end by the signal and ignore the
+    # exit code. Running other compiled text resets that.
     exec("")
     sys.exit(code)

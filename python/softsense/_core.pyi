@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 
 __version__: str
 MAX_LEVEL: int
-"""The deepest read level: so many references between adjacent states."""
+"""The deepest read level: the largest number of references between adjacent states."""
 
 MAX_STEPS: int
-"""Steps of a read at most that a policy of your own may ask for."""
+"""The most steps of one read that a policy of your own may ask for."""
 
 MOST_DEPTH: int
-"""Tables and lists of TOML that a value may stand in, and names that a path may have."""
+"""The most tables and lists of TOML in one another, and the most names in a path."""
 
 MOST_TOLD: int
-"""Faults of an input that are told; of the rest is said how many there are."""
+"""The most faults of an input that a message lists; of the others it gives the number."""
 
 class SoftsenseError(Exception):
     """Bad input; the message is one line and names the place."""
 
 class ConfigError(SoftsenseError):
-    """A configuration field, or a combination of fields that cannot be built."""
+    """A configuration field, or a combination of fields, that cannot be built."""
 
 class TraceError(SoftsenseError):
     """A trace file, one of its lines, or a trace that does not fit the device."""
@@ -39,9 +39,9 @@ class FileError(SoftsenseError):
     """The operating system refused to read or write a file."""
 
 def build_info() -> dict[str, str]:
-    """What this build is: version, model_version, profile, target and the instruction_set that codecs use here.
+    """Version, model_version, profile and target of this build, and the instruction_set that codecs use here.
 
-    Also the commit, if `SOFTSENSE_COMMIT` said it when it was built.
+    Also its commit, if `SOFTSENSE_COMMIT` was set when it was built.
     """
 
 def config_schema() -> str:
@@ -50,14 +50,15 @@ def config_schema() -> str:
 def configs() -> list[dict[str, Any]]:
     """The shipped configurations, a dict each.
 
-    `name`, `description`, `user_bytes` (what the user can address) and `reliability` (of which kind, as in configs).
+    `name`, `description`, `user_bytes` (capacity that the user can address) and `reliability` (its kind, as in
+    configs).
     """
 
 def policies() -> list[dict[str, Any]]:
     """The read policies, a dict each, in the order in which comparisons show them.
 
-    `name`, `description` (one sentence) and `knows_level` (whether it knows the least level that decodes, which no
-    controller does: a bound for the others).
+    `name`, `description` (one sentence) and `knows_level`: whether the policy knows the least level that decodes. No
+    controller knows that level, so such a policy is a bound for the others.
     """
 
 def overrides(given: Iterable[str]) -> list[str]:
@@ -69,41 +70,42 @@ def overrides(given: Iterable[str]) -> list[str]:
 def own_path(path: str) -> str:
     """A config path in the names that fields have: `ftl.over-provisioning` is `ftl.over_provisioning`.
 
-    What leads nowhere is given back.
+    A path that leads to no field is returned unchanged.
     """
 
 def toml_lines(text: str) -> list[tuple[list[str], int]]:
-    """The line of every key, and of every element of a list, in a text of TOML, with the path to it, indices as text.
+    """Path and line of every key, and of every element of a list, in a text of TOML; indices in paths are text.
 
-    Nothing of what is no TOML.
+    Empty for a text that is no TOML.
     """
 
 def read_toml(text: str, origin: str) -> dict[str, Any]:
-    """What a text of TOML says: dicts, lists, text, int, float and bool, at most 64 in one another.
+    """The values in a text of TOML: dicts, lists, text, int, float and bool, at most 64 in one another.
 
-    `origin` names the file in errors. Raises `ConfigError`, at a line: what is no TOML, a number that 64 bits do not
-    hold (whole ones go from -2^63 to 2^64 - 1), a date or a time.
+    `origin` names the file in errors. Raises `ConfigError`, with the line, for a text that is no TOML, a number that 64
+    bits do not hold (whole numbers go from -2^63 to 2^64 - 1), a date or a time.
     """
 
 def config_error(faults: list[str], untold: int = 0) -> ConfigError:
-    """The error that tells these faults, each with its place: the first `MOST_TOLD`, and how many more there are.
+    """An error that lists these faults, each with its place: the first `MOST_TOLD`, and how many more there are.
 
-    `untold` is how many are known besides.
+    `untold` is the number of further faults, which are not in the list.
     """
 
 def spelled_like(name: str, known: list[str]) -> str | None:
-    """The one of `known` that `name` means, however it is spelled: with another of `/`, `-` and `_`, or other capitals.
+    """The name in `known` that equals `name` but for capitals and the choice among `/`, `-` and `_`.
 
     None if there is no such name, or several.
     """
 
 def nearest(name: str, known: list[str]) -> str | None:
-    """The one of `known` that was probably meant by `name`. None where all are far from it."""
+    """The name in `known` that was probably meant by `name`. None where all are far from it."""
 
 def fairness_json(alone_us: Sequence[float], shared_us: Sequence[float]) -> str:
-    """How fair a device is to tenants with these mean responses alone and beside the others, us, in the same order.
+    """Measures of how fair a device is to its tenants, from mean responses alone and beside the others, in us.
 
-    JSON of `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup` and `harmonic_speedup`; see `softsense.tenants`.
+    Both lists have the tenants in the same order. JSON of `slowdowns`, `fairness`, `max_slowdown`, `weighted_speedup`
+    and `harmonic_speedup`; see `softsense.tenants`.
     """
 
 class Config:
@@ -122,7 +124,7 @@ class Config:
     def from_toml(text: str, origin: str, overrides: list[str] = []) -> Config:
         """Read TOML; `origin` is the file's name, and paths in it resolve beside that file."""
     def with_overrides(self, overrides: list[str]) -> Config:
-        """The same configuration with fields replaced, each written as `ftl.over_provisioning=0.28`."""
+        """A copy of the configuration with fields replaced, each written as `ftl.over_provisioning=0.28`."""
     def to_toml(self) -> str:
         """The resolved configuration, every default filled in."""
     def to_json(self) -> str:
@@ -139,10 +141,10 @@ class Config:
         """Codewords of the device as it starts, spread evenly: `count`, or fewer if not all is mapped.
 
         Returns columns `chip` (uint32, in the order in which the stripe meets the chips), `block` (uint32), `page_type`
-        (uint8), `rber` (float64; with interleaving the mean over a codeword's chips), and the probabilities that
-        decoding fails codewords like it with hard decision and at the deepest level, `p_fail_hard` and `p_fail`; and,
-        as the policy reads, the probability that every step fails, `p_uncorrectable`, and the mean number of steps,
-        `mean_steps` (float64, NaN where only real decodes tell). A function of the config.
+        (uint8) and `rber` (float64; with interleaving the mean over a codeword's chips). `p_fail_hard` and `p_fail`
+        are the probabilities that codewords like it fail with hard decision, and at the deepest level.
+        `p_uncorrectable` is the probability that every step of the policy fails, `mean_steps` the mean number of its
+        steps (float64, NaN where only real decodes tell). A function of the config.
 
         Raises `ConfigError` where no raw bit error rates are known.
         """
@@ -150,10 +152,11 @@ class Config:
         """The codes of `reliability.bch` on this device, in the order of their ages; none with any other reliability.
 
         A dict each: `to_pe_cycles`, `codeword_bytes`, `correctable` (t), `field_bits` (m), `codeword_bits` (n),
-        `parity_bytes` (room for that of a codeword), `codewords_per_unit`, `squeezed_bytes` (what parity and metadata
-        take of the data space of each unit), `units_per_block`, `crossing_per_block` (those of them that lie in two
-        pages), `codewords_at_once` (of it in one decoder), and `transfer_us`, `decode_us` and
-        `decode_without_errors_us` of a codeword. With `ftl.interleaving.groups = "none"` a block is a superblock.
+        `parity_bytes` (room for the parity of a codeword), `codewords_per_unit`, `squeezed_bytes` (bytes that parity
+        and metadata take from the data space of each unit), `units_per_block`, `crossing_per_block` (units of a block
+        that lie in two pages), and `codewords_at_once` (codewords that one decoder decodes together). `transfer_us`,
+        `decode_us` and `decode_without_errors_us` are times of one codeword. With `ftl.interleaving.groups = "none"` a
+        block is a superblock.
         """
     def decoder_hardware(self) -> dict[str, Any] | None:
         """The circuits of decoders, by the model of docs/model/hardware.md; None where `decoder.time` is no circuit.
@@ -161,10 +164,11 @@ class Config:
         `count` (of all SSDs), `node_nm`, `gates`, `memory_bits` and `mm2` of one, and `total_mm2`.
         """
     def parallelism_of_area(self, total_mm2: float) -> list[str]:
-        """Fields to replace, with which decoders have the most parallelism that `total_mm2` of area buys.
+        """Overrides that give the decoders the most parallelism that `total_mm2` of area allows.
 
-        Their number stays: checks a cycle (LDPC, up to a block row), errors of an engine, or bits a cycle (BCH). Raises
-        `ConfigError` where decoders are no circuits, or do not fit with the least parallelism.
+        The number of decoders stays. Parallelism is checks a cycle (LDPC, up to a block row), errors of an engine, or
+        bits a cycle (BCH). Raises `ConfigError` where decoders are no circuits, or do not fit with the least
+        parallelism.
         """
     def cells(self, pe_cycles: int = 0, retention_hours: float = 0.0) -> Cells | None:
         """The cells of the reliability at an age; None if it has none with threshold voltages. Raises `ConfigError`."""
@@ -200,11 +204,11 @@ class Trace:
         progress: Callable[[float], None] | None = None,
     ) -> Self: ...
     def columns_toml(self) -> str | None:
-        """What the columns are, as a file that `format` takes; None of a format with a parser of its own."""
+        """The meaning of the columns, as a file that `format` takes; None for a format with a parser of its own."""
     def stats_json(self) -> str:
         """Format, units, counts, span, footprint and extent as JSON."""
     def describe(self) -> list[tuple[str, str]]:
-        """The same as label and value rows for people."""
+        """Format, units, counts, span, footprint and extent as label and value rows for people."""
     def fit_arrivals(self) -> tuple[str, list[tuple[str, str]], str]:
         """Fit two states of `workload.arrivals.markov_modulated` to the arrivals of the first 100,000 requests.
 
@@ -220,8 +224,9 @@ class Trace:
         """Write the trace in another format; returns the number of requests."""
 
 class ReadStep:
-    """What a read policy of your own asks for: a level of sensing, read as the config reads, or with references at a
-    place of its choice.
+    """A step that a read policy of your own asks for: a level of sensing, and optionally the place of the references.
+
+    Without a place the references stand where the config reads.
     """
 
     level: int
@@ -233,22 +238,27 @@ class ReadStep:
         references: str | None = None,
         retry: Literal["incremental", "restart", "restart_on_jumps"] | None = None,
     ) -> None:
-        """`level` 1 is hard decision. `references` None reads as `[read]` of the config reads: a hard decision comes
-        with its retries (retry table, search, inference), and has failed when all of those have. Otherwise they stand
-        where the description of the `cells` has them, which may follow the true age, as no controller could; at the
-        chip's `default`; where a search for `valleys` finds them; or at an entry of its retry table, `retry_entry:0`.
+        """Make a step.
 
-        `retry` says whether what was sensed with the same references is kept; None as `read.retry` says. Raises
-        `ValueError`.
+        Args:
+            level: the read level; 1 is hard decision.
+            references: None reads as `[read]` of the config. A hard decision then comes with its retries (retry table,
+                search, inference), and has failed when all of those have. `cells`: as the description of the
+                cells says, which may follow the true age, as no controller could. `default`: at the chip's defaults.
+                `valleys`: where a search for valleys finds them. `retry_entry:0`: at that entry of its retry table.
+            retry: whether data that was sensed with the same references is kept; None as `read.retry` says.
+
+        Raises `ValueError`.
         """
 
 class ReadSeen:
-    """A read, as a policy of your own sees it: what it has tried, all of which has failed, and what it observes.
+    """A read, as a policy of your own sees it: its steps so far, all of which have failed, and the observations.
 
-    `attempts`, `steps` and `last` (None before the first) are there always; the rest where the class says so in
-    `observes`, or AttributeError is raised: `syndrome_weights` (of each step, how many checks its hard decisions
-    violated, or how many edges that has reached), `page_type`, `pe_cycles` (or how many edges they have reached),
-    `block` and `remembered_level`.
+    `attempts`, `steps` and `last` (None before the first step) are always present. The others are present where the
+    class names them in `observes`; otherwise AttributeError is raised. `syndrome_weights` has, for each step, the
+    number of checks that its hard decisions violate, or the number of edges that this number has reached. `pe_cycles`
+    is the number of P/E cycles, or of edges that they have reached. The rest are `page_type`, `block` and
+    `remembered_level`.
     """
 
     attempts: int
@@ -263,8 +273,8 @@ class ReadSeen:
 class ClosedBlocks:
     """The closed blocks of a plane that are worth collecting: arrays (int64, shape (n,)) in the order of their closing.
 
-    `set` is the plane; `blocks` their numbers, `valid` their valid codewords, `age` how many blocks of the plane were
-    closed since (1 for the last), `erases` their erases since the start of the run.
+    `set` is the plane. For each block: `blocks` its number, `valid` its valid codewords, `age` how many blocks of the
+    plane were closed since (1 for the last), `erases` its erases since the start of the run.
     """
 
     set: int
@@ -273,13 +283,14 @@ class ClosedBlocks:
     age: NDArray[np.int64]
     erases: NDArray[np.int64]
     def __len__(self) -> int:
-        """How many there are: at least one."""
+        """The number of blocks: at least one."""
 
 class WritePlanes:
     """The planes that a write may go to, in the order of the stripe, as a placement sees them.
 
-    `ssd`; `codeword`, the first logical codeword to be written, and how many `codewords` wait with it; `in_turn`, the
-    index of the plane whose turn it is; `free_pages` of each plane (int64, shape (n,)).
+    `ssd` is the number of their SSD. `codeword` is the first logical codeword to be written, and `codewords` the number
+    of codewords that wait with it. `in_turn` is the index of the plane whose turn it is, `free_pages` the free pages of
+    each plane (int64, shape (n,)).
     """
 
     ssd: int
@@ -288,16 +299,17 @@ class WritePlanes:
     in_turn: int
     free_pages: NDArray[np.int64]
     def __len__(self) -> int:
-        """How many planes there are."""
+        """The number of planes."""
 
 class PacedPlane:
     """A plane, or a set of planes with interleaved codewords, as a pacing of garbage collection sees it.
 
-    `set`, its number; `free_blocks`, and `free_pages` with those of the block that the host has open; `low_watermark`,
-    `high_watermark` and `reserve` of the config, blocks; `host_waits`, whether operations of the host wait for the
-    plane, and `idle_us`, for how long none has been at work there; `collecting`, whether a victim is being collected or
-    has just been erased, and its `valid` codewords, None without one; `pages_written` by the host since the run began,
-    and `pages_moved` by garbage collection.
+    `set` is its number. `free_blocks` counts free blocks; `free_pages` counts free pages, with those of the block that
+    is open for the host. `low_watermark`, `high_watermark` and `reserve` are those of the config, in blocks.
+    `host_waits` says whether operations of the host wait for the plane. `idle_us` is the time since the last operation
+    of the host there. `collecting` says whether a victim is being collected or has just been erased; `valid` counts the
+    victim's valid codewords, None without one. `pages_written` counts pages written by the host since the run began,
+    `pages_moved` pages moved by garbage collection.
     """
 
     set: int
@@ -314,11 +326,12 @@ class PacedPlane:
     pages_moved: int
 
 class MissedPage:
-    """A page that the read buffer has not, as an admission sees it when a read of it begins.
+    """A page that is not in the read buffer, as an admission sees it when a read of the page begins.
 
-    `codeword`, the first logical codeword that is asked for of it, and how many `codewords` are; `request_bytes`;
-    `for_write`, whether it is read for a write that covers a codeword in part; `misses`, how often it has been missed,
-    this time with it, while it was among the pages that are remembered; `free_pages` of the buffer.
+    `codeword` is the first logical codeword of the page that is requested, `codewords` the number of requested ones.
+    `for_write` says whether the page is read for a write that covers a codeword in part. `misses` counts the misses of
+    the page, with the present one, while it was among the pages that are remembered. `free_pages` counts free pages of
+    the buffer, `request_bytes` the bytes of the request.
     """
 
     codeword: int
@@ -329,10 +342,11 @@ class MissedPage:
     free_pages: int
 
 class MissedEntry:
-    """An entry of the map that the mapping cache has not, as an admission sees it when a read has its translation page.
+    """An entry of the map that is not in the mapping cache, as an admission sees it when its translation page was read.
 
-    `codeword`, its logical codeword; how many `codewords` of the read have entries in the same translation page;
-    `misses`, how often it has been missed, this time with it, while it was among the entries that are remembered.
+    `codeword` is its logical codeword, `codewords` the number of codewords of the read with entries in the same
+    translation page. `misses` counts the misses of the entry, with the present one, while it was among the entries that
+    are remembered.
     """
 
     codeword: int
@@ -340,11 +354,11 @@ class MissedEntry:
     misses: int
 
 class Device:
-    """The device, as a policy or rule of your own is told when a run begins, if its constructor takes an argument.
+    """The device, as the constructor of a policy or rule of your own gets it, if it takes an argument.
 
-    `seed` of the config; `max_level` of reads; `retry_entries` of the chip's table; how many `page_types`, `ssds`,
-    `planes` of an SSD, `sets` (planes of all SSDs, or sets of them with interleaved codewords), `blocks_per_plane`,
-    `pages_per_block`, `codewords_per_block` and `user_codewords` there are.
+    `seed` of the config; `max_level` of reads; `retry_entries` of the chip's table. The others are counts:
+    `page_types`, `ssds`, `planes` of an SSD, `sets` (planes of all SSDs, or sets of planes with interleaved codewords),
+    `blocks_per_plane`, `pages_per_block`, `codewords_per_block` and `user_codewords`.
     """
 
     seed: int
@@ -363,12 +377,12 @@ class LoneRead:
     """Reads of one codeword of a page type on a device that does nothing else, and remembers nothing of other reads.
 
     Args:
-        config: the device. Its `read` and its times count; its reliability, ages, data and workload do not, and its map
-            is taken to be in memory.
-        page_type: which of `flash.page_types`, from 0.
+        config: the device. Its `read` section and its times count. Its reliability, ages, data and workload do not, and
+            its map is taken to be in memory.
+        page_type: number in `flash.page_types`, from 0.
 
-    Raises `ConfigError`: there is no such page type, or the device has codes by age or interleaved codewords, of which
-    a unit of data is no codeword of one page.
+    Raises `ConfigError`: there is no such page type, or the device has codes by age or interleaved codewords. With
+    these a unit of data is not one codeword of one page.
     """
 
     def __init__(self, config: Config, page_type: int) -> None: ...
@@ -376,38 +390,43 @@ class LoneRead:
         """The simulator's read of a codeword in `cells`: a function of the arguments.
 
         Args:
-            codeword: is asked what comes of sensing and decoding. `attempt(cells, references, level, sensing_percent)`
-                tells whether it decodes, after how many iterations (0 counts as one), how many hard decisions are
-                wrong (by which `decoder.bypass` goes), and how many checks they violate (None at deeper levels);
-                `violated(cells, references, checks)` how many of the first checks hard decisions violate, where a
-                predictor asks. `cells` there are as they look when they are sensed so, with references where they then
-                stand, which `references` names.
-            cells: those of the codeword, at their age.
-            code: that of the codeword.
+            codeword: an object that tells the outcomes of sensing and decoding, by two methods.
+                `attempt(cells, references, level, sensing_percent)` returns whether the codeword decodes, after how
+                many iterations (0 counts as one), how many hard decisions are wrong (`decoder.bypass` depends on it),
+                and how many checks they violate (None at deeper levels). `violated(cells, references, checks)` returns
+                how many of the first checks hard decisions violate, for a predictor. `cells` are the cells as they look
+                in that sensing, with references where they then stand; `references` names that place.
+            cells: cells of the codeword, at their age.
+            code: the code of the codeword.
             levels: the deepest level that is read, whatever the config says.
-            seed: of what is counted of other cells of the page.
+            seed: seed of the counts of other cells of the page.
 
         Returns:
-            `steps` (a dict for each attempt: `references`, `level`, `hard` and `extra_levels` (what of it is sensed and
-            sent), `search_sensings`, `unsent_sensings`, `predictions`, `sensing_percent`, `known_cells`), `decoded`,
-            `latency_ns`, `spans` (a dict each in the order in which they begin: `resource` (plane, bus, decoder),
-            `what` (sense, hold, transfer, decode, or predict where decoding is then not tried), `step` (from 1),
-            `level`, `from_ns`, `to_ns`, and `wasted` (for a step that was not made); they end with the read: a RESET
-            after it is none), `measured` (by where references stood in the read before: `at` (where they stood in the
-            measurement), `errors` (known cells of the lower state that read above, and of the upper one that read
-            below; None where ones are counted), `difference` and `steps` (off the default references)) and `predictor`
-            (how many checks it counts, and the most that it lets pass; None without one).
+            `steps`: a dict for each attempt: `references`, `level`, `hard` and `extra_levels` (the parts of the level
+            that are sensed and sent), `search_sensings`, `unsent_sensings`, `predictions`, `sensing_percent`,
+            `known_cells`. Then `decoded` and `latency_ns`.
 
-        Raises `ConfigError`, where reads want what cells or code do not know, and whatever `codeword` raises.
+            `spans`: a dict each in the order in which they begin: `resource` (plane, bus, decoder), `what` (sense,
+            hold, transfer, decode, or predict where decoding is then not tried), `step` (from 1), `level`, `from_ns`,
+            `to_ns`, and `wasted` (for a step that was not made). Spans end with the read: a RESET after it is none.
+
+            `measured`: measurements, by where references stood in the read before: `at` (where they stood in the
+            measurement), `errors` (known cells of the lower state that read above, and of the upper one that read
+            below; None where ones are counted), `difference` and `steps` (off the default references).
+
+            `predictor`: the number of checks that it counts, and the most violated ones that it lets pass; None without
+            a predictor.
+
+        Raises `ConfigError`, where reads need facts that cells or code do not have, and whatever `codeword` raises.
         """
 
 class DriveServer:
-    """A drive that holds data, served as an NBD block device from when it is made until it is stopped.
+    """A drive that holds data and is served as an NBD block device, from its construction until it is stopped.
 
     Args:
-        config: what the drive is.
-        options: JSON: `image` (a folder), `size_bytes` (or none: that of the image), `socket` or `port`, `real_time`,
-            `parity`, `refresh_hours`, `write_cache` (`protected` or `volatile`), `seed`, `read_only`.
+        config: the config of the drive.
+        options: JSON: `image` (a folder), `size_bytes` (without it, the size of the image), `socket` or `port`,
+            `real_time`, `parity`, `refresh_hours`, `write_cache` (`protected` or `volatile`), `seed`, `read_only`.
 
     Attributes:
         address: its NBD URI.
@@ -421,17 +440,17 @@ class DriveServer:
     control: os.PathLike[str]
     def __init__(self, config: Config, options: str) -> None: ...
     def ask(self, request: str) -> str:
-        """Ask as over the control socket: a JSON object with one field; the answer has the field `ok` or `error`."""
+        """Send a request as over the control socket: a JSON object with one field. The answer has `ok` or `error`."""
     def running(self) -> bool:
-        """Whether nobody has asked it to stop."""
+        """Whether no request to stop has come."""
     def stop(self) -> None:
-        """Stop listening and put everything on the disk; a second time nothing. Raises `FileError`."""
+        """Stop listening and put everything on the disk; a second call does nothing. Raises `FileError`."""
 
 class UnfinishedFile:
-    """A file that appears whole, when it is finished, or not at all.
+    """A file that appears at its path whole, when it is finished, or not at all.
 
     Attributes:
-        path: where it is until then, with the suffix of the whole one; None afterwards.
+        path: the temporary path until then, with the suffix of the final one; None afterwards.
 
     Raises `FileError`.
     """
@@ -439,21 +458,21 @@ class UnfinishedFile:
     path: str | None
     def __init__(self, whole: str | os.PathLike[str]) -> None: ...
     def finish(self) -> None:
-        """Give it its name, when what it holds is on disk."""
+        """Give the file its final name, once its content is on disk."""
     def discard(self) -> None:
-        """Remove it, if it was not finished."""
+        """Remove the file, if it was not finished."""
 
 def check_environment() -> None:
     """Check the environment variables that softsense looks at. Raises `ConfigError`."""
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file or pipe, at most 256 MiB. Raises `FileError`: it cannot be read, or is not UTF-8."""
+    """The text of a file or pipe, at most 256 MiB. Raises `FileError` if it cannot be read, or is not UTF-8."""
 
 def keep_panics_quiet() -> None:
-    """From now on a panic of the core prints nothing, unless `RUST_BACKTRACE` is set."""
+    """Make later panics of the core print nothing, unless `RUST_BACKTRACE` is set."""
 
 def last_panic() -> str | None:
-    """What the last panic said, and where it was; None if there was none, or they were not kept quiet."""
+    """Message and place of the last panic; None if there was none, or panics were not kept quiet."""
 
 class Run:
     """One simulation: one configuration, one workload."""
@@ -471,25 +490,25 @@ class Run:
         window: str | None = None,
     ) -> None: ...
     def advance(self, requests: int, stop: StopFlag | None = None) -> bool:
-        """Simulate until about that many more requests have completed, or `stop` was set; False when all have."""
+        """Simulate until about `requests` more have completed, or `stop` was set; False when all have completed."""
     def summary_json(self, interrupted: bool = False) -> str:
-        """What has been measured so far."""
+        """The measurements so far, as JSON."""
     def series_json(self) -> str:
         """The run over time, a list of intervals."""
     def distribution(self, kind: str, tenant: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Response times in us and the fraction of `read`, `write` or `all` requests, or of a tenant's, at or below
-        each.
+        """Response times in us, and the fraction of requests at or below each: `read`, `write` or `all` requests, of
+        one tenant if given.
         """
     def take_log(self) -> dict[str, NDArray[np.generic]]:
-        """The columns of the requests that have completed since the last call; `tenant` where there are tenants."""
+        """The columns of the requests that completed since the last call, with `tenant` where there are tenants."""
     def take_recording(self) -> Recording | None:
-        """What was seen in the window, which ends with it; None without one."""
+        """The recording of the window, which ends with this call; None without a window."""
 
 def window(text: str) -> tuple[int, int]:
     """The beginning and the end, ns, of a window such as `10ms..12.5ms`. Raises ConfigError."""
 
 class Recording:
-    """What was seen in a window of a run."""
+    """The operations and requests that were recorded in a window of a run."""
 
     window_ns: tuple[int, int]
     ended_early: bool
@@ -502,11 +521,11 @@ class Recording:
         """Write trace events in JSON, which ui.perfetto.dev and chrome://tracing open. Raises FileError."""
 
 class Code:
-    """An LDPC or a BCH code, compiled and checked. It never changes; threads may share it.
+    """An LDPC or a BCH code, compiled and checked. Codes never change, and threads may share them.
 
     Words are C-contiguous uint8 arrays of shape `(bytes,)` for one frame or `(frames, bytes)` for a batch, packed as
-    `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8. What only an LDPC code has raises `CodeError` for a
-    BCH code, and the other way round.
+    `numpy.packbits` does: bit i is bit 7 - i % 8 of byte i // 8. A method or field of LDPC codes raises `CodeError` for
+    a BCH code, and the other way round.
     """
 
     name: str
@@ -529,7 +548,8 @@ class Code:
             name: a shipped code (see `entries`), any BCH code such as `bch:m=15,t=57,k=31912`, a code of the literature
                 (`literature:margulis-2640`, `literature:ethernet-2048`), or the file of an LDPC code, alist or base
                 matrix.
-            redundant_checks: accept a matrix some of whose checks follow from others: each is one more data bit.
+            redundant_checks: accept a matrix in which some checks follow from others: each of these is one more data
+                bit.
 
         Raises `CodeError` or `FileError`.
         """
@@ -538,12 +558,12 @@ class Code:
         """The LDPC code in the text of a file called `name`: alist or base matrix. Raises `CodeError`."""
     @staticmethod
     def parse_in_any_order(name: str, text: str, redundant_checks: bool = False) -> tuple[Code, list[int] | None]:
-        """As `parse`, whichever block columns of a base matrix are not sent.
+        """Parse as `parse` does, with any block columns of a base matrix not sent.
 
-        They become the last ones, and as many parity columns become data columns. Returns the code, and its block
-        columns by their numbers in the text, from 0, or None if they are in the same order. The words are the same with
-        their bits in that order; data are encoded otherwise. Raises `CodeError`, also if no order is found in which it
-        can be encoded.
+        The columns that are not sent become the last ones, and as many parity columns become data columns. Returns the
+        code, and its block columns by their numbers in the text, from 0, or None if they are in the same order. The
+        words are the same with their bits in that order; data are encoded otherwise. Raises `CodeError`, also if no
+        order is found in which the code can be encoded.
         """
     @staticmethod
     def construct(
@@ -560,15 +580,15 @@ class Code:
         """The quasi-cyclic LDPC code of a recipe, called `name`.
 
         Args:
-            name: of the code.
+            name: name of the code.
             circulant_size: bits of a circulant, a power of two.
             rows: block rows.
-            column_weights: circulants of each block column, the parity part last. The last two may get one less, or
-                in a chain more: without that some parity parts could not be inverted.
-            memory: of a terminated chain: each block column reaches over its first block row and so many more.
-            punctured: of the last columns, up to two, that are computed but not sent.
-            seed: of all choices. Equal arguments make equal matrices.
-            stop: ends it early, if set.
+            column_weights: circulants of each block column, the parity part last. The last two columns may get one
+                circulant less, or in a chain more, as some parity parts could not be inverted otherwise.
+            memory: memory of a terminated chain: each block column reaches over its first block row and so many more.
+            punctured: number of last columns, up to two, that are computed but not sent.
+            seed: seed of all choices. Equal arguments make equal matrices.
+            stop: a flag that ends the construction early, if set.
 
         Raises `CodeError`; `KeyboardInterrupt` if `stop` was set meanwhile.
         """
@@ -578,20 +598,20 @@ class Code:
     def encode(
         self, data: NDArray[np.uint8], *, threads: int = 1, out: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
-        """Encode data of ceil(data_bits / 8) bytes a frame to codewords of ceil(codeword_bits / 8) bytes.
+        """Encode ceil(data_bits / 8) bytes of data for each frame to codewords of ceil(codeword_bits / 8) bytes.
 
-        The bits behind the last are zero in both. The codewords go into `out`, if given. The GIL is released. Raises
+        Bits behind the last one are zero in both. The codewords go into `out`, if given. The GIL is released. Raises
         `CodeError`.
         """
     def extract_data(
         self, codewords: NDArray[np.uint8], *, threads: int = 1, out: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
-        """Take the data bits out of codewords: ceil(data_bits / 8) bytes a frame. Raises `CodeError`."""
+        """Extract the data bits of codewords: ceil(data_bits / 8) bytes a frame. Raises `CodeError`."""
     def syndrome_weight(self, words: NDArray[np.uint8], checks: int | None = None) -> NDArray[np.uint32]:
-        """How many checks each word violates (uint32, one a frame): zero for a codeword.
+        """The number of checks that each word violates (uint32, one a frame): zero for a codeword.
 
-        Of a BCH code these are the parity bits that are not those of the data; of an LDPC code the first `checks` of
-        them are counted, if that is given. Raises `CodeError`.
+        For a BCH code, the number of parity bits that differ from the parity of the data. For an LDPC code only the
+        first `checks` are counted, if that is given. Raises `CodeError`.
         """
     def decoder(self, algorithm: str = "min-sum", iterations: int = 20, *, llr_step: float = 1.0) -> Decoder:
         """A decoder of this code.
@@ -599,11 +619,11 @@ class Code:
         Args:
             algorithm: `min-sum` (layered, in 8-bit messages where the matrix allows it), `rcq:BITS[:POSTERIOR]`
                 (messages of few bits, by tables), `bit-flipping`, or `sum-product`, `min-sum[:FACTOR]` or
-                `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it and `-f32` or `-f64` after it. A BCH
-                code has one decoder and takes no notice.
-            iterations: it stops at a codeword or after so many; BCH codes have none.
-            llr_step: the natural logarithm that a step of an integer LLR stands for, or a hard decision. Sum-product
-                and offset min-sum need it: on hard decisions of error rate p it is ln((1 - p) / p).
+                `offset-min-sum[:OFFSET]` with `layered-` or `flooding-` before it and `-f32` or `-f64` after it. It
+                is ignored for a BCH code, which has one decoder.
+            iterations: the most iterations; a decoder stops earlier at a codeword. BCH codes have none.
+            llr_step: the natural logarithm for which a step of an integer LLR stands, or a hard decision. Sum-product
+                and offset min-sum need it: on hard decisions of error rate p the value is ln((1 - p) / p).
 
         Raises `CodeError`.
         """
@@ -615,12 +635,12 @@ class Code:
         Args:
             message_bits: bits of a message, its sign included, 2 to 5.
             posterior_bits: bits of an a-posteriori value, 7 to 10; None: 8 where no column is heavier than 4, else 10.
-            level: the read level: 1 is hard decision, and the decoder has the tables of level 3 for every deeper one.
-            iterations: after how many layered iterations the decoder gives up.
+            level: the read level: 1 is hard decision. Every level above 1 has the tables of level 3.
+            iterations: the number of layered iterations after which the decoder gives up.
 
-        Returns `designed_for` (the raw bit error rate that they were designed for: their predicted threshold),
-        `channel_limit` (the magnitude of a hard decision, and the largest of an LLR), `message_limit` (the most that a
-        check may answer), and lists of `thresholds` and of `values` for each iteration, the last for all that follow.
+        Returns `designed_for` (the raw bit error rate of the design, which is the predicted threshold), `channel_limit`
+        (the magnitude of a hard decision, and the largest of an LLR), `message_limit` (the largest answer of a check),
+        and lists of `thresholds` and of `values` for each iteration, the last for all that follow.
         Magnitudes are whole numbers in the steps of a-posteriori values. A function of its arguments. Raises
         `CodeError`.
         """
@@ -636,23 +656,23 @@ class Code:
     def degree_distribution(self) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
         """The fractions of an LDPC code's edges that meet a bit, and a check, of each degree, lowest degree first."""
     def syndrome_weights(self, rber: float) -> tuple[float, float]:
-        """How many checks of an LDPC code hard decisions violate at a raw bit error rate: mean and standard deviation.
+        """Mean and standard deviation of the number of LDPC checks that hard decisions violate at a raw bit error rate.
 
-        Every bit is wrong by itself with probability `rber`, 0 to 0.5. Raises `CodeError` or `ConfigError`.
+        Bits are wrong independently with probability `rber`, 0 to 0.5. Raises `CodeError` or `ConfigError`.
         """
     def cycles(self) -> tuple[int | None, list[tuple[int, list[tuple[int, int]]]]]:
         """The girth of an LDPC code's Tanner graph, and its cycles of 4, 6 and 8 edges.
 
         The girth is None without any cycle. For each length, cycles are counted by their approximate cycle extrinsic
-        degree: pairs of degree and number, lowest first. Takes milliseconds for a base matrix and up to a minute for an
-        alist file of its size.
+        degree: pairs of degree and number, lowest first. Counting takes milliseconds for a base matrix, and up to a
+        minute for an alist file of its size.
         """
     def threshold(self, rule: str = "sum-product", iterations: int | None = None, levels: int = 1) -> float:
         """The error rate up to which an LDPC code of these degrees decodes.
 
-        It is that of a binary symmetric channel; with more `levels` (up to 7) that of the hard decisions of a Gaussian
-        channel read with so many thresholds, at the best places. It is that of infinitely long codes without cycles, by
-        density evolution, to about 2e-3 of the value (min-sum up to 5e-3 too low); within `iterations` flooding
+        For a binary symmetric channel; with more `levels` (up to 7) for the hard decisions of a Gaussian channel that
+        is read with so many references, at the best places. Density evolution finds the threshold of infinitely long
+        codes without cycles, to about 2e-3 of the value (min-sum up to 5e-3 too low); within `iterations` flooding
         iterations, if given. `rule`: `sum-product`, `min-sum[:FACTOR]` or `offset-min-sum[:OFFSET]`.
 
         Raises `CodeError`.
@@ -668,32 +688,34 @@ class Decoder:
     """A decoder of a code, compiled once. Threads may share it.
 
     Attributes:
-        max_level: the deepest read level that tells it more than the one before: 1 if it decodes hard decisions.
-        uses_llr_step: whether it computes in floating point, so that what it decides of integer LLRs depends on its
+        max_level: the deepest read level that gives it more information than the one before: 1 if it decodes hard
+            decisions.
+        uses_llr_step: whether it computes in floating point, so that its decisions on integer LLRs depend on its
             `llr_step`.
     """
 
     max_level: int
     uses_llr_step: bool
     def arithmetic(self) -> list[dict[str, Any]]:
-        """What each pass of a decoder in integers computes with, those over hard decisions first.
+        """Parameters of the arithmetic in each pass of a decoder in integers, passes over hard decisions first.
 
         Dicts of `decides` ("hard" or "soft"), `pass` (from 1), `begins_with` ("received" or "decided"),
-        `posterior_bits`, `channel_limit` (the magnitude of a hard decision, the largest of an LLR), and either
-        `factors_16ths` (of each iteration, the last for all that follow), `offset` and `message_limit`, or `staircases`
-        (`thresholds` and `values` for each iteration). Raises `CodeError` for other decoders.
+        `posterior_bits` and `channel_limit` (the magnitude of a hard decision, the largest of an LLR). The others are
+        `factors_16ths` (of each iteration, the last for all that follow), `offset` and `message_limit`; or, for a
+        decoder by tables, `staircases` (`thresholds` and `values` for each iteration). Raises `CodeError` for other
+        decoders.
         """
 
     def trace(self, received: NDArray[np.uint8] | NDArray[np.int8]) -> list[dict[str, Any]]:
-        """What a decoder in integers holds as a frame comes, and after each iteration of each pass over it.
+        """The state of a decoder in integers as a frame comes, and after each iteration of each pass over it.
 
         Args:
             received: one frame, as `decode` takes it: packed hard decisions, or LLRs of int8.
 
-        Dicts of `pass` (from 1), `iteration` (of the pass, from 0), `posteriors` (int16, one a bit), `messages` (int8
-        of shape (circulants, circulant_size): to the bits, by check, circulants in the order of `Code.base_matrix()`,
-        row by row) and `syndrome_weight` (checks that the decisions violate). The last iteration of a pass ends where
-        the word converges. Raises `CodeError`, also for decoders that do not compute in integers.
+        Dicts of `pass` (from 1), `iteration` (of the pass, from 0), `posteriors` (int16, one a bit), `messages` and
+        `syndrome_weight` (checks that the decisions violate). `messages` go to the bits, by check: int8 of shape
+        (circulants, circulant_size), circulants in the order of `Code.base_matrix()`, row by row. The last iteration
+        of a pass ends where the word converges. Raises `CodeError`, also for decoders that do not compute in integers.
         """
 
     def decode(
@@ -704,30 +726,30 @@ class Decoder:
         scale: float | None = None,
         out: NDArray[np.uint8] | None = None,
     ) -> DecodeResult:
-        """Decode a frame or a batch of frames; the same for any number of threads. The GIL is released.
+        """Decode a frame or a batch of frames; results do not depend on the number of threads. The GIL is released.
 
         Args:
-            received: C-contiguous; either hard decisions, packed: uint8 of shape (bytes,) or (frames, bytes), padding
-                bits zero; or log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64
-                of shape (codeword_bits,) or (frames, codeword_bits). -128 is read as -127.
-            threads: how many threads share the batch.
-            scale: what LLRs in floating point are multiplied by before they are rounded to the nearest integer and
-                clipped to +-127; default: 1 / `llr_step` of the decoder.
-            out: where decided words are written: uint8, in the shape of packed words; default: a new array.
+            received: C-contiguous. Packed hard decisions: uint8 of shape (bytes,) or (frames, bytes), padding bits
+                zero. Or log-likelihood ratios, positive where 0 is the more likely bit: int8, float32 or float64 of
+                shape (codeword_bits,) or (frames, codeword_bits). -128 is read as -127.
+            threads: number of threads that share the batch.
+            scale: factor of LLRs in floating point before they are rounded to the nearest integer and clipped to +-127;
+                default: 1 / `llr_step` of the decoder.
+            out: array for the decided words: uint8, in the shape of packed words; default: a new array.
 
         Raises `CodeError`: a wrong type, shape or layout, or an LLR that is not a number.
         """
 
 class DecodeResult:
-    """What a decoder says of a batch, an array each; for one frame they have no dimension for frames.
+    """Results of decoding a batch, an array each; for one frame they have no dimension for frames.
 
     Attributes:
-        word: the decided words, data and parity, packed (uint8). Where a BCH decoder gave up, what it received.
-        converged: whether each word is a codeword, though not necessarily the one sent (bool).
+        word: the decided words, data and parity, packed (uint8); the received word where a BCH decoder gave up.
+        converged: True for each decided word that is a codeword, though not necessarily the one sent (bool).
         iterations: iterations done (uint32): 0 if the word was a codeword as it came, and for BCH codes.
-        syndrome_weight: checks that each decided word violates (uint32), as `Code.syndrome_weight` has it.
-        corrected: bits in which each decided word differs from the hard decisions received (int32); -1 if it did not
-            converge.
+        syndrome_weight: checks that each decided word violates (uint32), as `Code.syndrome_weight` counts them.
+        corrected: bits in which each decided word differs from the hard decisions received (int32); -1 if decoding did
+            not converge.
     """
 
     word: NDArray[np.uint8]
@@ -739,12 +761,14 @@ class DecodeResult:
 def bch_parity(data_bits: int, correctable: int) -> dict[str, int] | None:
     """The parity of the BCH code of `data_bits` data bits that corrects `correctable` errors.
 
-    It is over the least field that it fits. Returns `field_bits` (m), `parity_bits` (m t, the most that such a code
-    needs) and `parity_bytes` (room for them); None if it fits none up to m = 16.
+    The code is over the least field that has room for it. Returns `field_bits` (m), `parity_bits` (m t, the most that
+    such a code needs) and `parity_bytes` (room for them); None if no field up to m = 16 has room.
     """
 
 class Waterfall:
-    """Where codes of one shape and of one list of column weights fail how often: docs/model/ldpc-codes.md.
+    """A prediction of frame error rates, for codes of one shape and one list of column weights.
+
+    The method: docs/model/ldpc-codes.md.
 
     Attributes:
         threshold: the raw bit error rate up to which infinitely long codes decode, by density evolution.
@@ -761,9 +785,15 @@ class Waterfall:
         level: int,
         iterations: int,
     ) -> None:
-        """From shape (circulant size, block rows, block columns), column weights as pairs of weight and number of block
-        columns, memory of a chain, number of punctured block columns (the last ones, beside those of the shape), read
-        level (1 to 7) and layered iterations. It predicts what the default decoder does.
+        """Predict for the default decoder.
+
+        Args:
+            shape: circulant size, block rows, block columns.
+            column_weights: pairs of weight and number of block columns.
+            memory: memory of a chain.
+            punctured: number of punctured block columns, the last ones, beside those of the shape.
+            level: read level, 1 to 7.
+            iterations: layered iterations.
 
         Raises `CodeError`.
         """
@@ -775,20 +805,20 @@ class Waterfall:
 def code_shapes(
     data_bits: int, parity_bits: int, circulant_sizes: Sequence[int] | None = None
 ) -> list[tuple[int, int, int]]:
-    """The base matrices of codes of so many bits: circulant size, block rows, block columns; largest circulants first.
+    """Shapes of base matrices of codes of so many bits: circulant size, block rows, block columns.
 
-    `circulant_sizes` are powers of two to choose from, by default 16 to 1,024. Raises `CodeError` if none fits, and
-    says what would.
+    The largest circulants come first. `circulant_sizes` are powers of two to choose from, by default 16 to 1,024.
+    Raises `CodeError` if none fits; the message says which sizes would.
     """
 
 def code_profiles(
     shape: tuple[int, int, int], family: str, heaviest: int
 ) -> list[tuple[list[tuple[int, int]], int | None, int]]:
-    """What is worth a look in a base matrix of such a shape, with columns up to weight `heaviest`.
+    """Candidate column weights for a base matrix of such a shape, with columns up to weight `heaviest`.
 
-    These are column weights, as pairs of weight and number of block columns, the memory of a chain in block rows, or
-    None, and how many of the columns are punctured: the last ones, as many more than the shape has. A family is
-    `regular`, `two_weights`, `three_weights`, `coupled` or `punctured`. Raises `CodeError`.
+    Each candidate has column weights, as pairs of weight and number of block columns; the memory of a chain in block
+    rows, or None; and the number of punctured columns. Punctured columns are the last ones, beside those of the shape.
+    A family is `regular`, `two_weights`, `three_weights`, `coupled` or `punctured`. Raises `CodeError`.
     """
 
 def code_hardware(
@@ -805,28 +835,29 @@ def code_hardware(
     search_bits_per_cycle: int | None = None,
     encoder_bits_per_cycle: int = 32,
 ) -> dict[str, Any]:
-    """What a decoder and an encoder of a code take as circuits, by the model of docs/model/hardware.md.
+    """Area, time and energy of a decoder and an encoder of a code as circuits, by the model of docs/model/hardware.md.
 
-    Returns `code`, `kind`, `node_nm`, `clock_mhz`, and `decoder` and `encoder`, each a dict of `gates` (equivalents of
-    a NAND of two inputs), `memory_bits`, `mm2`, and of a codeword `cycles`, `us`, `gbps` (of data, one codeword after
-    the other), `nj` and `pj_per_bit` (of data). Of an LDPC code the decoder takes `iterations`; with `posterior_bits`
-    it is one by tables (`rcq:BITS:POSTERIOR`), whose messages have 4 bits unless others are given; of a BCH code it
-    finds errors. What is None is as in a config. A function of its arguments. Raises `ConfigError`.
+    Returns `code`, `kind`, `node_nm`, `clock_mhz`, and dicts `decoder` and `encoder`. Each has `gates` (equivalents of
+    a NAND of two inputs), `memory_bits` and `mm2`; and for one codeword `cycles`, `us`, `gbps` (of data, one codeword
+    after the other), `nj` and `pj_per_bit` (of data). The decoder of an LDPC code takes `iterations`. With
+    `posterior_bits` it is a decoder by tables (`rcq:BITS:POSTERIOR`), whose messages have 4 bits unless others are
+    given. The decoder of a BCH code finds errors. An argument that is None is as in a config. A function of its
+    arguments. Raises `ConfigError`.
     """
 
 def fit_wear(points: Sequence[tuple[int, float]], law: str) -> dict[str, Any]:
     """The straight line of least squares through logarithms of raw bit error rates over P/E cycles.
 
-    `points` are P/E cycles, and the raw bit error rate then: at least two, both growing. `law` is `power_law`
+    `points` are pairs of P/E cycles and raw bit error rate: at least two, both growing. `law` is `power_law`
     (`scale (PE / 1000)^pe_exponent`) or `exponential` (`scale exp(PE / e_folding_pe_cycles)`). Returns `model` (as
     `rber` of a config takes it), `rms_ln` (root of the mean squared difference of natural logarithms) and
-    `worst_factor` (by which a point is off at most, above 1). Raises `ConfigError`.
+    `worst_factor` (the largest factor, above 1, by which a point is off). Raises `ConfigError`.
     """
 
 def minimum_correctable(data_bits: int, rber: float, uber: float, per_bit: bool) -> int | None:
     """The least t with which a BCH code of `data_bits` meets `uber` at a raw bit error rate; None if none does.
 
-    `per_bit` says whether `uber` is of P(more than t errors) / k rather than of that probability.
+    `per_bit` says whether `uber` limits P(more than t errors) / k, or that probability itself.
     """
 
 def wear_law(
@@ -838,9 +869,10 @@ def wear_law(
     """
 
 def uniform_write_amplification(utilisation: float) -> float:
-    """Write amplification of greedy collection under endless uniform overwriting of large blocks that are so full.
+    """Write amplification of greedy collection under endless uniform overwriting of large blocks.
 
-    It is 1 / (1 - delta), delta being what victims hold.
+    `utilisation` is the share of the flash that holds data. The result is 1 / (1 - delta), where delta is the share of
+    valid data in victims.
     """
 
 def design_by_age(
@@ -858,9 +890,9 @@ def design_by_age(
 ) -> list[dict[str, Any]]:
     """Codes by age for a device, one dict for each stage: see `softsense.design`.
 
-    `points` are P/E cycles and raw bit error rate where stages end; or `model` is a law as JSON, with
-    `retention_hours` and `squeezes`. With `tables` they are measured codes, read at `level`; BCH codes without. Raises
-    `ConfigError`, `TableError` or `CodeError`.
+    `points` are pairs of P/E cycles and raw bit error rate at which stages end. Or `model` is a law as JSON, with
+    `retention_hours` and `squeezes`. With `tables` the codes are measured ones, read at `level`; otherwise BCH codes.
+    Raises `ConfigError`, `TableError` or `CodeError`.
     """
 
 def measure_code(
@@ -878,19 +910,20 @@ def measure_code(
     backend: tuple[Callable[[NDArray[Any]], tuple[float, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]], int]
     | None = None,
 ) -> dict[str, Any]:
-    """Measure error rate and speed; `softsense.bench` says of what and returns the same.
+    """Measure error rate and speed of a code; `softsense.bench` describes arguments and result.
 
-    `stop` ends the measurement early: `interrupted` is then true in what is returned. `backend` decodes in place of the
-    decoder, on one thread: a callable, and how many frames it is given at once. It gets the words (uint8) or LLRs
-    (int8) of a batch and returns the seconds that decoding took, and C-contiguous arrays of the decided words (uint8),
-    `converged` (bool), `iterations` and `syndrome_weight` (uint32). What it raises is raised.
+    `stop` ends the measurement early: `interrupted` is then true in the result. `backend` decodes in place of the
+    decoder, on one thread: a callable, and the number of frames that it is given at once. The callable gets the words
+    (uint8) or LLRs (int8) of a batch. It returns the seconds that decoding took, and C-contiguous arrays of the decided
+    words (uint8), `converged` (bool), `iterations` and `syndrome_weight` (uint32). Exceptions of the callable pass
+    through.
     """
 
 def capacity(raw_bit_error_rate: float, levels: int) -> float:
     """The capacity, in bits, of one boundary between two Gaussian states that is read with `levels` references.
 
     Args:
-        raw_bit_error_rate: of hard decision, from 1e-9 to 0.499.
+        raw_bit_error_rate: rate of hard decision, from 1e-9 to 0.499.
         levels: references at the places with the most mutual information, 1 to 7.
 
     Raises `CodeError`.
@@ -902,7 +935,7 @@ def normal_approximation(codeword_bits: int, data_bits: int, level: int, fer: fl
 class AbsorbingSets:
     """Absorbing sets of one code, one of each orbit under the rotations of its circulants.
 
-    It never changes, and it pickles with its code.
+    Objects never change, and pickle together with their code.
 
     Attributes:
         sets: each as (bits, violated checks, sets in its orbit), by size, violated checks and bits.
@@ -912,7 +945,7 @@ class AbsorbingSets:
     sets: list[tuple[list[int], int, int]]
     identity: str
     def __init__(self, code: Code, sets: Sequence[Sequence[int]]) -> None:
-        """`sets` are lists of bit numbers. Raises `CodeError` for one that is not absorbing here, or comes twice."""
+        """Take lists of bit numbers. Raises `CodeError` for one that is not absorbing in this code, or comes twice."""
     def rotations(self, bits: Sequence[int]) -> list[list[int]]:
         """All sets of the orbit of a listed one, each ascending. Raises `CodeError` for bits that are not listed."""
 
@@ -922,16 +955,16 @@ class AbsorbingSetSearch:
     Threads may share it.
 
     Attributes:
-        units: units of work.
-        start_count: cycles that sets are grown from, one of each orbit.
-        longest_cycle: bits of the longest of them.
+        units: number of units of work.
+        start_count: number of cycles from which sets are grown, one of each orbit.
+        longest_cycle: number of bits of the longest of these cycles.
     """
 
     units: int
     start_count: int
     longest_cycle: int
     def __init__(self, code: Code, most_bits: int, most_violated: int, stop: StopFlag | None = None) -> None:
-        """For sets of up to `most_bits` bits (3 to 14) that violate up to `most_violated` checks.
+        """Prepare the search for sets of up to `most_bits` bits (3 to 14) that violate up to `most_violated` checks.
 
         Raises `CodeError`, also for a matrix of more than 4,096 bits that is not quasi-cyclic; `KeyboardInterrupt` if
         `stop` was set meanwhile.
@@ -954,36 +987,37 @@ def checks_of(code: Code, bits: Sequence[int]) -> list[list[int]]:
 def impulses(code: Code, seed: int, first: int, count: int, corrected: bool) -> list[list[int]]:
     """Impulses `first` to `first + count - 1` of a seed, each as its wrong bits.
 
-    An impulse is a short cycle through a random bit, and a short path between two checks that it violates. With
-    `corrected`, what Gallager's bit-flipping decoder leaves of it. Raises `CodeError`.
+    An impulse is a short cycle through a random bit, and a short path between two checks that the cycle violates. With
+    `corrected`, each is given as the bits that stay wrong after Gallager's bit-flipping decoder. Raises `CodeError`.
     """
 
 class StopFlag:
-    """Asks the threads that count frames, or simulate, in this process to stop.
+    """A flag that asks the threads of this process which count frames, or simulate, to stop.
 
     Attributes:
-        is_set: whether it was set.
+        is_set: whether the flag was set.
     """
 
     is_set: bool
     def __init__(self) -> None: ...
     def set(self) -> None:
-        """Counting or searching that was given this flag ends soon, with None."""
+        """Set the flag: counting or searching that was given it ends soon, with None."""
 
 class FrameTask:
     """Frames of one code, decoder and way of reading, counted in units of work that can be done anywhere, in any order.
 
-    It never changes, threads may share it, and it pickles with its code.
+    Tasks never change, threads may share them, and they pickle together with their code.
 
     Attributes:
-        identity: SHA-256 of all that the counts depend on, in hexadecimal.
+        identity: SHA-256 of everything on which the counts depend, in hexadecimal.
         spec_json: the description, every default filled in.
         unit_frames: frames of a unit of work.
         codeword_bits: n.
         data_bits: k.
         raw_error_rate: the probability that a hard decision is wrong; None for hard decisions without one.
-        decision_error_rate: the same as conditions count it: of the sign of a soft level's LLR.
-        sure_error_rate: the probability that a soft level's LLR is wrong by half of the largest or more; None of hard
+        decision_error_rate: the probability that a decision is wrong, as conditions count it: by the sign of the LLR at
+            a soft level.
+        sure_error_rate: the probability that a soft level's LLR is wrong by half of the largest or more; None for hard
             decisions.
     """
 
@@ -998,14 +1032,14 @@ class FrameTask:
     def __init__(self, code: Code, spec_json: str, sets: AbsorbingSets | None = None) -> None:
         """`spec_json` is an object of decoder, iterations, seed and channel (docs/model/frame-error-rates.md).
 
-        With a `condition` in it frames are drawn by the absorbing sets `sets`. Raises `CodeError` or `ConfigError`.
+        If it has a `condition`, frames are drawn by the absorbing sets `sets`. Raises `CodeError` or `ConfigError`.
         """
     def region_probabilities(self, rber: float) -> NDArray[np.float64]:
-        """How likely each thing is that the channel may say of a bit, were its raw bit error rate `rber`.
+        """The probability of each outcome of the channel for one bit, were its raw bit error rate `rber`.
 
-        Of hard decisions wrong and right; of a soft level of one Gaussian boundary its regions, from the one whose LLR
-        speaks most against the bit up; regions of one integer LLR are one. References and LLRs are made for the task's
-        own rate.
+        Outcomes of hard decisions are wrong and right. Outcomes of a soft level of one Gaussian boundary are its
+        regions, from the one whose LLR speaks most against the bit up. Regions of one integer LLR count as one.
+        References and LLRs are made for the task's own rate.
 
         Args:
             rber: raw bit error rate, 1e-12 (of a soft level 1e-9) to 0.499.
@@ -1016,17 +1050,17 @@ class FrameTask:
     def count(
         self, errors: int | None, first_unit: int, units: int, stop: StopFlag | None = None
     ) -> dict[str, Any] | None:
-        """Count the frames of units `first_unit` to `first_unit + units - 1`: the same everywhere.
+        """Count the frames of units `first_unit` to `first_unit + units - 1`. Counts are equal on every machine.
 
         Args:
-            errors: so many hard decisions of each frame are wrong; None: frames are as the channel makes them.
+            errors: number of wrong hard decisions in each frame; None: frames are as the channel makes them.
             first_unit: the first unit, from 0.
-            units: how many.
-            stop: ends it early, with None.
+            units: number of units.
+            stop: a flag that ends the count early, with None.
 
-        Returns `frames`, `failures` (given up, or decided wrongly), `undetected` (of these the ones called right) and
-        `iterations` (how many were taken for codewords after 0, 1, 2, ... iterations). Raises `CodeError` or
-        `ConfigError`.
+        Returns `frames`, `failures` (given up, or decided wrongly), `undetected` (failures that were reported as
+        decoded) and `iterations` (frames that were taken for codewords after 0, 1, 2, ... iterations). Raises
+        `CodeError` or `ConfigError`.
         """
     def split(
         self,
@@ -1041,29 +1075,33 @@ class FrameTask:
     ) -> dict[str, Any] | None:
         """Carry patterns on which the decoder fails down a ladder of raw bit error rates: splitting.
 
-        Run `unit` is the same everywhere, and runs of other numbers are independent. `softsense.splitting` puts runs
-        together.
+        Run `unit` gives equal results on every machine, and runs of other numbers are independent.
+        `softsense.splitting` combines runs.
 
         Args:
-            ladder: raw bit error rates, falling. At the first one frames are decoded as the channel makes them. Of a
-                soft level, which has to be one of the Gaussian boundary, the last one is the task's own: references
-                and LLRs are made for it all the way.
+            ladder: raw bit error rates, falling. At the first one frames are decoded as the channel makes them. A soft
+                level has to be one of the Gaussian boundary. Its last rate is the task's own: references and LLRs are
+                made for that rate on all rungs.
             particles: error patterns that are carried down.
             steps: proposals for each pattern at each rung below the first.
             unit: the number of the run, from 0.
             redraw: the probability with which a proposal redraws a bit; None: found, so that 0.2 to 0.5 are taken.
-            most_frames: after so many frames at the first rung without enough failures it is an error.
+            most_frames: the most frames at the first rung; without enough failures in them an error is raised.
             patterns: whether to return the patterns at the last rung.
-            stop: ends it early, with None.
+            stop: a flag that ends the run early, with None.
 
-        Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (in all),
-        `rungs` and `patterns`. A rung has `rber`, `log_ratio` (ln of its rate over that of the first rung), `effective`
-        (sample size of the weights that led to it, over `particles`), `redraw`, `acceptance` (share of proposals taken;
-        those that change nothing are), `moved` (taken and changed something); and of the patterns after the moves
-        `mean_errors`, `deviation_errors`, `least_errors`, `ancestors` (how many of the first rung's have descendants),
-        `largest_family`, `floor_like` (how many end with 1 to 64 violated checks) and `undetected`. A pattern has
-        `errors` and `left` (places of bits that are wrong before and after decoding; before it, of a soft level, by the
-        sign of the LLR) and `syndrome_weight`. Raises `CodeError` or `ConfigError`.
+        Returns `frames` (decoded at the first rung until enough had failed; the last one did), `decoded` (on all
+        rungs), `rungs` and `patterns`.
+
+        A rung has `rber`, `log_ratio` (ln of its rate over that of the first rung), `effective` (sample size of the
+        weights that led to it, over `particles`), `redraw`, `acceptance` (share of proposals taken; proposals that
+        change nothing are taken) and `moved` (share taken that changed something). Figures of the patterns after the
+        moves are `mean_errors`, `deviation_errors`, `least_errors`, `ancestors` (patterns of the first rung that have
+        descendants), `largest_family`, `floor_like` (patterns that end with 1 to 64 violated checks) and `undetected`.
+
+        A pattern has `errors` and `left` (places of bits that are wrong before and after decoding) and
+        `syndrome_weight`. At a soft level the sign of the LLR tells which bits are wrong before decoding. Raises
+        `CodeError` or `ConfigError`.
         """
     def walk(
         self,
@@ -1081,35 +1119,38 @@ class FrameTask:
     ) -> dict[str, Any] | None:
         """Walk among the patterns on which the decoder fails at a raw bit error rate, a chain from each start.
 
-        The chains leave what the channel makes, given that decoding fails, as it is.
+        The chains leave the distribution of the channel, given that decoding fails, unchanged.
 
         Args:
-            rber: raw bit error rate; of a soft level, which has to be one of the Gaussian boundary, the task's own.
-            starts: for each chain bits that are wrong where it starts; of a soft level, whose LLRs have the wrong sign.
+            rber: raw bit error rate. A soft level has to be one of the Gaussian boundary, at the task's own rate.
+            starts: for each chain the bits that are wrong at its start; at a soft level, bits whose LLR has the wrong
+                sign.
             steps: proposals of each chain.
-            unit: chains of other numbers are independent.
+            unit: number of the chains; chains of other numbers are independent.
             sets: listed sets of bits.
-            every: a record is made after every so many proposals.
+            every: number of proposals between two records.
             redraw: the probability with which a proposal redraws a bit; None: found at the start of each chain.
             missing: a listed set counts as present if at most so many of its bits are right.
-            fill: whether the other bits of a start are as the channel makes them, or else as it makes most.
-            most_draws: how often the other bits and the codeword's data are drawn until the decoder fails.
-            stop: ends it early, with None.
+            fill: whether the other bits of a start are drawn as the channel makes them, or have its likeliest outcome.
+            most_draws: the most draws of the other bits and the codeword's data until the decoder fails.
+            stop: a flag that ends the walk early, with None.
 
-        Returns arrays (uint32, chains x records) `errors`, `syndrome_weight`, `nearest` (the listed set of whose bits
-        the largest share is wrong), `nearest_wrong` (how many of them are) and `present` (how many sets are); and lists
-        with an item for each chain: `draws` (of the other bits and of data until the decoder failed: both are then as
-        the channel makes them, given the start and failure; 0 if it never failed, and the chain's records are zeros),
-        `redraw`, `acceptance`, `moved` (as of `split`) and `last`, the pattern at its end or None. Raises `CodeError`
-        or `ConfigError`.
+        Returns arrays (uint32, chains x records): `errors`, `syndrome_weight`, `nearest` (the listed set with the
+        largest share of wrong bits), `nearest_wrong` (its wrong bits) and `present` (number of present sets).
+
+        Lists have an item for each chain. `draws` counts draws of the other bits and of data until the decoder failed;
+        both are then as the channel makes them, given the start and failure. It is 0 if the decoder never failed, and
+        the chain's records are then zeros. `redraw`, `acceptance` and `moved` are as in `split`. `last` is the pattern
+        at the end of the chain, or None. Raises `CodeError` or `ConfigError`.
         """
 
 def binomial_interval(failures: int, trials: int, confidence: float) -> tuple[float, float]:
     """The exact (Clopper-Pearson) interval of a probability, after `failures` of `trials` trials failed."""
 
 def student_t_quantile(degrees: int, confidence: float) -> float:
-    """Within how many standard errors of a mean its normal distribution lies with the given confidence, if these were
-    estimated with so many degrees of freedom: the two-sided quantile of Student's t.
+    """The two-sided quantile of Student's t distribution, for so many degrees of freedom and this confidence.
+
+    The interval of a mean reaches so many standard errors to either side.
     """
 
 def decode_table_check(text: str, origin: str) -> None:
@@ -1119,29 +1160,32 @@ def decode_tables() -> list[str]:
     """The names of the shipped decode tables."""
 
 class DecodeTable:
-    """How often a code fails at each read level, on a grid of raw bit error rates.
+    """Failure probabilities of a code at each read level, on a grid of raw bit error rates.
 
     Attributes:
         text: the table in TOML.
-        data_bits: of a codeword of its code; None where the table does not say.
+        data_bits: data bits of a codeword of its code; None where the table does not say.
     """
 
     text: str
     data_bits: int | None
     def __new__(cls, name: str) -> DecodeTable:
-        """Open a shipped table by its name, that of a BCH code, or a file. Raises `TableError`."""
+        """Open a shipped table by its name, the table of a BCH code by the code's name, or a file.
+
+        Raises `TableError`.
+        """
 
     def p_fail(self, rber: NDArray[np.float64], levels: int | None = None) -> NDArray[np.float64]:
         """The probability that decoding fails at each of `rber` (float64, shape (n,)).
 
         Returns one row for each level, or the first `levels` of them; the first is hard decision (float64, shape
-        (levels, n)). Raises `ConfigError` where it has fewer.
+        (levels, n)). Raises `ConfigError` where the table has fewer.
         """
 
     def reaches(self, rber: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether it tells what happens at each of `rber` (float64, shape (n,)), or `p_fail` is a guess.
+        """Whether the table covers each of `rber` (float64, shape (n,)); elsewhere `p_fail` is a guess.
 
-        The guess is its nearest point. One bool each, shape (n,).
+        The guess is the value at its nearest point. One bool each, shape (n,).
         """
 
 class Cells:
@@ -1152,12 +1196,13 @@ class Cells:
         pe_cycles: program/erase cycles.
         retention_hours: hours since the cells were written.
         effective_reads: reads that have disturbed the cells since then.
-        adjacent_stress: how many of these a read of a wordline beside them is; `None` where reads do nothing.
-        states: how many states there are.
+        adjacent_stress: effective reads for which one read of a neighbouring wordline counts; `None` where reads do not
+            disturb.
+        states: number of states.
         pages: the names of the pages.
         references: the hard reference voltage at each boundary between states (float64, V).
         shares_of_ones: the share of cells that a hard decision reads as 1, by page: half where all are read right.
-        known_errors: how often cells known to be in the two states about each boundary (sentinels) are read wrong
+        known_errors: the share of known cells (sentinels) in the two states about each boundary that are read wrong
             (shape (states - 1, 2)): of the lower state those above the reference, of the upper one those below.
     """
 
@@ -1183,19 +1228,20 @@ class Cells:
         """The cells that `name` means at an age: a shipped model (see `names`) or a TOML file. Raises `ConfigError`.
 
         Args:
-            name: of a shipped model, or the path of a file.
+            name: name of a shipped model, or the path of a file.
             pe_cycles: program/erase cycles.
             retention_hours: hours since the cells were written.
             references: `default` (the chip's) or `tracked` (best at this age); default: the model's.
-            retention_temperature_c: where data rests, in degrees Celsius, of measured cells; default: theirs.
-            effective_reads: of other wordlines of the block since then; of those beside the cells each is
-                `adjacent_stress` ones.
+            retention_temperature_c: temperature at which data rests, in degrees Celsius, for measured cells; default:
+                the cells' own.
+            effective_reads: reads of other wordlines of the block since then; each read of a neighbouring wordline
+                counts as `adjacent_stress` reads.
         """
     def boundaries(self, page: int) -> list[int]:
         """The boundaries at which the bit of `page` changes: i is between states i and i + 1. Raises `ConfigError`."""
     @staticmethod
     def states_of_valleys(points: Sequence[tuple[int, float, float]], states: int) -> list[tuple[float, float]]:
-        """Means and standard deviations of normal states whose valleys are these.
+        """Means and standard deviations of normal states that have these valleys.
 
         Args:
             points: boundary (from 0), reference (any unit), and the share of all cells that it puts on the wrong side.
@@ -1213,58 +1259,61 @@ class Cells:
         unit_v: float = 1.0,
         temperature_c: float = 40.0,
     ) -> str:
-        """The model that follows measurements best, as JSON; see `softsense.measured_cells.fit`. Raises `ConfigError`.
+        """The model that fits measurements best, as JSON; see `softsense.measured_cells.fit`. Raises `ConfigError`.
 
         Args:
-            measurements: of each age P/E cycles, hours since the write, means by state, standard deviations or None.
-            mapping: of states to bits, such as `tlc_2_3_2`.
-            unit_v: what a unit of means and standard deviations is, in volts.
-            temperature_c: at which they were measured, in degrees Celsius.
+            measurements: for each age: P/E cycles, hours since the write, means by state, and standard deviations or
+                None.
+            mapping: the mapping of states to bits, such as `tlc_2_3_2`.
+            unit_v: the unit of means and standard deviations, in volts.
+            temperature_c: temperature of the measurements, in degrees Celsius.
         """
     def toml(self, digits: int = 4) -> str:
         """The model as TOML, as `open` reads it from a file, with so many digits after the point."""
     def with_references(self, references: str) -> Cells:
-        """The same cells with other references, `default` or `tracked`. Raises `ConfigError`."""
+        """A copy of the cells with other references, `default` or `tracked`. Raises `ConfigError`."""
     def rber_off(self, offsets_v: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Raw bit error rates of each page (shape (n, pages)), were references off by each row of `offsets_v`.
+        """Raw bit error rates of each page (shape (n, pages)) with references shifted by each row of `offsets_v`.
 
         Args:
-            offsets_v: for each boundary between states, in volts (shape (n, boundaries)).
+            offsets_v: shifts for each boundary between states, in volts (shape (n, boundaries)).
 
         Raises `ConfigError`.
         """
     def inferred_steps(self, difference: float) -> int:
-        """How many steps off the default references are that a measured difference of known cells asks for.
+        """The number of steps off the default references that a measured difference of known cells asks for.
 
         Args:
-            difference: at the boundary of `references.inference`, of the cells of the lower state the share that reads
-                above, less that of the upper state that reads below.
+            difference: at the boundary of `references.inference`: the share of cells of the lower state that read
+                above, less the share of cells of the upper state that read below.
 
-        Raises `ConfigError` where the cells have no `references.inference`; so do the next two.
+        Raises `ConfigError` where the cells have no `references.inference`. So do `calibrated_steps` and
+        `inferred_offsets_v`.
         """
     def calibrated_steps(self, steps: int, difference: float) -> int:
-        """How many steps off references are moved to after a failure.
+        """The number of steps off the default references to which references are moved after a failure.
 
         Args:
-            steps: how many they were off.
-            difference: of known cells, there.
+            steps: number of steps off in the failed attempt.
+            difference: difference of known cells in that attempt.
         """
     def inferred_offsets_v(self, steps: int) -> NDArray[np.float64]:
-        """Offsets of the default references by boundary (V), where that of the measured one is so many steps off."""
+        """Offsets of the references by boundary (V), where that of the measured boundary is so many steps off."""
     def search_valleys(
         self, step_v: float | None = None, sensings: int | None = None, cells: int | None = None
     ) -> dict[str, Any]:
-        """What a search for the valleys between states finds from the default references on.
+        """The outcome of a search for the valleys between states that begins at the default references.
 
         Args:
-            step_v: distance of neighbouring sensings (V, 1e-4 to 1); default: the cells' own search, as for the others.
-            sensings: of each boundary, an odd number from 3 to 63.
-            cells: that are counted, those of a page.
+            step_v: distance of neighbouring sensings (V, 1e-4 to 1); default, as for the others: the cells' own search.
+            sensings: sensings of each boundary, an odd number from 3 to 63.
+            cells: number of cells that are counted, those of a page.
 
         Returns:
             `counts` (float64, the mean number of cells in each gap between two sensings, shape (states - 1, gaps)),
             `offsets_v` (float64, V, of the middle of each gap), `found_v` (float64, V, the offset that is found most
-            often at each boundary), `rber` (float64, by page, the mean over what is found). Counts are not drawn.
+            often at each boundary), `rber` (float64, by page, the mean over the offsets that may be found). Counts are
+            means, without random draws.
 
         Raises `ConfigError`.
         """
@@ -1274,15 +1323,15 @@ class Cells:
     def names() -> list[str]:
         """The names of the shipped models."""
     def at(self, pe_cycles: int, retention_hours: float, effective_reads: float = 0.0) -> Cells:
-        """The same cells at another age. Raises `ConfigError`."""
+        """A copy of the cells at another age. Raises `ConfigError`."""
     def effective_reads_if_even(self, reads: float, wordlines_per_block: int) -> float:
         """Effective reads of a wordline between two others when reads are spread evenly over those of its block.
 
         Args:
-            reads: of the block.
+            reads: number of reads of the block.
             wordlines_per_block: 3 or more.
 
-        0 of cells that reads do not disturb. Raises `ConfigError`.
+        0 for cells that reads do not disturb. Raises `ConfigError`.
         """
     def bit(self, page: int, state: int) -> bool:
         """The bit of `page` that `state` holds. Raises `ConfigError`."""
@@ -1296,38 +1345,38 @@ class Cells:
     def density(self, state: int, volts: NDArray[np.float64]) -> NDArray[np.float64]:
         """The density of the threshold voltage of a cell in `state` at each of `volts` (1/V). Raises `ConfigError`."""
     def rber(self, page: int | None = None) -> float:
-        """The raw bit error rate of `page`; the mean over all pages without one. Raises `ConfigError`."""
+        """The raw bit error rate of `page`; without a page the mean over all pages. Raises `ConfigError`."""
     def sample(self, state: int, count: int, seed: int = 1) -> NDArray[np.float64]:
         """Threshold voltages of `count` cells in `state` (V), a function of the seed. Raises `ConfigError`."""
     def sense(
         self, page: int, level: int, *, placement: str = "mutual_information", assumed: Cells | None = None
     ) -> dict[str, Any]:
-        """How `page` is read at `level`, 1 to 7.
+        """Reference voltages, regions and LLRs with which `page` is read at `level`, 1 to 7.
 
         Args:
-            page: which page, from 0.
-            level: the read level: references at each boundary.
+            page: number of the page, from 0.
+            level: the read level: number of references at each boundary.
             placement: `mutual_information`, `nested` or `uniform`.
-            assumed: references and LLRs are made for these cells, which the controller takes them for; default: these.
+            assumed: the cells for which the controller makes references and LLRs; default: these cells.
 
         Returns `references` (float64, V), and for each region between them `probabilities` (float64, shape
         (regions, 2), given bit 0 and bit 1), `llrs` (float64, natural logarithm) and `integer_llrs` (int8, as a decoder
-        is given them, `llr_step` the natural logarithm of a step); `information` (of bit and region, bits), `sensings`
-        and `bits_per_cell` (transferred). Raises `ConfigError`.
+        is given them, in steps of `llr_step`, a natural logarithm). Also `information` (between bit and region, in
+        bits), `sensings` and `bits_per_cell` (transferred). Raises `ConfigError`.
         """
 
 def placement_json(text: str) -> str:
-    """Where references stand, from `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`, as JSON for a task.
+    """The placement of references, from `mutual_information`, `nested`, `uniform` or `uniform:STEP_V`, as JSON.
 
-    Raises `ConfigError`.
+    The JSON is for a task. Raises `ConfigError`.
     """
 
 def retention_bake_minutes(
     retention_hours: float, operating_c: float, bake_c: float, activation_energy_ev: float
 ) -> float:
-    """Minutes in an oven at `bake_c` that age stored data as `retention_hours` at `operating_c` do."""
+    """Minutes in an oven at `bake_c` that age stored data as much as `retention_hours` at `operating_c`."""
 
 def recovery_bake_minutes(
     recovery_constant: float, cycling_hours: float, cycling_c: float, bake_c: float, activation_energy_ev: float
 ) -> float:
-    """Minutes in an oven at `bake_c` that let a block recover as it does in `cycling_hours` of use at `cycling_c`."""
+    """Minutes in an oven at `bake_c` in which a block recovers as much as in `cycling_hours` of use at `cycling_c`."""

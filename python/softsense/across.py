@@ -41,16 +41,16 @@ Age = tuple[int, float]
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of a comparison. A case has one value of each.
+    """The axes of a comparison. A case has one value on each axis.
 
-    The first case is that of the config as it is. Its own values are among those of every axis.
+    The first case is the config as it is. Its own values are among the values of every axis.
 
     Attributes:
         drives: configs beside the first one: names of shipped ones, or TOML files. Each has its own workload.
-        ages: of the flash and its data.
+        ages: ages of the flash and its data.
         loads: factors of the rate at which requests arrive.
         codes: decode tables.
-        seeds: how many seeds each case is simulated with.
+        seeds: number of seeds with which each case is simulated.
     """
 
     drives: tuple[str, ...] = ()
@@ -61,10 +61,10 @@ class Axes:
 
     @staticmethod
     def parse(texts: Sequence[str]) -> Axes:
-        """Axes as the command line has them: `ages=50:1,3000:365`, or a name alone for the axis's own values.
+        """Parse axes from the command line: `ages=50:1,3000:365`, or a name alone for the axis's default values.
 
         Raises:
-            ConfigError: an axis that there is not, or twice, or a value that is none.
+            ConfigError: an unknown axis, an axis that comes twice, or a malformed value.
 
         >>> Axes.parse(["ages=50:1,3000:365", "loads=0.5,2", "seeds=5"])
         Axes(drives=(), ages=((50, 1.0), (3000, 365.0)), loads=(0.5, 2.0), codes=(), seeds=5)
@@ -112,10 +112,10 @@ class Case:
 
     Attributes:
         drive: the name of its config.
-        age: of its flash and data; None where its config has none.
-        load: the factor of its own rate of requests.
+        age: age of its flash and data; None where its config has none.
+        load: factor of its own rate of requests.
         code: its decode table; None where its config has none.
-        config: all of it.
+        config: the whole config of the case.
     """
 
     drive: str
@@ -133,13 +133,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a policy does beside the reference in a case.
+    """A policy's response times in a case, against those of the reference.
 
     Attributes:
-        mean_us: its statistic, over seeds.
-        difference: to the reference, seed by seed, as a share of the reference's mean; negative where it is faster.
-        half_width: half of the 95 % interval of that, with what buckets of percentiles leave open.
-        is_measured: whether seeds give an interval; with one seed the half width is what buckets leave open.
+        mean_us: the statistic of the policy, mean over seeds, us.
+        difference: difference to the reference, seed by seed, as a share of the reference's mean; negative where the
+            policy is faster.
+        half_width: half of the 95 % interval of the difference, with the resolution of the buckets of percentiles.
+        is_measured: whether seeds give an interval; with one seed the half width is that resolution alone.
     """
 
     mean_us: float
@@ -160,9 +161,9 @@ class Compared:
     """A case that was simulated.
 
     Attributes:
-        case: which.
+        case: the case.
         seeds: the comparison of all policies, seed by seed.
-        problems: of each policy whose runs lose data or cannot serve the load, the worst one in words.
+        problems: for each policy whose runs lose data or cannot serve the load, its worst problem in words.
     """
 
     case: Case
@@ -175,9 +176,9 @@ class Across:
     """A comparison of policies across cases.
 
     Attributes:
-        planned: all cases; the first is that of the config as it is.
-        by: the statistic of response times of reads that cases are judged by: `mean`, `p99` or `p99.9`.
-        compared: what has been simulated, in order; fewer if it was interrupted.
+        planned: all cases; the first is the config as it is.
+        by: the statistic of response times of reads by which cases are judged: `mean`, `p99` or `p99.9`.
+        compared: the cases that have been simulated, in order; fewer than planned if interrupted.
     """
 
     planned: list[Case]
@@ -186,7 +187,7 @@ class Across:
 
     @property
     def reference(self) -> str:
-        """The policy with which others are compared: `two_step`, or the first one that can be built."""
+        """The policy with which others are compared: `two_step`, or the first one that a controller could have."""
         return self.compared[0].seeds.reference
 
     @property
@@ -214,13 +215,13 @@ class Across:
         return [axis for axis in self.planned[0].told if (axis == "drive" and len(alike) > 1) or varies(axis)]
 
     def verdict(self, compared: Compared, policy: str) -> Verdict | None:
-        """How a policy does in a case; None where nothing was read."""
+        """The verdict on a policy in a case; None where nothing was read."""
         column = STATISTICS[self.by]
         mine, theirs = (compared.seeds.values(name, "read", column) for name in (policy, self.reference))
         if not mine or len(mine) != len(theirs):
             return None
         off, half, left_open = paired(column, mine, theirs)
-        # Buckets that are the same one leave nothing open.
+        # Equal buckets leave nothing open.
         left_open = 0.0 if off == 0.0 and not half else left_open
         beside = fmean(theirs)
         return Verdict(fmean(mine), off / beside, ((half or 0.0) + left_open) / beside, half is not None)
@@ -253,7 +254,7 @@ class Across:
         return pl.DataFrame(rows, schema=schema | {"verdict": pl.String})
 
     def findings(self) -> Iterator[str]:
-        """What became of the first case's verdict on each policy, and on which axis it turns."""
+        """Sentences on each policy: in how many cases the first case's verdict holds, and in how many of each axis."""
         base = self.compared[0]
         for policy in self.others:
             first = self.verdict(base, policy)
@@ -321,7 +322,7 @@ class Across:
 
 
 def _problem(one: Compared) -> str:
-    """What is wrong with a case, each problem once."""
+    """The problems of a case in words, each once."""
     by_problem: dict[str, list[str]] = {}
     for policy, told in one.problems.items():
         by_problem.setdefault(told, []).append(policy)
@@ -333,7 +334,7 @@ def _problem(one: Compared) -> str:
 
 
 def _by_axis(words: Sequence[tuple[Compared, str]], expected: str, axes: Sequence[str]) -> Iterator[str]:
-    """For each value of an axis, in how many of its cases a verdict is the expected one."""
+    """For each value of an axis, the number of cases in which a verdict is the expected one."""
     for axis in axes:
         values = dict.fromkeys(one.case.told[axis] for one, _ in words)
         counts = []
@@ -344,7 +345,7 @@ def _by_axis(words: Sequence[tuple[Compared, str]], expected: str, axes: Sequenc
 
 
 def _cases(configs: Sequence[tuple[str, Config]], axes: Axes, traced: bool) -> Iterator[Case]:
-    """All combinations, each config's own values first, equal ones once."""
+    """All combinations of axes; each config's own values come first, and equal cases come once."""
     for drive, config in configs:
         fields = json.loads(config.to_json())
         start = fields.get("precondition") or {}
@@ -399,17 +400,17 @@ def across(
 
     Args:
         config: a TOML file, the name of a shipped config, or a `Config`: the first case.
-        trace: as for `softsense.compare`, for all drives; None for the workload of each.
-        axes: what it goes across.
-        by: the statistic that cases are judged by: `mean`, `p99` or `p99.9` of the response times of reads.
-        policies: as for `softsense.compare`.
-        overrides: config fields to replace, of all drives.
+        trace: a trace, as for `softsense.compare`, for all drives; None for the workload of each.
+        axes: the axes of the comparison.
+        by: the statistic by which cases are judged: `mean`, `p99` or `p99.9` of the response times of reads.
+        policies: read policies, as for `softsense.compare`.
+        overrides: config fields to replace, for all drives.
         seed: the first seed of all drives; default: each config's own.
-        beyond: as for `softsense.compare`.
-        jobs: simulations at once.
+        beyond: treatment of addresses beyond the device, as for `softsense.compare`.
+        jobs: number of simulations at once.
         progress: called now and then with the case, its completed requests and the completed fraction of all cases.
 
-    Results are a function of the arguments but for `jobs`.
+    Results depend on all arguments but `jobs`.
 
     Raises:
         SoftsenseError: a config, a trace, a policy or an axis is wrong; the message names the place. Nothing is

@@ -69,7 +69,7 @@ def run(
             one of your own (`my_policies.py:Ladder`, see `softsense.own`).
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed. Equal seeds give equal results, whatever the machine.
-        beyond: what to do with addresses beyond the device: `reject`, `wrap` or `scale`.
+        beyond: treatment of addresses beyond the device: `reject`, `wrap` or `scale`.
         log_requests: keep one row per request, in memory (True) or in this Parquet file. If the file cannot be written,
             the result is complete all the same, and its `log_error` says why.
         timeline: a window of simulated time, such as `10ms..12ms` (ns, us, ms or s). The result's `timeline` has every
@@ -128,7 +128,7 @@ def compare(
             relative to it. Without effect with BCH codes, which use hard decisions only.
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed.
-        beyond: what to do with addresses beyond the device: `reject`, `wrap` or `scale`.
+        beyond: treatment of addresses beyond the device: `reject`, `wrap` or `scale`.
         jobs: simulations that run at once, each with the memory of a whole device; default: one per CPU, at most 4.
         log_requests: keep one row per request, in memory (True) or for all runs in this Parquet file.
         progress: called now and then with a run's name, its completed requests and completed fraction.
@@ -170,9 +170,9 @@ def compare(
 
 
 def _without_errors(fields: dict[str, Any]) -> str:
-    """What makes every decode of a config succeed at once.
+    """The override that makes every decode of a config succeed at once.
 
-    Where a code says how much data is one codeword, or codewords without errors need no decoder, that stays so.
+    If the code says how much data one codeword holds, or error-free codewords bypass the decoder, that stays so.
     """
     for kind, applies in (("adaptive", True), ("table", fields["decoder"]["bypass"] is not None)):
         if kind in fields["reliability"] and applies:

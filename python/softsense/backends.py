@@ -1,9 +1,9 @@
 """Decoders of users' own, which decode frames in batches: on a GPU, an FPGA, or wherever.
 
-A *backend* is a class, found by name as `my_decoder.py:Decoder` (a file) or `my_decoder:Decoder` (a module that Python
-can import), that is made for a code, an algorithm and a limit of iterations, and decodes batches: `Backend`. `Cpu` is
-the reference: `softsense.conform` compares a backend with it, bit for bit, and `softsense.bench` measures a backend on
-the frames on which it would measure the CPU. docs/accelerators.md tells how to write one.
+A *backend* is a class that is made for a code, an algorithm and a limit of iterations, and decodes batches: `Backend`.
+It is found by name as `my_decoder.py:Decoder` (a file) or `my_decoder:Decoder` (a module that Python can import).
+`Cpu` is the reference: `softsense.conform` compares a backend with it, bit for bit. `softsense.bench` measures a
+backend on the frames on which it would measure the CPU. docs/accelerators.md tells how to write one.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ ALGORITHMS = ("min-sum", "min-sum-8bit", "min-sum-16bit")
 """The algorithms that `softsense.conform` asks for unless others are named."""
 
 BATCH_FRAMES = 1024
-"""Frames that a measurement gives a backend at once, if that has no `batch_frames`."""
+"""Frames that a measurement gives a backend at once, unless the backend has `batch_frames`."""
 
-# Those that compute with integers alone, so that their results are the same everywhere.
+# Algorithms that compute with integers alone, so that their results are the same everywhere.
 _EXACT = re.compile(r"min-sum|min-sum-8bit(:\d+)?|min-sum-16bit|rcq:\d+(:\d+)?")
 
 
 class Decoded(NamedTuple):
-    """What a backend says of a batch of frames: the fields of `softsense.DecodeResult` that are compared.
+    """The answer of a backend to a batch of frames: the fields of `softsense.DecodeResult` that are compared.
 
     Attributes:
         word: the decided words, packed as `numpy.packbits` does: uint8 of shape (frames, ceil(codeword_bits / 8)).
-        converged: whether each is a codeword: bool of shape (frames,).
+        converged: True for each decided word that is a codeword: bool of shape (frames,).
         iterations: iterations begun, of both passes where there are two: uint32 of shape (frames,).
         syndrome_weight: checks that each decided word violates: uint32 of shape (frames,).
     """
@@ -55,8 +55,8 @@ class Decoded(NamedTuple):
 class Backend(Protocol):
     """A decoder of batches.
 
-    `batch_frames`, an attribute that may be left out, is how many frames a measurement gives it at once (1,024); it has
-    to take batches of any size all the same, also without a frame.
+    `batch_frames`, an optional attribute, is the number of frames that a measurement gives it at once (default: 1,024).
+    The backend has to take batches of any size all the same, also an empty one.
     """
 
     def __init__(self, code: Code, algorithm: str, iterations: int) -> None:
@@ -66,18 +66,18 @@ class Backend(Protocol):
             code: an LDPC code with a base matrix (`code.base_matrix()`, `code.circulant_size`); of the rest of
                 it, `code.rate` chooses the factors of min-sum.
             algorithm: `min-sum`, `min-sum-8bit`, `min-sum-8bit:LARGEST`, `min-sum-16bit` or `rcq:BITS[:POSTERIOR]`.
-            iterations: how many iterations each pass has at most, from 1.
+            iterations: the most iterations of each pass, from 1.
 
         Raises `NotImplementedError`, with a reason, if it does not decode such a code or algorithm.
         """
 
     def decode(self, received: NDArray[Any], /) -> Any:
-        """Decode a batch; what it was given before makes no difference.
+        """Decode a batch; earlier batches make no difference.
 
         Args:
-            received: C-contiguous, and left as it is: hard decisions, packed (uint8 of shape (frames,
-                ceil(codeword_bits / 8)), the bits behind the last are zero), or log-likelihood ratios, positive where 0
-                is the more likely bit (int8 of shape (frames, codeword_bits); -128 is read as -127).
+            received: C-contiguous, and not to be changed. Packed hard decisions: uint8 of shape (frames,
+                ceil(codeword_bits / 8)), where the bits behind the last are zero. Or log-likelihood ratios, positive
+                where 0 is the more likely bit: int8 of shape (frames, codeword_bits), where -128 is read as -127.
 
         Returns an object with the fields of `Decoded`.
         """
@@ -104,7 +104,7 @@ class Cpu:
 
 
 def check_decodable(code: Code, algorithm: str) -> None:
-    """Raise CodeError unless decoders of integers, whose results are the same everywhere, decode this code so."""
+    """Raise CodeError unless decoders in integers, whose results are the same everywhere, decode this code so."""
     size = code.circulant_size if code.kind == "ldpc" else None
     if size is None or code.punctured_bits:
         kind = "a BCH code" if code.kind != "ldpc" else "punctured columns" if size else "no base matrix"
@@ -119,11 +119,11 @@ def check_decodable(code: Code, algorithm: str) -> None:
 
 @dataclass(frozen=True)
 class Opened:
-    """A backend by its name.
+    """A backend that was found by its name.
 
     Attributes:
-        name: file or module, a colon, and its class.
-        sha256: of the text of that file or module; None of a class that was given itself.
+        name: file or module, a colon, and the class in it.
+        sha256: SHA-256 of the text of that file or module; None for a class that was given itself.
         made: the class.
     """
 
@@ -158,12 +158,12 @@ def open_backend(backend: str | type[Backend]) -> Opened:
 
 
 class FormError(Exception):
-    """What a backend answered is not of the form that is asked for.
+    """An error: the answer of a backend does not have the required form.
 
     Attributes:
-        field: of `Decoded`, or `answer`.
-        expected: the form.
-        found: what came.
+        field: the field of `Decoded`, or `answer`.
+        expected: the required form.
+        found: the form of the answer.
     """
 
     def __init__(self, field: str, expected: str, found: str) -> None:
@@ -194,7 +194,9 @@ def checked_form(code: Code, frames: int, answer: Any) -> Decoded:
 
 @dataclass(frozen=True)
 class Differing:
-    """The first frame of a batch in which a backend and the CPU differ, and where; and in how many they do."""
+    """The first frame of a batch in which a backend and the CPU differ, its first field that differs, and the number of
+    such frames.
+    """
 
     frame: int
     field: str
@@ -204,7 +206,7 @@ class Differing:
 
 
 def first_difference(expected: Decoded, found: Decoded) -> Differing | None:
-    """Where an answer first differs from that of the CPU, frame by frame and in these in the order of the fields."""
+    """The first difference of an answer from that of the CPU: by frame, and within a frame in the order of fields."""
     import numpy as np
 
     pairs = [(np.asarray(ours), np.asarray(theirs)) for ours, theirs in zip(expected, found, strict=True)]
@@ -241,12 +243,11 @@ def own_lines(error: BaseException) -> str:
 
 @dataclass
 class Measured:
-    """A backend as `bench` measures it: what it answers is checked and timed, and its first batch compared with the
-    CPU.
+    """A backend as `bench` measures it: its answers are checked and timed, and its first batch compared with the CPU.
 
     Attributes:
         compared: frames that were compared.
-        differing: and in which the two differed.
+        differing: frames in which the two differed.
     """
 
     opened: Opened
@@ -274,7 +275,7 @@ class Measured:
             raise ConfigError(f"backend: found batch_frames = {self.batch_frames!r}, expected {expected}")
 
     def decode(self, received: NDArray[Any]) -> tuple[float, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Decode a batch; the seconds that this took, and what `Decoded` has."""
+        """Decode a batch; returns the seconds that decoding took, and the fields of `Decoded`."""
         start = time.perf_counter()
         with users_own(self.opened.name):
             answer = self._backend.decode(received)
@@ -289,7 +290,7 @@ class Measured:
         return (seconds, *found)
 
     def told(self) -> dict[str, Any]:
-        """What a measurement says of its backend."""
+        """The fields of a measurement's result that are about its backend, ready for JSON."""
         return {
             "name": self.opened.name,
             "sha256": self.opened.sha256,

@@ -15,13 +15,14 @@ NO_SOFT_SENSING = "no_soft_sensing"
 """Name of the baseline run, in which hard sensing always suffices and no read fails."""
 
 Progress = Callable[[str, int, float], None]
-"""Called in the calling thread with a name, the number of requests or frames done so far, and the completed fraction (0
-to 1).
+"""Called in the calling thread with a name, the number of requests or frames done so far, and the completed fraction.
+
+The fraction goes from 0 to 1.
 """
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a measurement; `result` is what had been measured until then, or None if nothing had."""
+    """Ctrl-C during a measurement; `result` has what was measured until then, or is None if nothing was."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("interrupted")
@@ -29,10 +30,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ShardDone(Exception):  # noqa: N818 - as StopIteration, it is no error
-    """A shard has done its share: what was to be measured is known when `softsense.merge` has put all shards together.
+    """A shard has done its share. `softsense.merge` puts all shards together, and then the result is known.
 
     Attributes:
-        what: was done, for people.
+        what: a sentence for people about what was done.
     """
 
     def __init__(self, what: str) -> None:
@@ -44,14 +45,14 @@ _EXTRAS = {"dask": ["distributed"], "fit": ["cmaes", "emcee", "scipy"], "search"
 
 
 def check_extra(what: str, extra: str) -> None:
-    """Raise `ConfigError` if a module is not installed that an extra of softsense brings, and `what` needs."""
+    """Raise `ConfigError` if a module that `what` needs, and that an extra of softsense brings, is not installed."""
     for name in _EXTRAS[extra]:
         if find_spec(name) is None:
             raise ConfigError(f"{what}: found no {name}, expected `pip install 'softsense[{extra}]'`")
 
 
 def by_lot(of: int, most: int) -> list[int]:
-    """At most so many of the numbers from 0 below `of`, by lot: the same ones each time, in their order.
+    """At most `most` of the numbers from 0 below `of`, chosen by lot: the same ones each time, ascending.
 
     >>> by_lot(2, 5), by_lot(100_000, 3)
     ([0, 1], [88484, 91415, 96635])
@@ -64,7 +65,7 @@ def by_lot(of: int, most: int) -> list[int]:
 def inline(value: Any) -> str:
     """A value as inline TOML, the notation of overrides; fields that are None are left out.
 
-    Raises `ConfigError` for a value that is deeper than TOML may be, as one is that holds itself.
+    Raises `ConfigError` for a value that is nested deeper than TOML may be, such as one that contains itself.
     """
     return _inline(value, MOST_DEPTH)
 

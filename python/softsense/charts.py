@@ -25,22 +25,23 @@ class Series:
     Attributes:
         name: its name in the legend.
         x: numbers, or the names of categories.
-        y: as many numbers; None leaves a gap.
-        kind: a `line`, a `bar`, `points`, `span`: bars from `lo` to y, of charts whose bars are stacked, or `range`:
-            from `lo` to `hi` over the whole width of a category, such as that of published values.
+        y: a number for each x; None leaves a gap.
+        kind: a `line`, a `bar`, `points`, a `span` or a `range`. A `span` is a bar from `lo` to y in a chart with
+            stacked bars. A `range` goes from `lo` to `hi` over the whole width of a category, as for published values.
         lo: lower ends of intervals of y, drawn as whiskers.
-        hi: upper ends.
-        labels: an additional line for each point, shown under the pointer.
-        colour: such as `#0072b2`; default: the next one of `colours.SERIES`.
-        dashed: a line that is a bound or a reference.
-        steps: a line that is constant from each point to the next one.
-        keys: what each point stands for: a selection in one chart is one of all charts and tables of the document.
+        hi: upper ends of intervals.
+        labels: an additional line of text for each point, shown under the pointer.
+        colour: a colour such as `#0072b2`; default: the next one of `colours.SERIES`.
+        dashed: whether the line is dashed, as a bound or a reference.
+        steps: whether the line is constant from each point to the next one.
+        keys: the thing that each point stands for: a selection in one chart selects it in all charts and tables of the
+            document.
         band: whether intervals are drawn as a band around the line instead of as whiskers.
         marker: the marker of points, and of a line with few points; default: a circle.
         hollow: whether points are drawn as outlines, all of them or each: not measured to the end, or no contender.
             Dashes lead to such points of a line.
-        loose: no line leads to hollow points: each stands alone, with whiskers in place of a band.
-        pale: a line, or points, behind all others.
+        loose: whether hollow points stand alone: no line leads to them, and they have whiskers in place of a band.
+        pale: whether the line, or the points, lie behind all others.
         printed: text beside each value in a picture; a page shows the value under the pointer.
         named: whether the legend has the series; a series that belongs to another one is left out.
     """
@@ -69,7 +70,7 @@ class Series:
         return self.hollow if isinstance(self.hollow, bool) else self.hollow[i]
 
     def stands_alone(self, i: int) -> bool:
-        """Whether no line leads from a point of this line to one of its neighbours."""
+        """Whether a point has no line to its neighbours: it is loose, or all of its neighbours are."""
 
         def is_loose(at: int) -> bool:
             return self.y[at] is None or (self.loose and self.is_hollow(at))
@@ -93,27 +94,27 @@ class Chart:
     """A chart; the label of an axis has the unit.
 
     Attributes:
-        title: above the chart; may be empty if the section has the title.
+        title: the title above the chart; may be empty if the section has the title.
         series: the data; bars of several series stand side by side in their order.
         x_label: quantity and unit.
         y_label: quantity and unit.
-        log_x: whether the axis is logarithmic at first; the reader can switch each axis that allows it.
-        log_y: the same for the vertical axis.
-        note: a line below the chart.
-        stacked: bars of a category lie end to end, from left to right; they never have a logarithmic axis.
-        across: names of categories stand on the vertical axis, as those of stacked bars do.
-        marks: lines of reference.
-        hollow: what hollow points mean; the legend says it, where there are such points.
+        log_x: whether the horizontal axis is logarithmic at first; the reader can switch each axis that allows it.
+        log_y: whether the vertical axis is logarithmic at first.
+        note: a line of text below the chart.
+        stacked: whether bars of a category lie end to end, from left to right; they never have a logarithmic axis.
+        across: whether names of categories stand on the vertical axis, as in charts with stacked bars.
+        marks: reference lines.
+        hollow: the meaning of hollow points, for the legend of a chart that has such points.
         names: the order of categories; default: the order in which series name them.
-        x_range: where the horizontal axis begins and ends at first; None where values say it.
-        y_range: the same for the vertical axis.
+        x_range: initial ends of the horizontal axis; None where the values determine them.
+        y_range: initial ends of the vertical axis; None where the values determine them.
         x_ticks: the numbers at which a picture's horizontal axis is marked.
-        exclusive: each bar stands alone in the middle of its category, as no other series has a bar there.
-        linked: charts of the same name zoom together along the horizontal axis.
-        rows: a picture shows bars as rows of points, a row for each series and a point for each category.
+        exclusive: whether each bar stands alone in the middle of its category, as no other series has a bar there.
+        linked: a name: charts with the same one zoom together along the horizontal axis.
+        rows: whether a picture shows bars as rows of points, a row for each series and a point for each category.
         name_colours: colours of the names of some categories.
         totals: text at the ends of stacked bars, by the name of the category.
-        own_key: in a picture of several charts, the legend of this chart stands at the chart itself.
+        own_key: whether the legend of this chart stands at the chart itself, in a picture of several charts.
         beside: lines of text at the right of a chart in a picture; a page has a table instead.
         corner: a few words above the chart at its right, in a picture.
         why_empty: the text in place of a chart without series.
@@ -151,7 +152,7 @@ class Chart:
 
     @property
     def tells_hollow(self) -> bool:
-        """Whether there are hollow points, and something to say of them."""
+        """Whether the chart has hollow points, and a text about their meaning."""
         return bool(self.hollow) and any(each.is_hollow(i) for each in self.series for i in range(len(each.x)))
 
     def categories(self) -> list[str]:
@@ -171,8 +172,9 @@ class Chart:
         return [series.colour or next(spare) for series in self.series]
 
     def alike(self) -> list[tuple[str, str]]:
-        """Pairs of series in the legend that a reader may confuse, since they have the same colour. Lines with
-        different markers can be told apart, and so can dashed and solid ones.
+        """Pairs of series in the legend that a reader may confuse, since they have the same colour.
+
+        Lines with different markers can be told apart, and so can dashed and solid ones.
         """
         found = []
         first: dict[tuple[str, ...], str] = {}
@@ -191,11 +193,11 @@ class Sheet:
     """Charts that make one picture.
 
     Attributes:
-        title: of the picture.
-        charts: row by row.
-        note: a line below the title.
-        foot: a line below the charts.
-        columns: charts in a row; default: all of them.
+        title: title of the picture.
+        charts: the charts, row by row.
+        note: a line of text below the title.
+        foot: a line of text below the charts.
+        columns: number of charts in a row; default: all of them.
         panel: width and height of a chart in inches, including the labels of its axes.
         dpi: dots per inch.
     """

@@ -30,12 +30,12 @@ class CodeComparison:
     """Frame error rates of several codes on one channel.
 
     Codes of different rates are not of equal cost: a lower rate corrects more and takes more flash for the same data.
-    So tables and pictures say n, k and the rate of each.
+    So tables and pictures show n, k and the rate of each.
 
     Attributes:
-        results: one for each code and decoder, in the order asked for.
-        labels: what each is called: the code, with its decoder where one code has several.
-        interrupted: whether it was stopped before its end; codes that were not begun are left out.
+        results: one for each code and decoder, in the order of the request.
+        labels: names of the curves: the code, with its decoder where one code has several.
+        interrupted: whether the comparison was stopped before its end; codes that were not begun are left out.
 
     Raises `ConfigError` where results are of different channels.
 
@@ -65,13 +65,13 @@ class CodeComparison:
         return sorted({level for result in self.results for level in result.levels})
 
     def places(self, level: int) -> list[dict[str, Any]]:
-        """Where rates of a level were measured, of whatever code: `rber`, or the age of cells and its `rber`."""
+        """Places on the channel where any code was measured at a level: `rber`, or the age of cells and its `rber`."""
         points = [point for result in self.results for point in result.curve(level)]
         found = {_place(point): {name: point[name] for name in _PLACE if name in point} for point in points}
         return [found[place] for place in sorted(found)]
 
     def point(self, result: FerResult, place: dict[str, Any]) -> dict[str, Any] | None:
-        """What was measured of a code at one of `places`; None where nothing was."""
+        """The measured point of a code at one of `places`; None where there is none."""
         return next((point for point in result.points if _place(point) == _place(place)), None)
 
     @property
@@ -99,10 +99,10 @@ class CodeComparison:
         """Draw all curves into one chart; save the figure with its `savefig`.
 
         Args:
-            title: of the picture; default: the names of the codes.
+            title: title of the picture; default: the names of the codes.
             style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16),
                 with all text at 8 points.
-            columns: that a picture for a paper spans: 1 or 2; default: 2.
+            columns: columns of a paper that a picture for a paper spans: 1 or 2; default: 2.
 
         Raises `ValueError` for another style, or another number of columns.
         """
@@ -128,14 +128,13 @@ def compare_codes(
 ) -> CodeComparison:
     """Measure frame error rates of several codes, or of several decoders, on the same channel.
 
-    As for `measure_fer`, results are the same for any workers, and for a comparison that was stopped and resumed from
-    its store.
+    Results are the same for any workers, and for a comparison that was stopped and resumed from its store.
 
     Args:
         codes: LDPC and BCH codes, as `measure_fer` takes one; one alone with several decoders.
-        rber: raw bit error rates, as there; default: of each code, round numbers across its own waterfall.
-        decoders: of LDPC codes; each code is measured with each. BCH codes have one decoder.
-        store: that all share.
+        rber: raw bit error rates, as there; default: for each code, round numbers across its own waterfall.
+        decoders: decoders of LDPC codes; each code is measured with each. BCH codes have one decoder.
+        store: a store that all share.
         progress: called now and then with a name, the frames counted so far and the completed fraction of everything.
         options: all others of `measure_fer`, the same for all codes. Absorbing sets (`traps`) are those that come with
             each code, or None.
@@ -171,7 +170,7 @@ def compare_codes(
             except ShardDone as done:
                 left = done
             except KeyboardInterrupt as interruption:
-                # One that comes between two codes is a plain one.
+                # Ctrl-C between two codes raises a plain KeyboardInterrupt, which has no result.
                 partial = interruption.result if isinstance(interruption, Interrupted) else None
                 results += [partial] if partial else []
                 found = CodeComparison(results, labels[: len(results)], interrupted=True)
@@ -200,7 +199,7 @@ def _check(pairs: Sequence[tuple[Code, str]], traps: Any) -> None:
 
 
 def _identity(code: Code) -> tuple[Any, ...]:
-    """What makes two codes the same, whatever they are called."""
+    """The properties by which two codes are the same, whatever their names."""
     from softsense.traps import matrix_identity
 
     if code.kind == "bch":
@@ -209,7 +208,7 @@ def _identity(code: Code) -> tuple[Any, ...]:
 
 
 def _labels(pairs: Sequence[tuple[Code, str]]) -> list[str]:
-    """Names of curves: files without their folders where these differ, and decoders where a code has several."""
+    """Names of curves: file names without folders unless they clash, with decoders where a code has several."""
     several = len({decoder for code, decoder in pairs if code.kind == "ldpc"}) > 1
     short = {code.name: Path(code.name).name if code.name.endswith(_FILES) else code.name for code, _ in pairs}
     clash = len(set(short.values())) < len(short)

@@ -67,17 +67,20 @@ def bench(
         seconds: how long to measure; ignored if `frames` is given.
         frames: how many frames to measure; all counts then depend on the seed only.
         seed: seed of data and noise, 0 to 2^64 - 1.
-        backend: decodes in place of the CPU, on one thread: a class (`softsense.backends.Backend`), or its name, such
-            as `my_decoder.py:Decoder`. The frames are the same.
+        backend: a decoder in place of the CPU's, on one thread: a class (`softsense.backends.Backend`), or its name,
+            such as `my_decoder.py:Decoder`. The frames are the same.
         progress: called about ten times a second with the fraction done and the frames so far.
 
-    Returns `user_mbps` and `encode_mbps` (data rates of all threads in Mb/s, without the time of the channel),
-    `frames`, `frame_errors`, `fer` and its exact 95 % interval `fer_lo` to `fer_hi`, `undetected` (number of wrong
-    words that the decoder reported as decoded), `bit_error_rate` of the data after decoding, `mean_iterations`,
-    `iteration_histogram`, and the arguments of the measurement. Values that do not apply, and rates of no frames, are
-    None. `backend` is a dict of its `name`, the `sha256` of its file, `batch_frames` (frames that it was given at
-    once), `compared` (frames of the first batch, which the CPU decoded as well) and `differing` (in how many of these
-    the two differ).
+    Returns:
+        `user_mbps` and `encode_mbps` (data rates of all threads in Mb/s, without the time of the channel), `frames`,
+        `frame_errors`, `fer` and its exact 95 % interval `fer_lo` to `fer_hi`, `undetected` (number of wrong words that
+        the decoder reported as decoded), `bit_error_rate` of the data after decoding, `mean_iterations`,
+        `iteration_histogram`, and the arguments of the measurement. Values that do not apply, and rates of no frames,
+        are None.
+
+        `backend` is a dict of its `name`, the `sha256` of its file, `batch_frames` (frames that it was given at once),
+        `compared` (frames of the first batch, which the CPU decoded as well) and `differing` (compared frames in which
+        the two differ).
 
     Raises `CodeError` or `FileError`; `ConfigError` for a backend that cannot be found; whatever a backend raises;
     `Interrupted`, with the result so far, on Ctrl-C.
@@ -178,7 +181,7 @@ def _describe_ldpc(code: Code, thresholds: bool, cycles: bool | None) -> dict[st
     else:
         facts |= {"girth": None, "cycles": None, "least_extrinsic_degree": None}
     facts["shannon_limit"] = code.shannon_limit
-    # Density evolution of a matrix takes all columns for sent.
+    # Density evolution takes all columns of a matrix as sent.
     if thresholds and not code.punctured_bits:
         facts["threshold_sum_product"] = code.threshold("sum-product")
         facts["threshold_min_sum"] = code.threshold(MIN_SUM_RULE)
@@ -229,18 +232,18 @@ _PARALLEL = [1 << exponent for exponent in range(13)]
 def hardware_at_equal_rate(codes: Sequence[Code], gbps: float | None = None, **circuit: Any) -> list[dict[str, Any]]:
     """Decoders of several codes that reach the same data rate, each in the least area by the model of `hardware`.
 
-    A decoder of an LDPC code handles 1, 2, 4, ... 4,096 checks a cycle; one of a BCH code as many bits a cycle in
-    syndromes and search, and has as many multipliers for its key equation. Of each code there are as many decoders as
-    it takes, and that parallelism is taken whose decoders have the least area together.
+    A decoder of an LDPC code handles 1, 2, 4, ... 4,096 checks a cycle. A decoder of a BCH code handles as many bits a
+    cycle in syndromes and search, and has as many multipliers for its key equation. As many decoders of each code are
+    taken as the data rate needs. The parallelism is the one whose decoders together have the least area.
 
     Args:
         codes: LDPC and BCH codes.
         gbps: the data rate to reach, in Gb/s; default: that of the fastest of the codes with the circuit of a config.
-        circuit: as `hardware` takes it, but for what makes a decoder parallel.
+        circuit: arguments as `hardware` takes them, without those of parallelism.
 
-    Returns a dict for each code: `code`, `kind`, `node_nm`, `clock_mhz`, `gbps_asked`, `decoders`, what makes one of
-    them parallel (`checks_per_cycle`, or the three fields of a BCH decoder), and of all of them `mm2` and `gbps`; `us`
-    of a codeword in one, and its `nj` and `pj_per_bit` of data. Raises `ConfigError`.
+    Returns a dict for each code: `code`, `kind`, `node_nm`, `clock_mhz`, `gbps_asked` and `decoders` (their number).
+    The parallelism of one decoder is `checks_per_cycle`, or the three fields of a BCH decoder. All decoders together
+    have `mm2` and `gbps`. One codeword takes `us` in a decoder, `nj`, and `pj_per_bit` of data. Raises `ConfigError`.
 
     >>> ldpc, bch = hardware_at_equal_rate([Code.open("flash-8/9"), Code.open("bch-4KB-t256")], 8.0)
     >>> ldpc["decoders"], ldpc["checks_per_cycle"], bch["decoders"], bch["search_bits_per_cycle"]
@@ -281,7 +284,7 @@ def _least_area(code: Code, gbps: float, circuit: dict[str, Any]) -> dict[str, A
 def failure_probability(bits: int, correctable: int, raw_bit_error_rate: float) -> float:
     """The probability that more than `correctable` of `bits` bits are wrong, each independently.
 
-    It is the sum of the binomial tail, accurate to about nine digits however small.
+    The sum of the binomial tail is accurate to about nine digits however small.
 
     >>> f"{failure_probability(bits=34040, correctable=91, raw_bit_error_rate=0.001):.3g}"
     '1.74e-16'
@@ -319,8 +322,8 @@ def _sum_until_negligible(term: Callable[[int], float], indices: range) -> float
 def limit(codeword_bits: int, data_bits: int, *, fer: float, level: int = 1) -> float:
     """The raw bit error rate at which the best possible codes of a length fail in a share `fer` of their words.
 
-    By the normal approximation: n bits tell n C of information in the mean, C the capacity, and by chance sometimes
-    less than the k that are asked for.
+    The normal approximation: n bits carry n C of information on average, where C is the capacity, and by chance
+    sometimes less than the k bits of data.
 
     Args:
         codeword_bits: n.
@@ -414,11 +417,11 @@ def minimum_correctable(
         data_bits: k, the data bits of a codeword.
         raw_bit_error_rate: error rate of each bit of the codeword, independently.
         limit: the largest value allowed, above 0 and below 1.
-        criterion: what the limit applies to: `unit_ber`, P(more than t errors) / k, or `failure`, P(more than t
-            errors).
+        criterion: the quantity to which the limit applies: `unit_ber`, P(more than t errors) / k, or `failure`,
+            P(more than t errors).
 
-    A stronger code has more bits that can be wrong: t is the smallest one that meets the limit when its own parity
-    counts.
+    A stronger code has more bits that can be wrong: t is the smallest one that meets the limit with its own parity
+    counted.
 
     Raises `CodeError` if no code up to m = 16 meets it.
 

@@ -21,18 +21,18 @@ POLICIES = {
     "progressive": "#cc79a7",
     "look_ahead_progressive": "#e69f00",
 }
-"""Of read policies, in every panel of every picture."""
+"""Colours of read policies, in every panel of every picture."""
 
 BASELINE = "#7f7f7f"
-"""Of the run without soft sensing."""
+"""Colour of the run without soft sensing."""
 
 SPARE = ["#56b4e9", "#000000", "#7818e0", "#603000", "#000090", "#900060"]
-"""Of further policies, or the same with another retry."""
+"""Colours of further policies, or of a policy with another retry."""
 
 SERIES = [
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7818e0", "#603000", "#000000", "#7f7f7f"),
 ]
-"""Of series of any kind, in this order."""
+"""Colours of series of any kind, in this order."""
 
 PARTS = {
     "wait_plane": "#8fc7ea",
@@ -43,7 +43,7 @@ PARTS = {
     "decode": "#b5588d",
     "retries": "#d55e00",
 }
-"""Of the parts of a read's time: waiting is pale, work is dark, retries stand out."""
+"""Colours of the parts of a read's time: waiting is pale, work is dark, retries stand out."""
 
 ENERGIES = {
     "sense": ("hard sensing", "#0072b2"),
@@ -53,7 +53,7 @@ ENERGIES = {
     "erase": ("erase", "#56b4e9"),
     "decode": ("decode", "#cc79a7"),
 }
-"""Of what energy is spent on: names and colours."""
+"""Names and colours of the operations that take energy."""
 
 SPANS = {
     "command": ("command", PARTS["wait_bus"]),
@@ -63,27 +63,27 @@ SPANS = {
     "predict": ("predicted to fail", "#e69f00"),
     "decode": ("decoding", PARTS["decode"]),
 }
-"""Of what a lone read is made of, step by step: names and colours."""
+"""Names and colours of the steps of a lone read."""
 
 GOOD, BAD = "#009e73", "#d55e00"
-"""Of what decodes, and of what fails."""
+"""Colours of what decodes, and of what fails."""
 
 KINDS = {"read": "#0072b2", "write": "#d55e00", "all": "#7f7f7f"}
-"""Of kinds of requests."""
+"""Colours of kinds of requests."""
 
 BITS = ("#0072b2", "#d55e00")
-"""Of the two values of a bit."""
+"""Colours of the two values of a bit."""
 
 STATES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#603000", "#7818e0")
-"""Of the states of a cell, from the erased one up, and again from the first one where there are more."""
+"""Colours of the states of a cell, from the erased one up, and again from the first one where there are more."""
 
 LEVELS = ("#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#7818e0", "#000000")
-"""Of read levels, from hard decisions to the deepest one."""
+"""Colours of read levels, from hard decisions to the deepest one."""
 
 _AGES = ("#9bd93c", "#2cb17e", "#277e8e", "#3f4788", "#440154")
 
 INK, FAINT, RULE = "#222222", "#6b6b6b", "#e6e6e6"
-"""Of text, bounds, frontiers and what was published; of what is beside it; of grids. Dark paper has others in their
+"""Colours of text, bounds, frontiers and published values; of secondary parts; of grids. Dark paper has others in their
 place."""
 
 
@@ -94,7 +94,7 @@ def of_runs(runs: Sequence[RunResult]) -> list[str]:
     colours = []
     for result in runs:
         colour = BASELINE if result.name == NO_SOFT_SENSING else POLICIES.get(result.summary["policy"], "")
-        # The same policy with another retry gets a colour of its own.
+        # A policy that is shown again with another retry gets a colour of its own.
         if not colour or colour in taken:
             colour = next(spare)
         taken.add(colour)
@@ -103,7 +103,7 @@ def of_runs(runs: Sequence[RunResult]) -> list[str]:
 
 
 def of_ages(count: int) -> list[str]:
-    """As many colours, from light to dark, for one quantity at ages from young to old."""
+    """`count` colours, from light to dark, for one quantity at ages from young to old."""
     found = []
     for i in range(count):
         place = (i / (count - 1) if count > 1 else 0.5) * (len(_AGES) - 1)

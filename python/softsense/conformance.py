@@ -1,8 +1,8 @@
 """Does a decoder of a user's own decide as the one that ships? The suite that `softsense code conform` runs.
 
-A fixed list of cases: codes, algorithms, limits of iterations and batches of frames, which depend on nothing but this
-file and the shipped codes. Each is decoded by the backend and by the CPU, and all that they say is compared bit for
-bit.
+The cases are a fixed list of codes, algorithms, limits of iterations and batches of frames, which depend on nothing but
+this file and the shipped codes. The backend and the CPU decode each of them, and all fields of their answers are
+compared bit for bit.
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VERSION = 3
-"""Of the list of cases: two backends that pass the same version have decoded the same frames."""
+"""Version of the list of cases: two backends that pass the same version have decoded the same frames."""
 
 ITERATIONS = (1, 2, 20)
 """The limits of iterations of each code and algorithm."""
 
 SHIPPED = ("flash-8/9", "flash-64/69", "adaptive-5/6", "adaptive-1/4")
 
-# Circulant size, block rows, block columns and column weights, which are repeated; each column has its rows and shifts
-# by chance, but the first circulant of column c is in row c mod rows. Together: circulants of 1 to 256 bits, codewords
-# of no whole bytes; 1 to 40 block rows, so that quarters of them are even and odd; rows of weight 1; columns of weight
-# 0; heaviest columns of weight 4, which have a second pass, and others; rates 0.4 and 0.7, at which factors change.
+# Circulant size, block rows, block columns and column weights, which are repeated. Each column has its rows and shifts
+# by chance, but the first circulant of column c is in row c mod rows. The list covers circulants of 1 to 256 bits, and
+# codewords of no whole bytes. Block rows are 1 to 40, so that quarters of them are even and odd. Some rows have weight
+# 1, some columns weight 0. Some heaviest columns have weight 4, which makes a second pass. Rates include 0.4 and 0.7,
+# at which factors change.
 _RANDOM: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "one row": (16, 1, 2, (1,)),
     "light rows": (32, 4, 6, (1,)),
@@ -69,19 +70,19 @@ _RANDOM: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "weight 16": (32, 18, 64, (3, 3, 16, 2, 3, 3)),
     "weight 17": (32, 18, 64, (3, 3, 17, 2, 3, 3)),
     "weight 30": (32, 30, 36, (3, 3, 30, 2, 3, 3)),
-    # Words of short codes converge within an iteration and leave it again, so that it shows when they are checked.
+    # Words of short codes converge within an iteration and leave it again, which shows when a decoder checks them.
     **{f"short, {rows} rows": (16, rows, rows + 3 + rows % 4, (3, 2, 4, 2, 1, 3)) for rows in range(5, 12, 2)},
     **{f"short, {rows} light rows": (16, rows, rows + 1 + rows % 3, (2, 3, 2, 1)) for rows in range(5, 18)},
 }
 
 _SHORT, _LONG = 600, 4_000
-"""Codewords of at most so many bits get more frames, and of more fewer."""
+"""Codewords of at most so many bits get more frames, and codewords of more than the second number fewer."""
 
 _FEW = 7
-"""Frames of the batch between one of a single frame and one of all."""
+"""Frames of the batch of middle size, between a single frame and all of them."""
 
 _REPEATED = 6
-"""So many times more."""
+"""Factor by which short codes get more frames."""
 
 
 class _Draws:
@@ -151,9 +152,9 @@ class Case:
 
     Attributes:
         code: the code.
-        algorithm: as `Code.decoder` takes it.
+        algorithm: the algorithm, as `Code.decoder` takes it.
         iterations: the limit of iterations.
-        labels: what each frame is.
+        labels: a description of each frame.
         received: the batch, as `Backend.decode` takes it.
     """
 
@@ -175,10 +176,10 @@ class Case:
 
 
 def cases(codes: Sequence[Code] | None = None, algorithms: Sequence[str] = ALGORITHMS) -> Iterator[Case]:
-    """The cases of the suite, or for other codes the same kinds of frames, in their order.
+    """The cases of the suite, or the same kinds of frames for other codes, in their order.
 
-    Those of one code, algorithm and limit of iterations follow one another: an instance of the backend decodes them
-    all. An algorithm that the CPU has not for a code is left out.
+    Cases of one code, algorithm and limit of iterations follow one another: one instance of the backend decodes all of
+    them. An algorithm that the CPU does not have for a code is left out.
 
     >>> first = next(cases())
     >>> first.code, first.algorithm, first.iterations, first.received.shape
@@ -244,7 +245,7 @@ def _hard_frames(code: Code) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     yield "a codeword", flipped([])
     for errors in (1, 2, 3) if long else (1, 1, 2, 2, 3, 3, 4, 5):
         yield f"{errors} wrong", flipped(rng.chosen(errors, code.codeword_bits))
-    # From rates that are nearly always corrected, over the waterfall, to hopeless ones.
+    # Error rates from nearly always corrected ones, over the waterfall, to hopeless ones.
     shares = [0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.2] if long else [step / 60 for step in range(6, 72)]
     for share in shares * (_REPEATED if code.codeword_bits <= _SHORT else 1):
         errors = max(1, round(share * code.shannon_limit * code.codeword_bits))
@@ -284,7 +285,7 @@ def _soft_frames(code: Code) -> Iterator[tuple[str, NDArray[np.int8]]]:
         rate = min(0.45, share * code.shannon_limit)
         spread = round(1e6 * NormalDist().inv_cdf(1 - rate))
         noise = rng.bytes(count, 4).astype(np.int64).sum(axis=1) - 510
-        # In units of which the standard deviation, 148, is 1e6 / spread of the mean.
+        # In units in which the standard deviation, 148, is 1e6 / spread of the mean.
         value = signs() * np.int64(148_000_000) + noise * np.int64(1_000_000) * 1_000_000 // max(spread, 1)
         for levels, step in ((1, 0), (3, 30_000_000), (7, 15_000_000), (255, 0)):
             if levels == 255:
@@ -301,14 +302,14 @@ class Difference:
 
     Attributes:
         case: number of the case, from 1.
-        of: code, algorithm, limit of iterations, kind of decisions and frames of the case.
+        of: code, algorithm, limit of iterations, kind of decisions and number of frames of the case.
         frame: the first frame that differs, from 0; None for a mistake of the whole batch.
-        label: what that frame is.
-        field: of `Decoded`, `received`, or `exception`.
-        expected: what the CPU says, or the form that was expected.
-        found: what the backend says.
-        frames: in how many frames of the case the two differ.
-        traceback: of an exception, in the user's own code.
+        label: the description of that frame.
+        field: the field of `Decoded`, `received`, or `exception`.
+        expected: the value of the CPU, or the required form.
+        found: the value of the backend.
+        frames: number of frames of the case in which the two differ.
+        traceback: the traceback of an exception, in the user's own code.
     """
 
     case: int
@@ -324,22 +325,22 @@ class Difference:
 
 @dataclass
 class Conformance:
-    """What a backend passed.
+    """The result of the suite for a backend.
 
     Attributes:
         backend: its name.
-        sha256: of its file or module.
-        algorithms: that were asked for.
+        sha256: SHA-256 of its file or module.
+        algorithms: the algorithms that were asked for.
         codes: names of the codes.
-        cases: how many were decoded or refused.
-        frames: in them.
+        cases: number of cases that were decoded or refused.
+        frames: number of frames in these cases.
         passed: cases in which all is as on the CPU.
-        refused: what the backend refuses, and for each the reason and how many cases.
+        refused: codes and algorithms that the backend refuses, each with the reason and the number of cases.
         differences: the cases that differ, in order.
-        digest: SHA-256 of all that the backend was given.
+        digest: SHA-256 of all frames that the backend was given.
         complete: False after Ctrl-C.
-        backend_seconds: the time that it took to decode them all.
-        cpu_seconds: and the CPU.
+        backend_seconds: time that the backend took to decode all cases.
+        cpu_seconds: time that the CPU took.
 
     >>> from softsense import Code, conform
     >>> found = conform("softsense.backends:Cpu", codes=[Code.open("flash-8/9")], algorithms=["min-sum-16bit"])
@@ -364,7 +365,7 @@ class Conformance:
 
     @property
     def conforms(self) -> bool:
-        """Whether all cases were decoded, and are as on the CPU."""
+        """Whether all cases were decoded with the results of the CPU."""
         return self.complete and self.passed == self.cases > 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -383,12 +384,13 @@ def conform(
 
     Args:
         backend: a class (`softsense.backends.Backend`), or its name, such as `my_decoder.py:Decoder`.
-        codes: use the kinds of frames of the suite with these codes in place of its own.
+        codes: codes to use in place of the suite's own, with the kinds of frames of the suite.
         algorithms: `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` or `rcq:BITS[:POSTERIOR]`.
         progress: called with the name, the frames so far and the fraction done.
 
-    What the backend raises or answers in the wrong form is a difference like any other; what it refuses, by
-    NotImplementedError in its constructor, is listed, and not passed. The same each time, if the backend is.
+    An exception of the backend, or an answer in the wrong form, is a difference like any other. Codes and algorithms
+    that the backend refuses, by NotImplementedError in its constructor, are listed, and not passed. The result is the
+    same each time, if the backend's answers are.
 
     Raises:
         ConfigError: there is no such backend.

@@ -36,7 +36,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "_uj": {"nJ": 1e-3, "uJ": 1.0, "µJ": 1.0, "mJ": 1e3, "J": 1e6},
     "_bytes": _BYTES | {"TB": 1e12},
 }
-# The total of which a count is a share, where a constraint gives per cent.
+# The total of which a count is a share, for constraints in per cent.
 _AMONG = {
     "codeword_reads": "codeword_reads.count",
     "writes_detail": "writes_detail.host_codewords",
@@ -50,7 +50,7 @@ class Constraint:
     """A condition that a column has to meet.
 
     Attributes:
-        text: as it was written.
+        text: the constraint as it was written.
         column: the full name of its column.
         comparison: one of `<`, `<=`, `=`, `>=` and `>`.
         bound: the number in the unit of the column, or a share of `among` if that is given.
@@ -82,7 +82,9 @@ class Constraint:
         return value is not None and _OPERATORS[self.comparison](value, self.bound)
 
     def excess(self, row: Mapping[str, Any]) -> float:
-        """By how much a row misses the bound, as a share of the bound where that is not 0; infinite if not measured."""
+        """The amount by which a row misses the bound, as a share of the bound where that is not 0; infinite if not
+        measured.
+        """
         value = self.value(row)
         if value is None:
             return math.inf
@@ -93,7 +95,7 @@ def parse(text: str, columns: Mapping[str, type] | Iterable[str]) -> Constraint:
     """Read a constraint.
 
     Args:
-        text: such as `p99.9 < 2 ms`, `uncorrectable = 0`, `write.p99 <= 5000` or `uncorrectable < 0.1 %`.
+        text: a constraint such as `p99.9 < 2 ms`, `uncorrectable = 0`, `write.p99 <= 5000` or `uncorrectable < 0.1 %`.
         columns: the known names; in a mapping the type of counts is `int`.
 
     Raises:
@@ -140,7 +142,7 @@ def resolve(name: str, columns: Iterable[str]) -> str:
     spelled = _spelled(name.removeprefix("response."))
     if (column := short.get(name) or short.get(spelled)) is not None:
         return column
-    # As in configs, `-` stands for `_`; no column has a `-`.
+    # `-` stands for `_`, as in configs; no column has a `-`.
     if (other := _core.spelled_like(name, [*known, *short])) is not None:
         return short.get(other, other)
     several = [column for column in known if column.rpartition(".")[2] == name]

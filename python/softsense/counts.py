@@ -1,8 +1,8 @@
 """Counts of decoded frames, by ranges of units.
 
-Frames are counted in *units*, each a pure function of its task and number. Units belong to *blocks*: a range that is
-kept lies in one block, and a plan asks for whole blocks, from unit 0 on. So however work was cut, and by whom, equal
-counts can be made equal rows.
+Frames are counted in *units*, each a pure function of its task and number. Units belong to *blocks*. A range that is
+kept lies in one block, and a plan asks for whole blocks, from unit 0 on. So equal counts can be made equal rows,
+however the work was cut, and whoever did it.
 """
 
 from __future__ import annotations
@@ -66,13 +66,15 @@ class Row:
 
 
 def place_of(task: FrameTask, errors: int | None) -> Place:
-    """Where counts of a task belong; with `errors` None the channel draws errors."""
+    """The place to which counts of a task belong; with `errors` None the channel draws errors."""
     return task.identity, CHANNEL_ERRORS if errors is None else errors
 
 
 def block_end(unit: int) -> int:
-    """The end of the block of units that a unit belongs to: 1, 2, 4, 8, 16, then every 16, and from 512 units on 16 to
-    each doubling, so that even 1e13 frames are some hundred rows.
+    """The end of the block of units that a unit belongs to.
+
+    Blocks end at 1, 2, 4, 8, 16, then every 16, and from 512 units on there are 16 to each doubling. So even 1e13
+    frames are some hundred rows.
     """
     if unit < _BLOCK_UNITS:
         return 1 << unit.bit_length()

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _STAND_IN = "flash-8-9"
 _SAMPLED = 8192
 _MARGIN = 1.5
-"""Beyond the raw bit error rates of codewords that are sampled: a run wears and disturbs a little more."""
+"""Factor beyond the raw bit error rates of sampled codewords: a run wears and disturbs a little more."""
 _BEYOND_STEP = 1.3
 _ITERATION_UNITS = 4
 
@@ -107,35 +107,35 @@ def build_table(
 ) -> BuiltTable:
     """Measure a decode table of a code on one boundary between two Gaussian states.
 
-    Each level is measured from the highest raw bit error rate down to the first at which it fails less than `down_to`,
-    or of which too little was measured; from there on the last value is carried on. What is missing of a rate, by
-    extrapolation, is added to it. Then rates are made not to fall as the raw bit error rate grows, nor to grow with the
-    level. Iterations are those of frames as the channel makes them.
+    Each level is measured from the highest raw bit error rate downwards. Measurement ends at the first rate at which
+    the level fails less than `down_to`, or at which too little was measured; below it the last value is carried on. The
+    extrapolated part that is missing of a rate is added to it. Then rates are made not to fall as the raw bit error
+    rate grows, nor to grow with the level. Iterations are those of frames as the channel makes them.
 
     Args:
         code: a code, or a name or file that `Code.open` takes.
         rber: the grid, from 0 to 0.5; default: round numbers across the waterfalls of all levels.
         levels: read levels from 1 on, such as `1-7`; default: all, or 1 for a BCH code.
-        name: what the table is called; default: after the code.
-        placement: where references stand, as in `measure_fer`.
-        decoder: as `Code.decoder` takes it.
-        iterations: after how many it gives up.
-        method: as in `measure_fer`.
+        name: the name of the table; default: after the code.
+        placement: the placement of references, as in `measure_fer`.
+        decoder: the decoder, as `Code.decoder` takes it.
+        iterations: number of iterations after which the decoder gives up.
+        method: method of measuring a rate, as in `measure_fer`.
         relative_error: standard error over rate at which a rate is known.
-        down_to: lower rates are not sampled for.
+        down_to: the least rate for which frames are sampled.
         frames: frames that a point may cost at most; hard decisions are measured for all points at once.
-        seed: of data and noise.
+        seed: seed of data and noise.
         traps: the absorbing sets that make the error floor, as in `measure_fer`.
         floor_frames: frames that the error floor of a point may cost at most.
-        judge: runs of splitting, at least 2, for each level of which a rate above `down_to` is more than half
-            extrapolated or not measured at all: they say the rates of which more than a quarter is. 0: none, and such
-            rates stay.
+        judge: number of runs of splitting, at least 2, for each level that needs it. A level needs it if a rate above
+            `down_to` is more than half extrapolated, or not measured at all. The runs then replace rates of which more
+            than a quarter is extrapolated. 0: no runs, and such rates stay.
         workers: threads of this process (default: one per CPU), or any executor.
         store: a store or its file, which is made if there is none; default: nothing is kept.
         progress: called now and then with a name, the frames counted so far and the completed fraction.
-        for_config: a config with `reliability.table`, by its name or file, of which the table is to tell all that is
-            read: the default grid goes on to the least and the greatest raw bit error rate of its codewords, as they
-            are at the start and freshly written, and levels to its `read.max_level`. Its own table need not exist.
+        for_config: a config with `reliability.table`, by its name or file, whose reads the table is to cover. The
+            default grid then extends to the least and the greatest raw bit error rate of its codewords, as they are at
+            the start and freshly written, and levels to its `read.max_level`. Its own table need not exist.
 
     Raises:
         SoftsenseError: a code, option, store or worker is wrong, or the config has no use for a table of this code; the
@@ -215,14 +215,14 @@ def build_table(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a config asks of a decode table: levels, and from the least to the greatest raw bit error rate."""
+    """The range that a config needs of a decode table: levels, and the least and the greatest raw bit error rate."""
 
     levels: int
     least: float
     greatest: float
 
     def spanning(self, grid: list[float]) -> list[float]:
-        """The grid, with points beyond it until it spans what is asked for."""
+        """The grid, with points added beyond it until it spans the range."""
         below = [grid[0]]
         while below[-1] > self.least:
             below.append(_rounded(below[-1] / _BEYOND_STEP))
@@ -237,8 +237,8 @@ def _rounded(rber: float) -> float:
 
 
 def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
-    """What a config asks of the table of a code. Raises `ConfigError` where it has no use for that."""
-    # Whatever its own table is: one of the same code, so that all is checked before anything is measured.
+    """The range that a config needs of the table of a code. Raises `ConfigError` where it cannot use such a table."""
+    # A shipped table stands in for the config's own, as one of the same code, so that all is checked before measuring.
     stand_in = _core.DecodeTable(_STAND_IN).text
     of_code = f'code = "{escaped(code_line(code))}"'
     stand_in = "\n".join(of_code if line.startswith("code = ") else line for line in stand_in.splitlines())
@@ -265,7 +265,7 @@ def _reading(config: str | os.PathLike[str], table: list[str]) -> Config:
     except RefusedError:
         raise
     except (TableError, ConfigError):
-        # Its own table is still to be made, or is one of another code; any other fault is told again.
+        # The config's own table is still to be made, or is of another code; any other fault is reported again.
         return load_config(config, table)
     reliability = json.loads(whole.to_json())["reliability"]
     if "table" not in reliability:
@@ -292,7 +292,7 @@ def _level(
 
 
 def _iterations(campaign: Campaign, places: Sequence[Place]) -> Plan[list[Counts]]:
-    """Frames as the channel makes them, which say the iterations; as good as none where all failed."""
+    """Frames as the channel makes them, for the distribution of iterations; next to none where all failed."""
     yield Round([Request(place.task, None, 1) for place in places])
     units = [_ITERATION_UNITS if any(campaign.view(place.task, None, 1).iterations) else 1 for place in places]
     yield Round([Request(place.task, None, count) for place, count in zip(places, units, strict=True)])
@@ -305,17 +305,17 @@ def _frames(points: Sequence[dict[str, Any]], units: Sequence[tuple[float, Count
     weighed = [point["frames"] for point in points if point["method"] == "weight"]
     # All points of level 1 share their strata.
     total = sum(weighed) if points[0]["level"] > 1 else max(weighed, default=0)
-    # Frames that say the iterations are the first ones of those counted directly.
+    # Frames for the distribution of iterations are the first ones of those counted directly.
     direct = {point["rber"]: point["frames"] for point in points if point["method"] == "direct"}
     found: int = total + sum(max(direct.get(rate, 0), counts.frames) for rate, counts in units)
     return found
 
 
 def _carried(grid: Sequence[float], points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
-    """A level's curves on the grid, with what is missing added; below the lowest point the last value goes on."""
+    """A level's curves on the grid, with missing parts added; below the lowest point the last value is carried on."""
     at = {point["rber"]: point for point in points if can_be_continued(point)}
     curves: dict[str, list[float]] = {curve: [] for curve in (*CURVES, "frames")}
-    # What was never seen to fail is bounded from its highest point on.
+    # A level that was never seen to fail is bounded by its highest point.
     highest = max(points, key=lambda point: point["rber"])
     bound = 1.0 if at else min(1.0, highest["hi"] + (highest["floor_at_most"] or 0.0) + highest["unlisted"])
     last = dict.fromkeys(CURVES, 0.0) | {"p_fail": bound, "p_fail_hi": bound}
@@ -353,10 +353,10 @@ def _source(command: str, seed: int, frames: int, goal: Goal, change: float) -> 
 
 
 def describe(name: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a decode table holds, ready for JSON: a shipped one by its name, or a file.
+    """The content of a decode table, ready for JSON: a shipped one by its name, or a file.
 
-    Besides the fields of the file, `thresholds` says the raw bit error rates at which each level fails with 1e-2, 1e-6,
-    1e-10, 1e-15 and 1e-17; ends of their intervals are None where the table has none. Raises `TableError`.
+    Besides the fields of the file, `thresholds` has the raw bit error rates at which each level fails with 1e-2, 1e-6,
+    1e-10, 1e-15 and 1e-17. Ends of their intervals are None where the table has none. Raises `TableError`.
     """
     table = _core.read_toml(_core.DecodeTable(str(name)).text, str(name))
     result = as_result(table)
@@ -384,7 +384,7 @@ def listed() -> list[dict[str, Any]]:
     """The shipped decode tables, a dict each, ready for JSON.
 
     `name`, `code`, `decoder`, `levels`, `least_rber` and `greatest_rber` of the grid, `entries` (failure probabilities
-    above 1e-17) and `not_measured` (those of them that are mostly extrapolated, or upper bounds that are carried on).
+    above 1e-17) and `not_measured` (entries that are mostly extrapolated, or upper bounds that are carried on).
 
     >>> [(row["levels"], row["not_measured"]) for row in listed() if row["name"] == "bch-4KB-t256"]
     [(1, 0)]
@@ -408,16 +408,16 @@ def draw(table: dict[str, Any], style: str = "screen", columns: int | None = Non
 
 
 def as_result(table: Mapping[str, Any]) -> FerResult:
-    """The curves of a decode table as frame error rates, to be drawn and asked for thresholds.
+    """The curves of a decode table as frame error rates, to draw them and to find thresholds.
 
-    They are those of the table, which contain what is missing of a rate: nothing is left to be added.
+    The rates of a table contain the part that is missing of a measured rate, so nothing is left to be added.
     """
     points = []
     for depth, level in enumerate(table["level"], start=1):
         for i, rate in enumerate(table["rber"]):
             p_fail = level["p_fail"][i]
             lo, hi = (level[end][i] if end in level else None for end in ("p_fail_lo", "p_fail_hi"))
-            # Where what is carried on crosses a failure probability, no measured curve does.
+            # A carried value is no measurement: it is not where a curve crosses a failure probability.
             measured = is_measured(level, i)
             missing = level["missing"][i] if "missing" in level else 0.0
             points.append(

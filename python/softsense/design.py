@@ -1,8 +1,8 @@
-"""Error correction by the age of blocks, designed: which codes, of what strength, where their parity lies, until when.
+"""Design of error correction by the age of blocks: which codes, of what strength, where their parity lies, until when.
 
-From raw bit error rates over P/E cycles, the pages of a device and a target, by the algorithm of LAE-FTL: while parity
-fits the out-of-band area, the shortest codeword that is strong enough; then codewords of a whole unit, whose parity
-takes room of the data. Or, of measured LDPC codes, the one that leaves most data.
+The input is raw bit error rates over P/E cycles, the pages of a device and a target. The algorithm is that of LAE-FTL.
+While parity fits the out-of-band area, it takes the shortest codeword that is strong enough; then codewords of a whole
+unit, whose parity takes room of the data. Of measured LDPC codes it takes the one that leaves most data.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from softsense.base import inline
 
 Law = Literal["power_law", "exponential"]
 
-# What the map of a device with measured codes calls a unit.
+# The bytes of a unit in the map of a device with measured codes.
 _BLOCK_BYTES = 512
-# Of decoders of measured codes, whose hardware a config for BCH codes does not say.
+# Time of an iteration of decoders of measured codes, whose hardware a config for BCH codes does not describe.
 _PER_ITERATION_US = 4.0
 
 
 @dataclass(frozen=True)
 class Designed:
-    """What `ecc_by_age` found.
+    """The codes that `ecc_by_age` found.
 
     Attributes:
         code: `bch` or `ldpc`.
-        stages: in order, each with `to_pe_cycles`, `rber` then, `rber_limit` (at which the code just meets the target)
-            and the code: of BCH `codeword_bytes`, `field_bits`, `correctable`, and of a unit `parity_bytes`,
-            `metadata_bytes` and `squeezed_bytes`, by which its data space shrinks; of measured codes `table`,
-            `codeword_bits`, `data_bits` and `units` of 512 bytes in a page.
-        rber: how flash wears, as a config has it.
-        worst_factor: by which the points are off that law at most, above 1; None where none were given.
-        measured_to: P/E cycles of the last point; later stages are extrapolated. None where none were given.
-        overrides: of the base config, that make it the device with these codes.
-        config: that device.
+        stages: stages in order, each with `to_pe_cycles`, `rber` at their end, `rber_limit` (at which the code just
+            meets the target) and the code. A BCH code has `codeword_bytes`, `field_bits`, `correctable`, and for a unit
+            `parity_bytes`, `metadata_bytes` and `squeezed_bytes`, by which its data space shrinks. A measured code has
+            `table`, `codeword_bits`, `data_bits` and `units` of 512 bytes in a page.
+        rber: the law of wear, as a config has it.
+        worst_factor: the largest factor, above 1, by which a point is off that law; None where no points were given.
+        measured_to: P/E cycles of the last point; later stages are extrapolated. None where no points were given.
+        overrides: overrides of the base config that make it the device with these codes.
+        config: the config of that device.
     """
 
     code: Literal["bch", "ldpc"]
@@ -76,18 +76,18 @@ def ecc_by_age(
     """Choose codes for the life of flash.
 
     Args:
-        config: whose pages they are for, and, without `points`, by whose raw bit error rates.
-        points: P/E cycles and the raw bit error rate then, at least two, both growing.
-        law: what is laid through them.
-        stages: whether a stage ends at each point, and has the least code that this one needs (`points`, the default
-            where there are any), or each has the strongest code that there is room for, and lasts as long as that
-            does (`room`).
-        squeezes: of stages by room, bytes by which the data space of a unit may shrink, growing.
-        oob_bytes: out-of-band area of a unit; by default that of `reliability.bch` of the config.
+        config: the config with the pages and, without `points`, with the raw bit error rates.
+        points: pairs of P/E cycles and raw bit error rate, at least two, both growing.
+        law: the law that is fitted to the points.
+        stages: `points` (the default where there are any): a stage ends at each point, and has the least code that the
+            point needs. `room`: each stage has the strongest code for which there is room, and lasts as long as that
+            code does.
+        squeezes: for stages by room, bytes by which the data space of a unit may shrink, growing.
+        oob_bytes: out-of-band area of a unit; default: that of `reliability.bch` of the config.
         uber: failed codewords for each bit of data read, at most: P(more errors than are corrected) / k.
-        code: `bch`, or `ldpc` of measured codes.
-        tables: of `ldpc`, decode tables to choose from; by default the shipped `adaptive-*`.
-        level: of `ldpc`, the read level: 1 is hard decision.
+        code: `bch`, or `ldpc` for measured codes.
+        tables: for `ldpc`, decode tables to choose from; default: the shipped `adaptive-*`.
+        level: for `ldpc`, the read level: 1 is hard decision.
 
     A function of its arguments. Raises `ConfigError`, `TableError` or `CodeError`.
 
@@ -152,7 +152,7 @@ def _reliability(reliability: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _varied(variation: dict[str, Any]) -> dict[str, Any]:
-    """What differs of chips, blocks and pages, without what does not."""
+    """The fields of a variation by which chips, blocks or pages differ; fields that do nothing are left out."""
     return {key: value for key, value in variation.items() if value not in (0.0, 1, [])}
 
 

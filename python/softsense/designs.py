@@ -36,14 +36,14 @@ class Design:
     """A setting of the swept fields with a read policy, and its numbers.
 
     Attributes:
-        setting: by column; of lifetimes, without what these take no notice of.
-        policy: None where it does not matter.
-        x: mean over seeds.
-        y: mean over seeds.
-        points: the numbers of the points that it is the mean of.
-        problems: why it is no contender; empty if it is one.
+        setting: values of the swept fields by column; for lifetimes, without fields that do not matter to them.
+        policy: the read policy; None where it does not matter.
+        x: mean over seeds of the first column.
+        y: mean over seeds of the second column.
+        points: numbers of the points over which the means are taken.
+        problems: reasons for which it is no contender; empty if it is one.
         buildable: whether a controller could read like that.
-        half_widths: of the 95 % intervals of x and y over seeds; None with one seed.
+        half_widths: half widths of the 95 % intervals of x and y over seeds; None with one seed.
         by_seed: each seed with its x and y.
     """
 
@@ -69,13 +69,13 @@ class Frontier:
     """The designs by two columns, on one trace, in one condition.
 
     Attributes:
-        pair: the columns, and what is better.
+        pair: the columns, and for each whether lower or higher is better.
         trace: its name; None for the config's workload, or where traces do not matter.
-        condition: of `[conditions]`, by column; empty where there is none, or none matters.
-        designs: all that have both numbers, in the order of the sweep.
-        contenders: those that can be built and have no problem, or all.
-        best: those on the frontier, by increasing x.
-        ties: contenders that are not on it, but that seeds do not tell from what is.
+        condition: values of the fields of `[conditions]`, by column; empty where there are none, or none matters.
+        designs: all designs that have both numbers, in the order of the sweep.
+        contenders: designs that can be built and have no problem, or all.
+        best: designs on the frontier, by increasing x.
+        ties: contenders off the frontier that seeds do not tell from designs on it.
     """
 
     pair: Pair
@@ -119,7 +119,7 @@ class Frontier:
 
 
 def pareto(places: Sequence[tuple[float, float]], better: tuple[str, str] = ("lower", "lower")) -> list[int]:
-    """The indices of places that no other one dominates, from the best x on; equals are all among them.
+    """The indices of places that no other one dominates, from the best x on; equal places are all among them.
 
     One dominates another if it is no worse in both coordinates and better in one.
     """
@@ -137,7 +137,7 @@ def frontiers(result: SweepResult) -> list[Frontier]:
     judged, columns = result.judged, result.sweep.columns
     traces: list[str | None] = [*(trace.name for trace in result.sweep.traces)] or [None]
     asked = [columns[name] for name in result.sweep.conditions]
-    # In their order in the sweep.
+    # Conditions in their order in the sweep.
     there = [{column: group.setting[column] for column in asked} for group in judged.groups]
     conditions = _once(there) or [{}]
     found = []
@@ -165,7 +165,7 @@ def _some_of(setting: Mapping[str, Any], columns: Iterable[str]) -> dict[str, An
 def _frontier(
     result: SweepResult, pair: Pair, trace: str | None, condition: Mapping[str, Any], designs: Sequence[Design]
 ) -> Frontier:
-    """That of the designs in a condition, which is no part of their settings then."""
+    """The frontier of the designs in a condition, whose fields are left out of their settings."""
     here = list(designs)
     if condition:
         here = [
@@ -191,8 +191,9 @@ def _frontier(
 
 
 def _beats(one: Design, other: Design, pair: Pair) -> bool:
-    """Whether a design is better than another by more than seeds, and the resolution of columns, explain: no worse in
-    both means, and in one of them better by more than the 95 % interval of differences seed by seed.
+    """Whether one design beats another: no worse in both means, and better in one of them by more than chance explains.
+
+    The gain has to exceed half of the 95 % interval of differences seed by seed, with the resolution of the column.
     """
     signs = [1 if better == "lower" else -1 for better in pair.better]
     ends = [((one.x, one.y)[axis], (other.x, other.y)[axis]) for axis in (0, 1)]
@@ -227,7 +228,7 @@ def _designs(pair: Pair, trace: str | None, judged: Judged) -> list[Design]:
 def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
     """Designs by the fields on which their lifetimes depend: no policy, no load, and one number for all seeds.
 
-    A device is as good as the best way there is to read it, on whichever trace is worst for that.
+    A device counts with the best way to read it, on the trace that is worst for that way.
     """
     columns = result.sweep.columns
     together: dict[str, tuple[dict[str, Any], list[tuple[int, float, float]], dict[str, list[Problem]]]] = {}
@@ -253,11 +254,11 @@ def _devices(result: SweepResult, pair: Pair, judged: Judged) -> list[Design]:
     return found
 
 
-# What is wrong -------------------------------------------------------------------------------------------------------
+# Problems ------------------------------------------------------------------------------------------------------------
 
 
 class _Columns:
-    """The columns of a sweep's frame that somebody has asked for."""
+    """The columns of a sweep's frame that have been read so far."""
 
     def __init__(self, result: SweepResult) -> None:
         self.names, self._select = result.columns, result.select
@@ -270,7 +271,7 @@ class _Columns:
                 raise KeyError(column)
             values = self._select(column)[column]
             if values.dtype.is_numeric():
-                # Eight bytes each, where lists have objects.
+                # Arrays take eight bytes a number, where lists have objects.
                 there = values.is_not_null().to_numpy() if values.null_count() else None
                 self._known[column] = values.fill_null(0).to_numpy().item, there
             else:
@@ -302,12 +303,12 @@ class Group:
     """The simulated points of a design on a trace, which differ in their seeds, and their problems.
 
     Attributes:
-        setting: by column.
-        policy: as it was asked for.
-        trace: None for the config's workload.
-        places: of its rows in the frame of its columns.
-        columns: of the sweep's frame.
-        problems: none if it is a contender.
+        setting: values of the swept fields, by column.
+        policy: the policy as it was asked for.
+        trace: the name of the trace; None for the config's workload.
+        places: places of its rows in the frame of its columns.
+        columns: columns of the sweep's frame.
+        problems: problems of the design; none if it is a contender.
         buildable: whether a controller could read like that.
     """
 
@@ -402,7 +403,7 @@ def _value(constraint: Constraint, row: Mapping[str, Any]) -> str:
 
 
 def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tuple[str, int, str]]:
-    """For each reason how many designs have it, and which has least of it, and most, in words."""
+    """For each reason the number of designs with it, and in words the designs with the least and the most of it."""
     found = []
     for reason, those in _by_reason(groups):
         least, slightest = those[0]
@@ -415,7 +416,7 @@ def tally(groups: Iterable[Group], describe: Callable[[Group], str]) -> list[tup
 
 
 def nearest(designs: Iterable[Design], describe: Callable[[Design], str]) -> list[str]:
-    """For each reason how many designs have it, and which has least of it, in words."""
+    """For each reason the number of designs with it, and the design with the least of it, in words."""
     return [
         f"{len(those):,} {reason} (at best {those[0][0].told}: {describe(those[0][1])})"
         for reason, those in _by_reason(designs)
@@ -423,7 +424,7 @@ def nearest(designs: Iterable[Design], describe: Callable[[Design], str]) -> lis
 
 
 def _by_reason(designs: Iterable[_Judged]) -> list[tuple[str, list[tuple[Problem, _Judged]]]]:
-    """The designs that could be built by each reason for which they are no contenders, the slightest problem first."""
+    """The designs that could be built, by each reason for which they are no contenders, the slightest problem first."""
     by_reason: dict[str, list[tuple[Problem, _Judged]]] = {}
     for design in designs:
         if not design.buildable:

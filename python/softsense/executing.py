@@ -1,10 +1,11 @@
 """Carrying out many jobs: in threads, in processes or on a cluster.
 
-Jobs are handed out in the order in which they wait, and come back as they end. Ctrl-C hands out no more, and what had
-ended by then is kept. Which workers there are, and how many, changes no result as long as each job is a pure function.
+Jobs are handed out in the order in which they wait, and come back as they end. After Ctrl-C no more are handed out, and
+results of jobs that have ended are kept. The choice and number of workers changes no result as long as each job is a
+pure function.
 
-Runs of `run` and `compare` have threads of their own, in `softsense.simulating`: the core may be amidst a decode of
-many iterations when Ctrl-C comes, and is then left to itself, where every pool of Python's waits for its threads.
+Runs of `run` and `compare` have threads of their own, in `softsense.simulating`. The core may be amidst a decode of
+many iterations when Ctrl-C comes; such a thread is abandoned, while every pool of Python's waits for its threads.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _J = TypeVar("_J")
 _J_in = TypeVar("_J_in", contravariant=True)
 _UNKNOWN = 32
-"""Workers that an executor has that does not say how many."""
+"""Number of workers assumed of an executor that does not report it."""
 _LOOK_AGAIN_S = 5.0
 _WAIT_S = 0.1
 
@@ -36,32 +37,32 @@ Ended = tuple[_J, Future[Any]]
 
 
 class Workers(Protocol[_J_in]):
-    """Who does jobs.
+    """Workers that do jobs.
 
     Attributes:
-        here: whether they are part of this program, so that what goes wrong in a job is a mistake of its own.
+        here: whether they are part of this program, so that an error in a job is a fault of the program itself.
     """
 
     here: bool
 
     @property
     def most(self) -> int:
-        """Jobs that they have at a time: enough to keep each of them busy; more would only be there to be lost."""
+        """Number of jobs that they have at a time: enough to keep each busy; more would be lost if they stop."""
 
     def submit(self, job: _J_in) -> Future[Any]:
         """Hand a job to a worker."""
 
     def close(self, *, stop: bool) -> None:
-        """Do no more; with `stop` not even what is being done."""
+        """Take no more jobs; with `stop` also abandon those under way."""
 
 
 class Threads(Generic[_J]):
     """Threads of this process.
 
     Args:
-        count: how many.
-        do: does a job; a flag tells it that nobody waits for it any more.
-        most: as in `Workers`; default: two jobs for each thread.
+        count: number of threads.
+        do: a function that does a job; a flag tells it that the result is not wanted any more.
+        most: number of jobs in flight, as in `Workers`; default: two jobs for each thread.
     """
 
     here = True
@@ -72,7 +73,7 @@ class Threads(Generic[_J]):
 
     @property
     def most(self) -> int:
-        """As in `Workers`."""
+        """The number of jobs in flight, as in `Workers`."""
         return self._most
 
     def submit(self, job: _J) -> Future[Any]:
@@ -87,14 +88,14 @@ class Threads(Generic[_J]):
 
 
 class Elsewhere(Generic[_J]):
-    """Workers of somebody else: any executor, or a Dask client, which are not ended here.
+    """Workers of an executor or of a Dask client, which are not ended here.
 
-    Those of a cluster may come and go: jobs in flight are twice as many as there are workers now.
+    Workers of a cluster may come and go: jobs in flight are twice as many as there are workers now.
 
     Args:
         executor: the executor, or the client.
-        submit: hands a job to it, with whatever it needs there.
-        most: as in `Workers`; default: two jobs for each worker.
+        submit: a function that hands a job to it, with whatever the job needs there.
+        most: number of jobs in flight, as in `Workers`; default: two jobs for each worker.
     """
 
     here = False
@@ -106,10 +107,10 @@ class Elsewhere(Generic[_J]):
 
     @property
     def most(self) -> int:
-        """As in `Workers`."""
+        """The number of jobs in flight, as in `Workers`."""
         if self._most:
             return self._most
-        # A client asks its scheduler, so not each time.
+        # A client asks its scheduler, which takes time, so the number is asked for only now and then.
         if time.monotonic() - self._looked > _LOOK_AGAIN_S:
             self._count, self._looked = max(1, _workers_of(self._executor)), time.monotonic()
         return 2 * self._count
@@ -119,18 +120,18 @@ class Elsewhere(Generic[_J]):
         return self._submit(self._executor, job)
 
     def close(self, *, stop: bool) -> None:
-        """Nothing: they are somebody else's."""
+        """Do nothing: the workers are somebody else's."""
 
 
 def _workers_of(executor: Any) -> int:
-    """How many workers an executor has now."""
+    """The number of workers that an executor has now."""
     client: Any = getattr(executor, "_client", None)
     count: int = sum(client.nthreads().values()) if client else getattr(executor, "_max_workers", _UNKNOWN)
     return count
 
 
 class Flight(Generic[_J]):
-    """Jobs that wait their turn, and those that workers have.
+    """Jobs that wait, and jobs that workers have.
 
     Attributes:
         one_at_a_time: whether no more than one job is handed out.
@@ -146,7 +147,7 @@ class Flight(Generic[_J]):
 
     @property
     def most(self) -> int:
-        """Jobs that workers have at a time."""
+        """Number of jobs that workers have at a time."""
         return 1 if self.one_at_a_time else self._workers.most
 
     def carry_out(
@@ -160,10 +161,10 @@ class Flight(Generic[_J]):
         """Do all jobs; returns whether Ctrl-C ended that early.
 
         Args:
-            keep: takes what has ended, with `result`; also after Ctrl-C or an error, what had ended by then.
-            report: is called now and then, to tell how far it is.
-            feed: is called before jobs are handed out, and may add some.
-            goes_on: whether there is more to do; default: as long as there are jobs.
+            keep: takes jobs that have ended, with `result`; after Ctrl-C or an error, too, those that ended by then.
+            report: called now and then, to report progress.
+            feed: called before jobs are handed out, and may add some.
+            goes_on: tells whether there is more to do; default: as long as there are jobs.
         """
         going = goes_on or self.__bool__
         if not going():
@@ -182,21 +183,21 @@ class Flight(Generic[_J]):
                 self.close(keep)
 
     def submit(self) -> None:
-        """Hand out what waits, as far as there is room."""
+        """Hand out waiting jobs, as far as there is room."""
         most = self.most
         while self.waiting and len(self.running) < most:
             job = self.waiting.popleft()
             self.running[self._workers.submit(job)] = job
 
     def ended(self) -> Iterator[Ended[_J]]:
-        """What has ended since the last call; waits for some of it for a tenth of a second at most."""
+        """Jobs that have ended since the last call; waits for some for a tenth of a second at most."""
         done, _ = wait(self.running, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
-        # One at a time: what is not asked for any more, because of an error, is still there.
+        # Jobs leave one at a time: those that an error keeps the caller from taking stay in `running`.
         for future in done:
             yield self.running.pop(future), future
 
     def close(self, keep: Callable[[Iterable[Ended[_J]]], None]) -> None:
-        """Hand out nothing more, take back what no worker has begun, and keep what has ended well by then."""
+        """Hand out nothing more, take back jobs that no worker has begun, and keep those that have ended well."""
         unfinished = bool(self)
         self.waiting.clear()
         for future in self.running:
@@ -206,9 +207,9 @@ class Flight(Generic[_J]):
         keep([(job, f) for f, job in running.items() if f.done() and not f.cancelled() and not f.exception()])
 
     def result(self, future: Future[Any]) -> Any:
-        """What came of a job.
+        """The result of a job.
 
-        Raises `SoftsenseError`: its own one, or that workers elsewhere have gone, or are of another make.
+        Raises `SoftsenseError`: the error of the job, or that workers elsewhere are gone, or another error of theirs.
         """
         try:
             return future.result()
@@ -225,7 +226,7 @@ class Flight(Generic[_J]):
 
 @contextlib.contextmanager
 def hearing_ctrl_c() -> Iterator[list[int]]:
-    """A list that is no longer empty after Ctrl-C; a second Ctrl-C is the usual one. Other threads hear nothing."""
+    """A list that is no longer empty after Ctrl-C; a second Ctrl-C acts as usual. Other threads hear nothing."""
     heard: list[int] = []
 
     def hear(number: int, frame: FrameType | None) -> None:
@@ -244,7 +245,7 @@ def hearing_ctrl_c() -> Iterator[list[int]]:
 
 
 def chosen_workers(workers: int | Executor | None) -> int | Executor:
-    """The workers that were asked for; None: a thread for each CPU that this process may use."""
+    """The workers that were asked for; for None a thread for each CPU that this process may use."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(workers, int) and workers < 1:

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, JSON that others may have written, and folders that one process has."""
+"""Files that are written whole or not at all, JSON of unknown origin, and folders that one process has for itself."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 @contextlib.contextmanager
 def replacing(whole: Path) -> Iterator[Path]:
-    """A temporary path with the file's suffix; it takes the name when the block ends and what it holds is on disk.
+    """A temporary path with the file's suffix; it gets the final name when the block ends and its content is on disk.
 
-    Raises `FileError` if it cannot be written; what was there before stays.
+    Raises `FileError` if it cannot be written; the earlier file then stays.
     """
     unfinished = UnfinishedFile(whole)
     with blaming(whole):
@@ -41,7 +41,7 @@ def replacing(whole: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def blaming(path: Path) -> Iterator[None]:
-    """Says of what the system refuses that this path cannot be written, as a `FileError`."""
+    """A context in which an error of the system is raised as a `FileError`: this path cannot be written."""
     try:
         yield
     except OSError as error:
@@ -60,15 +60,15 @@ def sha256_of(file: Path) -> str:
 
 
 def opened(file: Path) -> BinaryIO:
-    """A file, to be read; a pipe is opened at once, too, where it would wait for a writer otherwise."""
+    """A file that is open for reading. A pipe is opened at once, without waiting for a writer."""
     return open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb")
 
 
 def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
     """The JSON document in a file that anybody may have written.
 
-    Raises `FileError` for what is no file, longer than `most_bytes`, or nothing that JSON can say and UTF-8, 64 bits
-    and Python's stack can hold.
+    Raises `FileError` for anything but a file of at most `most_bytes` with one JSON document, which UTF-8, numbers of
+    64 bits and Python's stack can hold.
     """
     try:
         with opened(file) as document:
@@ -81,7 +81,7 @@ def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
         raise FileError(f"{file}: found more than {most_bytes:,} bytes, expected a smaller file")
     try:
         found = json.loads(content.decode("utf-8"), parse_int=_whole)
-        # What cannot be said as JSON again is no JSON: numbers that are none, and halves of characters.
+        # Values that cannot be written as JSON again are refused: NaN, infinities, and halves of surrogate pairs.
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeError:
         raise FileError(f"{file}: found no JSON: bytes or characters that are not UTF-8") from None
@@ -93,7 +93,7 @@ def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
 
 
 def _whole(digits: str) -> int:
-    # Longer ones are no numbers to anything that would calculate with them.
+    # Longer integers are no numbers to anything that would calculate with them.
     if len(digits) > len(str(_MOST_WHOLE)) or not -_MOST_WHOLE < (number := int(digits)) < _MOST_WHOLE:
         raise ValueError(f"found an integer of {len(digits)} digits, expected one of 64 bits")
     return number
@@ -102,11 +102,11 @@ def _whole(digits: str) -> int:
 class Lock:
     """A folder for one process at a time, until it is released, or the process ends in any way.
 
-    The file `.lock` says who has it. Where the file system knows no locks nobody is refused.
+    The file `.lock` names the process. On a file system without locks nobody is refused.
 
     Args:
         folder: an existing folder.
-        marks: what else the file says, for whoever finds it locked, or left by a process that was killed.
+        marks: further fields of the file, for a reader who finds it locked, or left by a process that was killed.
 
     Raises:
         FileError: another process, or another part of this one, has it; the message names the process.
@@ -119,7 +119,7 @@ class Lock:
         who = f"process {os.getpid()} on {platform.node() or 'this computer'}"
         with blaming(self._path):
             try:
-                # Who had it may have removed the file meanwhile: it would lock nobody else out.
+                # The last owner may have removed the file meanwhile: locking a removed file locks nobody out.
                 while not self._locked():
                     os.close(self._file)
             except BlockingIOError:
@@ -136,7 +136,7 @@ class Lock:
                 raise
 
     def release(self, *, leave: bool = False) -> None:
-        """Let others have the folder. The file goes, unless it is to `leave` the mark of unfinished work."""
+        """Let others have the folder. The file is removed, unless it is to `leave` the mark of unfinished work."""
         try:
             if not leave and self._is_there():
                 with blaming(self._path):
@@ -165,7 +165,7 @@ class Lock:
 
 
 def lock_of(folder: Path) -> dict[str, str] | None:
-    """What the lock of a folder says, whether it is held or a killed process has left it; None if there is none."""
+    """The content of a folder's lock, whether it is held or a killed process has left it; None if there is none."""
     with contextlib.suppress(FileError):
         found = read_json(folder / LOCK, _MOST_LOCK_BYTES)
         if isinstance(found, dict) and found.get("softsense") == "lock" and isinstance(found.get("process"), str):

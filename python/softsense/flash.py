@@ -1,4 +1,4 @@
-"""Flash cells at an age: what they hold, how pages are read, and how long a chip is baked to age like that."""
+"""Flash cells at an age: their properties, how pages are read, and how long a chip is baked to age like that."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def listed() -> list[dict[str, Any]]:
 
 
 def describe(cells: Cells, level: int = MAX_LEVEL, placement: str = "mutual_information") -> dict[str, Any]:
-    """What is known of cells at their age, as numbers ready for JSON.
+    """The properties of cells at their age, as numbers ready for JSON.
 
     Args:
         cells: the cells.
         level: the read level that is described beside hard decision, 1 to 7.
-        placement: where its references are: `mutual_information`, `nested` or `uniform`.
+        placement: the placement of references: `mutual_information`, `nested` or `uniform`.
 
     Raises `ConfigError`.
 
@@ -129,9 +129,9 @@ def rber_by_age(
         levels: read levels, 1 to 7, for which to compute the mutual information.
         retention_temperature_c: temperature at which data rests, in degrees Celsius; default: the model's.
 
-    Returns a dict for each age: `pe_cycles`, `retention_days`, `default` and `tracked` (mean raw bit error rate of the
-    pages), `default_pages` and `tracked_pages` (of each), and `information` (by level, mean over the pages, in bits,
-    references tracking the age).
+    Returns a dict for each age: `pe_cycles` and `retention_days`. `default` and `tracked` are mean raw bit error rates
+    of the pages, `default_pages` and `tracked_pages` the rates of each page. `information` is the mean mutual
+    information over the pages, by level, in bits, with references that track the age.
 
     Raises `ConfigError`.
 
@@ -178,9 +178,9 @@ def rber_by_reads(
         retention_days: days since the cells were written.
         wordlines_per_block: wordlines per block, 3 or more.
 
-    Returns a dict for each number of reads and way to read (`pattern`: `one_neighbour` or `even`): `reads`,
-    `effective_reads`, `default` and `best` (mean raw bit error rate of the pages with the chip's default references, or
-    the best), `default_worst` and `best_worst` (of the worst page).
+    Returns a dict for each number of reads and way to read (`pattern`: `one_neighbour` or `even`), with `reads` and
+    `effective_reads`. `default` and `best` are mean raw bit error rates of the pages with the chip's default
+    references, and with the best ones. `default_worst` and `best_worst` are those of the worst page.
 
     Raises `ConfigError`.
 
@@ -214,8 +214,7 @@ def measures(
     cells: int = 147_456,
     known_share: float = 0.002,
 ) -> list[dict[str, Any]]:
-    """What a controller can measure of the pages of a wordline, and how well each measurement shows misplaced
-    references.
+    """Measures that a controller can take of the pages of a wordline, and how well each shows misplaced references.
 
     Args:
         name: a shipped model or a TOML file; a search for valleys needs `references.valley_search`.
@@ -225,12 +224,16 @@ def measures(
         cells: cells per page, 1 to 10,000,000.
         known_share: the share of cells whose state is known, 0 to 1; half of them in either state about a boundary.
 
-    Returns a dict for each page and measure: `page`; `measure` (`violated_checks` of a codeword, `ones` of a page,
-    `known_errors` of the upper state less those of the lower state at the page's boundary that has moved furthest, or
-    `valley_search`); `default` and `best` (mean of the measure with the chip's default references and with the best
-    ones; for a search the raw bit error rates after it and with the best references); `sigma` (standard deviation of
-    one measurement with default references; None for a search); `sensings` (of the wordline at one reference);
-    `transferred_bits` (off the chip); `of` (the number of bits, checks or cells that are counted).
+    Returns:
+        A dict for each page and measure: `page` and `measure`. Measures are `violated_checks` of a codeword, `ones` of
+        a page, `known_errors`, or `valley_search`. `known_errors` are those of the upper state less those of the lower
+        state, at the page's boundary that has moved furthest.
+
+        `default` and `best` are means of the measure with the chip's default references and with the best ones. For a
+        search they are the raw bit error rates after it, and with the best references. `sigma` is the standard
+        deviation of one measurement with default references; None for a search. `sensings` counts sensings of the
+        wordline at one reference, `transferred_bits` the bits that leave the chip. `of` is the number of bits, checks
+        or cells that are counted.
 
     Raises `ConfigError` or `CodeError`. The result is a function of the arguments, without random numbers.
 
@@ -287,9 +290,9 @@ def starting_reliability(config: Config) -> list[dict[str, Any]]:
     Args:
         config: a config whose `reliability` has raw bit error rates.
 
-    Returns `page_type` (its name, or `all`), `rber` (mean raw bit error rate), and the mean probabilities that decoding
-    fails with hard decision and at the deepest level, `p_fail_hard` and `p_fail` (NaN with `reliability.exact`), over
-    8,192 of its codewords. The result is a function of the config.
+    Returns `page_type` (its name, or `all`), `rber` (mean raw bit error rate), `p_fail_hard` and `p_fail`. The last two
+    are mean probabilities that decoding fails with hard decision, and at the deepest level (NaN with
+    `reliability.exact`). Means are over 8,192 of its codewords. The result is a function of the config.
 
     Raises `ConfigError`.
 
@@ -319,13 +322,15 @@ def reliability_by_age(
         pe_cycles: program/erase cycles.
         retention_days: days since the data was written.
 
-    Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate), `p_fail_hard` (mean
-    probability that hard decision fails), `references` (those that both are of: `tracked`, the best of that age, or
-    `default`; `None` without threshold voltages), `retries` (mean number of steps after the first, beginning where
-    `read.references` says), `p_uncorrectable` (mean probability that every step of the policy fails), `uber`
-    (`p_uncorrectable` per bit of data) and `not_measured` (the share of both that the decode table did not measure:
-    extrapolated, or an upper bound that was carried on; None without a decode table): means over 8,192 codewords. The
-    result is a function of the arguments.
+    Returns:
+        A dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate) and `p_fail_hard` (mean
+        probability that hard decision fails). `references` of both are `tracked`, the best of that age, or `default`;
+        `None` without threshold voltages. `retries` is the mean number of steps after the first, beginning where
+        `read.references` says. `p_uncorrectable` is the mean probability that every step of the policy fails, `uber`
+        that probability per bit of data. `not_measured` is the share of both that the decode table did not measure:
+        extrapolated, or an upper bound that was carried on. It is None without a decode table.
+
+        Means are over 8,192 codewords. The result is a function of the arguments.
 
     Raises `ConfigError`.
 
@@ -417,14 +422,15 @@ def bake_minutes(
 def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
     """The `chip_factors` of a config, scaled to a given mean probability of decoding failure.
 
-    The device is as it starts: at the wear and the age of `precondition`, with its page types and its blocks. 65,536 of
-    its codewords are sampled, and their failure probabilities taken from the decode table; one factor on all raw bit
-    error rates is then found by bisection. The ratios of the chip factors stay.
+    The device is in its initial state: at the wear and the age of `precondition`, with its page types and its blocks.
+    65,536 of its codewords are sampled, and their failure probabilities are taken from the decode table. Bisection then
+    finds one factor on all raw bit error rates. The ratios of the chip factors stay.
 
     Args:
-        config: with `reliability.table` and `variation.chip_factors`, and without overdispersion or interleaving.
+        config: a config with `reliability.table` and `variation.chip_factors`, and without overdispersion or
+            interleaving.
         p_fail: the mean probability that decoding fails, above 0 and below 1.
-        level: the read level at which decoding fails so often, 1 to 7.
+        level: the read level of that probability, 1 to 7.
 
     Returns factors with four digits after the point, in the order of the config. They are a function of the arguments.
 
@@ -457,7 +463,7 @@ def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
     """Error rates of known chips in a device at its start: a row for each of its `chip_factors`.
 
     Args:
-        config: with `reliability.table` and `variation.chip_factors`.
+        config: a config with `reliability.table` and `variation.chip_factors`.
         level: the read level of `p_fail`.
 
     Returns `factor`, `rber` (mean raw bit error rate of the chip's codewords) and `p_fail` (mean probability that

@@ -1,32 +1,32 @@
-"""The error floor of a code and decoder: what its listed absorbing sets add to the frame error rate.
+"""The error floor of a code and decoder: the part of the frame error rate that its listed absorbing sets cause.
 
-Sampling by error weight cannot meet eight bits that are all wrong, but how often they are is known exactly. Of a class
-of M sets of a bits, k of them wrong and the others right, one frame has on average
+Sampling by error weight does not meet eight particular bits that are all wrong, but the probability of that event is
+known exactly. Take a class of M sets of a bits, with k of the bits wrong and the others right. One frame has on average
 
     events(k) = M C(a, k) p^k (1 - p)^(a - k),          floor = sum over classes and k of  events(k) F(k),
 
-where F(k) is how often decoding fails in frames that are drawn so, elsewhere as the channel makes them. F is measured:
-any set of the class is drawn as likely, so that one stratum serves all. A frame in which several listed sets are wrong
-at once counts as a failure for one of those with the fewest right bits (`FrameTask`), so that the sum counts every
-failure once, and what sets with few right bits add does not depend on how far down others are looked at.
+where F(k) is the probability that decoding fails in frames with such a set, whose other bits are as the channel makes
+them. F is measured: every set of the class is drawn with equal probability, so that one stratum serves all. A frame in
+which several listed sets are wrong counts as a failure of one with the fewest right bits (`FrameTask`). So the sum
+counts every failure once, and the part of sets with few right bits does not depend on how far down others are sampled.
 
-Of soft levels a class has two strata for each k: all k bits are surely wrong, their LLRs half of the largest or more
-against them, or not all are. Messages have to outgrow LLRs, so that sure ones trap a decoder first, and seven sure ones
-are too rare among seven wrong ones to be met.
+At soft levels a class has two strata for each k. In one of them all k bits are surely wrong: their LLRs are half of the
+largest or more, with the wrong sign. The other has the remaining cases. Messages have to outgrow LLRs, so that sure
+bits trap a decoder first. Seven sure bits among seven wrong ones are too rare to be met otherwise.
 
-Frames with as many errors as the lowest measured stratum of error weight, or more, are told of by the strata, whatever
-sets are wrong in them: only failures with fewer errors belong to the floor. In long codes below their waterfall that is
-all of them, on the waterfall and in short codes next to none.
+Frames with as many errors as the lowest measured stratum of error weight, or more, belong to the strata of weight,
+whatever sets are wrong in them. Only failures with fewer errors belong to the floor. In long codes below their
+waterfall these are all failures; on the waterfall and in short codes they are next to none.
 
 Each F(k) has its exact interval, all of them together 95 % (Sidak). A class has strata from all bits down to all but
-one, and further as long as they fail, to half of its bits: of sets with few violated checks half is enough, as errors
-around them do the rest. A stratum that was not sampled, because it could not matter, is bounded by the one with one
-more wrong bit, as fewer are no harder to correct. What fails with fewer wrong bits is no event of a set any more, but
-left to what error weights and splitting see.
+one, and further as long as they fail, to half of its bits. In sets with few violated checks half is enough, as errors
+around them do the rest. A stratum that was not sampled, because it could not matter, is bounded by the stratum with one
+more wrong bit, as fewer wrong bits are no harder to correct. Failures with fewer wrong bits are no event of a set any
+more; error weights and splitting see them.
 
-What never failed, a class or one kind of its strata, is bounded apart (`at_most`), by its number of frames alone: sets
-of few bits are so often wrong that no number of frames bounds them below 1e-15. That bound tells how far was looked,
-not how uncertain a rate is.
+A class, or a kind of its strata, that never failed is bounded apart (`at_most`), by its number of frames alone. Sets of
+few bits are so often wrong that no number of frames bounds them below 1e-15. That bound tells how much was sampled, not
+how uncertain a rate is.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from softsense.traps import Traps
 
 MOST_RIGHT = 2
-"""How many bits of a set may be right where it is to count as present."""
+"""The most bits of a set that may be right while the set counts as present."""
 
 ALWAYS_RIGHT = 1
-"""How many of them at most, unless frames with so many still fail."""
+"""The most right bits of a sampled set, unless frames with so many still fail."""
 
 _NEARLY_ALL = 1 - 1e-12
 _GROWTH = 4
 _ALIKE = 0.5
-"""The part of the frames that strata share alike; the other part goes to strata that it can decide."""
+"""The part of the frames that all strata share evenly; the rest goes to strata whose result it can decide."""
 _NEGLIGIBLE = 0.1
 
 
 def fewest_wrong(bits: int) -> int:
-    """How many bits of a set of `bits` bits are wrong at least, if it is to account for a failure."""
+    """The least number of wrong bits of a set of `bits` bits that may account for a failure."""
     return (bits + 1) // 2
 
 
@@ -71,16 +71,16 @@ class FloorStratum:
     """Frames in which `wrong` of the `bits` bits of one absorbing set are wrong, the set being any of its class.
 
     Attributes:
-        bits: of a set.
+        bits: bits of a set.
         violated: checks that a set violates.
-        sets: in the class.
-        wrong: how many of its bits are wrong.
-        surely: of a soft level, whether all of these are surely wrong, or not all; None: not told apart.
-        events: how many such sets a frame has on average, `sets` times the probability of one.
-        frames: decoded.
-        failures: of them, with fewer errors than the lowest measured stratum of error weight.
-        rate: what the stratum adds to the frame error rate; 0 without failures.
-        hi: at most.
+        sets: number of sets in the class.
+        wrong: number of wrong bits of the set.
+        surely: at a soft level, whether all of these are surely wrong, or not all; None: not told apart.
+        events: mean number of such sets in a frame: `sets` times the probability of one.
+        frames: frames that were decoded.
+        failures: failed frames with fewer errors than the lowest measured stratum of error weight.
+        rate: the part of the frame error rate that the stratum causes; 0 without failures.
+        hi: upper bound of that part.
     """
 
     bits: int
@@ -96,21 +96,21 @@ class FloorStratum:
 
     @property
     def kind(self) -> tuple[int, int, bool | None]:
-        """What strata of one class have in common but for how many bits are wrong."""
+        """The class and grade that strata share if they differ in the number of wrong bits alone."""
         return self.bits, self.violated, self.surely
 
 
 @dataclass(frozen=True)
 class Floor:
-    """What the listed sets add to a frame error rate.
+    """The part of a frame error rate that the listed sets cause.
 
     Attributes:
         rate: the sum over strata.
         lo: lower end of its 95 % interval.
-        hi: upper end, of the classes that were seen to fail.
-        at_most: the same with those that never failed, each as bad as its frames allow.
+        hi: upper end of its interval, for the classes that were seen to fail.
+        at_most: upper end with the classes that never failed, each as bad as its frames allow.
         relative_error: standard error over the rate; None without failures.
-        strata: what it is the sum of.
+        strata: the strata of the sum.
     """
 
     rate: float
@@ -121,8 +121,9 @@ class Floor:
     strata: tuple[FloorStratum, ...]
 
     def of_bits(self, bits: int) -> float:
-        """The share of the rate that sets of so many bits have: if the largest that were searched for add much, larger
-        ones may add more. 0 where nothing failed.
+        """The share of the rate that sets of `bits` bits cause; 0 where nothing failed.
+
+        If the largest sets that were searched for cause much, larger ones may add more.
         """
         return sum(stratum.rate for stratum in self.strata if stratum.bits == bits) / self.rate if self.rate else 0.0
 
@@ -155,23 +156,23 @@ def measure_floor(
 ) -> Plan[Floor]:
     """Sample the strata of listed sets until the floor is known, or known not to matter, or the frames are spent.
 
-    It matters where it is more than a tenth of `waterfall`, the rate without it, and of the lowest rate that is sought;
-    or where it is more than `goal.floor_down_to`, if that is given.
+    The floor matters where it is more than a tenth of `waterfall`, the rate without it, and of the lowest rate that is
+    sought; or where it is more than `goal.floor_down_to`, if that is given.
 
     Args:
-        make_task: the task of a condition, as docs/model/frame-error-rates.md has it.
+        make_task: makes the task of a condition, which docs/model/frame-error-rates.md describes.
         error_rate: the probability that a decision is wrong.
         traps: the listed sets.
         waterfall: the frame error rate by error weight.
         goal: `relative_error`, `down_to`, `floor_frames` and `floor_down_to`.
-        view: what has been counted.
-        lowest: failures with so many errors or more are told of by strata of error weight, and do not count here; None:
+        view: the counts so far.
+        lowest: number of errors from which on failures belong to strata of error weight, and do not count here; None:
             all count.
-        sure_error_rate: of a soft level, the probability that a decision is surely wrong.
+        sure_error_rate: at a soft level, the probability that a decision is surely wrong.
     """
     strata = []
     sure = (sure_error_rate or 0.0) / error_rate
-    # Where wrong bits are all sure, or none, there is nothing to tell apart.
+    # If all wrong bits are sure, or none, the two grades need not be told apart.
     grades: list[bool | None] = [True, False] if 0.0 < sure < _NEARLY_ALL else [None]
     for found, surely in ((each, grade) for each in traps.classes for grade in grades):
         bits, violated, sets = found["bits"], found["violated"], found["sets"]
@@ -190,7 +191,7 @@ def measure_floor(
                     condition["fewer_errors_than"] = lowest
             strata.append(_Stratum(bits, violated, sets, wrong, surely, events, share, make_task(condition)))
     matters = goal.floor_down_to or _NEGLIGIBLE * max(waterfall, goal.down_to)
-    # Nothing is sampled where the sets, failing always, would be too seldom wrong to matter.
+    # Nothing is sampled where the sets, even if they always failed, would be wrong too seldom to matter.
     units: dict[int, int] = {}
     share = _ALIKE * goal.floor_frames / max(1, len(strata))
     expected = 0
@@ -202,8 +203,8 @@ def measure_floor(
             return floor
         grown = _grown(strata, units, floor, matters, goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
-        # What was not sampled yet comes first, then what may add most, as far as the frames go. At last comes one of
-        # those that have had their share: the one whose bound is nearest to what would decide it.
+        # Strata without frames come first, then those that may add most, as far as the frames go. At last comes one of
+        # the strata that have had their share: the one whose bound is nearest to deciding.
         at_hand = sorted(grown, key=lambda index: (index in units, -floor.strata[index].hi, index))
         never_failed = [i for i in at_hand if floor.strata[i].frames >= share and not floor.strata[i].failures]
         for index in [*(i for i in at_hand if i not in never_failed), *never_failed[-1:]]:
@@ -227,7 +228,7 @@ def floor_frames(floor: Floor) -> int:
 def _grown(
     strata: Sequence[_Stratum], units: dict[int, int], floor: Floor, matters: float, goal: Goal
 ) -> dict[int, int]:
-    """How many units strata should have next."""
+    """The number of units that each stratum should have next."""
     grown: dict[int, int] = {}
     if floor.at_most <= matters:
         return grown
@@ -236,11 +237,11 @@ def _grown(
     for index, found in enumerate(floor.strata):
         if found.hi <= least:
             continue
-        # Whether sets with fewer wrong bits fail at all is told by those with more: these come first.
+        # Strata with more wrong bits tell whether those with fewer fail at all, so they come first.
         while index not in units and index - 1 not in units and strata[index].bits - strata[index].wrong > ALWAYS_RIGHT:
             index -= 1
         have = units.get(index, 0)
-        # What adds much is to be known to a part of the error that is sought for all.
+        # A stratum that adds much is to be known to a part of the error that is sought for all.
         wanted = 2 / goal.relative_error**2
         enough = found.rate > least and found.failures >= wanted
         if not have:
@@ -265,14 +266,14 @@ def _floor(strata: Sequence[_Stratum], units: dict[int, int], view: View) -> Flo
         failures = counted.failures if counted else 0
         if frames:
             least, most = _core.binomial_interval(failures, frames, confidence)
-            # No more fail with so few errors than there are.
+            # The probability of so few errors bounds the probability of a failure with them.
             ceiling = min(most, stratum.share)
             lo += stratum.events * min(least, ceiling)
             variance += stratum.events**2 * failures * (frames - failures) / frames**3
         rate = stratum.events * failures / frames if frames else 0.0
         counts = fails or stratum.bits - stratum.wrong <= ALWAYS_RIGHT
         hi = max(rate, stratum.events * ceiling) if counts else 0.0
-        # What was not sampled may fail, and so may what has fewer wrong bits: there are far more of these.
+        # A stratum without frames may fail, and so may the far more numerous cases with fewer wrong bits.
         fails = failures > 0 if frames else counts
         found.append(
             FloorStratum(

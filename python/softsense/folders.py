@@ -1,7 +1,7 @@
 """Folders of results: how they are written, found and read, and the rows by which several are compared.
 
-A folder is whole, or says that it is not: its manifest goes before the first file is replaced, comes last, and has the
-SHA-256 of all files.
+A folder is whole, or says that it is not: its manifest is removed before the first file is replaced, is written last,
+and has the SHA-256 of all files.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _GLANCED_BYTES = 1 << 22
 
 
 class Folder:
-    """A folder that results are written into, by one process at a time.
+    """A folder for results, into which one process at a time writes.
 
-    It is known to be writable before anything is measured. What it held stays whole until the first new file takes its
-    place; from then on the folder has no manifest, until `sign` writes it.
+    The folder is checked to be writable before anything is measured. Its content stays whole until the first new file
+    takes its place; from then on the folder has no manifest, until `sign` writes it.
 
     Args:
-        path: made if there is none.
-        identity: of the inputs, by which `default_folder` knows what a killed process has left.
+        path: the folder, which is made if there is none.
+        identity: identity of the inputs, by which `default_folder` recognises what a killed process has left.
         within: the folder of which this one is a part; its manifest has the files of this one, too.
 
     Raises:
@@ -66,7 +66,7 @@ class Folder:
         self._remove_empty()
 
     def growing(self, name: str) -> Path:
-        """The path of a file that vouches for itself and grows, such as a store: the manifest has only its name."""
+        """The path of a file that checks itself and grows, such as a store: the manifest has only its name."""
         self._note(name, None)
         return self.path / name
 
@@ -105,7 +105,7 @@ class Folder:
             self._within._note(f"{self.path.name}/{name}", sha256)
 
     def _begin(self) -> None:
-        """Take the manifest away, on disk, too, before the first file is another one than it says."""
+        """Remove the manifest, on disk, too, before the first file is replaced."""
         if self._within:
             self._within._begin()
         if not self._is_begun:
@@ -114,7 +114,7 @@ class Folder:
                 (self.path / MANIFEST).unlink(missing_ok=True)
                 folder = os.open(self.path, os.O_RDONLY)
                 try:
-                    # Where folders cannot be synchronised the order of changes is that of the file system.
+                    # If folders cannot be synchronised the order of changes is that of the file system.
                     with contextlib.suppress(OSError):
                         os.fsync(folder)
                 finally:
@@ -128,7 +128,7 @@ class Folder:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder in which nothing could be made. Raises `FileError`."""
+    """Refuse a folder in which no file could be made. Raises `FileError`."""
     with blaming(path):
         there = next(each for each in (path, *path.parents) if each.exists())
         tempfile.TemporaryFile(dir=there).close()
@@ -145,8 +145,10 @@ def opened_folder(folder: Folder | str | os.PathLike[str]) -> Iterator[Folder]:
 
 
 def default_folder(base: Path, manifest: Manifest) -> Path:
-    """The default folder of results: `base`, or `base` with a suffix if it holds results of other inputs, whole or in
-    the making. Results replace earlier results of the same inputs; nothing else is ever overwritten.
+    """The default folder of results: `base`, or `base` with a suffix.
+
+    The suffix is added if `base` holds results of other inputs, whole or in the making. Results replace earlier results
+    of the same inputs; nothing else is ever overwritten.
     """
     identity = manifest.identity
     try:
@@ -168,7 +170,7 @@ class Results:
     """A folder of results.
 
     Attributes:
-        folder: where it is.
+        folder: the path of the folder.
         manifest: the content of `results.json`.
     """
 
@@ -188,8 +190,9 @@ class Results:
 
     @property
     def state(self) -> str:
-        """`whole`, `interrupted`, `changed` if a file is missing or is another one, or `unchecked` if it is older than
-        the SHA-256 of files. Files of more than 4 MiB are only looked for.
+        """`whole`, `interrupted`, `changed` (a file is missing or differs) or `unchecked` (no SHA-256 of files).
+
+        Folders of old versions have no SHA-256 of files. Files of more than 4 MiB are checked for existence only.
         """
         if self.manifest.strange(self.folder, most_bytes=_GLANCED_BYTES):
             return "changed"
@@ -198,8 +201,9 @@ class Results:
         return "unchecked" if self.manifest.sha256 is None else "whole"
 
     def strange(self) -> dict[str, str]:
-        """The files that do not belong to these results: `missing`, `changed`, or `foreign`: beside them, but not of
-        them.
+        """The files that do not fit these results: `missing`, `changed`, or `foreign`.
+
+        A foreign file lies beside the results without being one of them.
         """
         known = {MANIFEST, *self.manifest.files}
         beside = [path.name for path in sorted(self.folder.iterdir()) if path.is_file()]
@@ -250,7 +254,7 @@ class Results:
             raise FileError(str(error)) from None
 
     def _belonging(self, name: str) -> Path:
-        """The path of a file, which is that of these results."""
+        """The path of a file, after a check that it is the one of these results."""
         path = self.folder / name
         if self.manifest.strange(self.folder, [name]).get(name) == "changed":
             raise FileError(
@@ -262,12 +266,12 @@ class Results:
 
 @dataclass
 class Found:
-    """What is in a folder.
+    """The results in a folder and its subfolders.
 
     Attributes:
         results: folders of results, newest first.
         unfinished: folders that a process has not finished, or was killed in, each with that process.
-        skipped: for each manifest that is none of softsense why it is not.
+        skipped: for each manifest that is none of softsense's, the reason.
     """
 
     results: list[Results] = field(default_factory=list)
@@ -285,7 +289,7 @@ def find(root: str | os.PathLike[str]) -> Found:
         raise FileError(f"{top}: found no such folder, expected one with results")
     found = Found()
     for path in (top, *(path for depth in range(1, _DEPTH + 1) for path in top.glob("/".join("*" * depth)))):
-        # Anything but a folder, too, has no such files.
+        # Anything but a folder has no such files, either.
         if os.path.lexists(path / MANIFEST):
             try:
                 found.results.append(Results(path, Signed.read(path / MANIFEST)))
@@ -298,7 +302,7 @@ def find(root: str | os.PathLike[str]) -> Found:
 
 
 def _unfinished(folder: Path) -> dict[str, str] | None:
-    """What the lock says of a folder of results without a manifest."""
+    """The content of the lock of a folder of results without a manifest; None without such a lock."""
     told = lock_of(folder) if os.path.lexists(folder / LOCK) else None
     return told if told and "identity" in told else None
 
@@ -319,7 +323,7 @@ def parquet(path: Path, content: bytes, wanted: Callable[[str], bool] = lambda _
         raise
 
 
-# What is in them -----------------------------------------------------------------------------------------------------
+# Contents of results -------------------------------------------------------------------------------------------------
 
 _DOCUMENTS = {
     **dict.fromkeys(("run", "compare", "across"), "summary.json"),
@@ -383,7 +387,7 @@ def _fit_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _table_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Each level of a decode table at each raw bit error rate."""
+    """A row for each level of a decode table at each raw bit error rate."""
     for level, curves in enumerate(document["level"], start=1):
         for i, rber in enumerate(document["rber"]):
             told = {name: values[i] for name, values in curves.items() if name != "iterations"}
@@ -391,7 +395,7 @@ def _table_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _fer_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The points of a code; of several each with the label and the rate of its code."""
+    """The points of a code; for several codes each with the label and the rate of its code."""
     if "codes" not in document:
         yield from _plain_rows(document["points"])
     for code in document.get("codes", ()):

@@ -64,8 +64,10 @@ _MOST_TOLD_BYTES = 1 << 20
 
 
 class Following:
-    """A progress callback that also writes the progress to a file, about once a second. A run continues if the file
-    cannot be written, since it is no result. A run that ends before anything was done leaves no file.
+    """A progress callback that also writes the progress to a file, about once a second.
+
+    A run continues if the file cannot be written, since the file is no result. A run that ends before anything was done
+    leaves no file.
 
     Args:
         file: the file; None writes nothing.
@@ -153,13 +155,13 @@ def beside(store: Path | Store | None) -> Path | None:
 
 
 def read_told(file: Path) -> dict[str, Any]:
-    """What `Following` wrote. Raises `FileError` for anything else, which says what it is."""
+    """The progress that `Following` wrote. Raises `FileError` for any other content, and says what that is."""
     found = _fitting(file, read_json(file, _MOST_TOLD_BYTES), _TOLD)
     return {key: found[key] for key in _TOLD}
 
 
 def read_plan(file: Path) -> dict[str, Any]:
-    """The plan that `Following.plan` wrote for a sweep. Raises `FileError` for anything else, which says what it is."""
+    """The plan that `Following.plan` wrote for a sweep. Raises `FileError` for other content, and says what that is."""
     return _fitting(file, read_json(file), _PLANNED)
 
 

@@ -1,7 +1,7 @@
 """Formats of numbers for tables, pictures, pages and sentences.
 
 `as_...` functions take a number, or None for a missing one, and return text. Functions whose text has a unit choose the
-unit that suits the number; columns of tables have the unit in their heads and use functions without.
+unit that suits the number. Columns of tables have the unit in their heads and use functions without one.
 """
 
 from __future__ import annotations
@@ -137,8 +137,10 @@ def as_percent(share: float | None) -> str:
 def as_share(
     share: float | None, digits: int | None = None, *, significant: int | None = None, signed: bool = False
 ) -> str:
-    """A share as a percentage with its sign: with `digits` digits after the point, with `significant` significant
-    digits, or as `as_percent` has it. With `signed`, positive shares have a plus.
+    """A share as a percentage with its sign.
+
+    The text has `digits` digits after the point, or `significant` significant digits, or the digits of `as_percent`.
+    With `signed`, positive shares have a plus.
 
     >>> as_share(0.123), as_share(0.123, 0), as_share(0.00123, significant=2), as_share(0.123, signed=True)
     ('12.3 %', '12 %', '0.12 %', '+12.3 %')
@@ -150,7 +152,7 @@ def as_share(
     sign = "+" if signed else ""
     if digits is not None:
         return f"{100 * share:{sign}.{digits}f} %"
-    # As many digits as asked for would make a hundred of 99.9, written `1e+02`.
+    # Rounding 99.9 to so many significant digits would make it a hundred, written `1e+02`.
     if significant is not None and round(abs(100 * share), 1) < 10**significant - 1:
         return f"{100 * share:{sign}.{significant}g} %"
     return f"{sign if share >= 0 else ''}{as_percent(share)} %"
@@ -199,7 +201,7 @@ def run_name(name: str) -> str:
 
 
 def as_column_weights(runs: Sequence[Sequence[int]], memory: int | None = None, punctured: int = 0) -> str:
-    """Column weights of a code, weight x block columns, the memory of a chain, and how many of the last are not sent.
+    """Column weights of a code (weight x block columns), the memory of a chain, and the number of punctured columns.
 
     >>> as_column_weights([(6, 8), (3, 64)])
     '6 x 8, 3 x 64'

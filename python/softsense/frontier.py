@@ -52,7 +52,7 @@ MOST_PANELS = 24
 _INCHES = (7.6, 4.1)
 
 MOST_DRAWN = 2000
-"""So many designs of a frontier are drawn: those on it, and others by lot."""
+"""The most designs of a frontier that are drawn: those on it, and others by lot."""
 
 
 # As text -------------------------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def title(frontier: Frontier) -> str:
 
 
 def where(frontier: Frontier) -> str:
-    """On which trace it is, and in which condition, in words that follow others; empty if there is but one."""
+    """Trace and condition of a frontier, in words that follow others; empty if there is but one of each."""
     on = f" on {frontier.trace}" if frontier.trace else ""
     names = short(list(frontier.condition))
     told = [f"{names[column]} {shown(value)}" for column, value in frontier.condition.items()]
@@ -85,7 +85,7 @@ def sentence(text: str) -> str:
 
 
 def short(columns: Sequence[str]) -> dict[str, str]:
-    """For each swept column the last part of its name, if the last parts differ."""
+    """The last part of each swept column's name, or the whole name where several share that part."""
     last = Counter(column.rpartition(".")[2] for column in columns)
     return {column: bare if last[bare := column.rpartition(".")[2]] == 1 else column for column in columns}
 
@@ -99,7 +99,7 @@ def describe(design: Design | Group) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value: numbers with four digits that count."""
+    """A value in words; numbers have four significant digits."""
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -108,7 +108,7 @@ def shown(value: Any) -> str:
 
 
 def outcome(result: SweepResult) -> str:
-    """How many points there are, in a sentence; of a search, how they were chosen, in another."""
+    """A sentence with the number of points, and for a search another one about how they were chosen."""
     failed, missing = len(result.failures), result.count(NOT_SIMULATED)
     every = len(result.planned.points)
     done = f"{every - failed - missing:,} of {every:,} points are simulated"
@@ -117,7 +117,7 @@ def outcome(result: SweepResult) -> str:
 
 
 def _searched(result: SweepResult) -> str:
-    """What a search has done."""
+    """A sentence about the batches of a search."""
     frame = result.select("point", BATCH)
     batches = frame[BATCH]
     best = {number for frontier in result.frontiers for design in frontier.best for number in design.points}
@@ -148,7 +148,7 @@ def _idle(result: SweepResult) -> str:
 
 
 def _unwritten(result: SweepResult) -> str:
-    """A sentence about points that read what holds no data; empty if none does."""
+    """A sentence about points whose reads meet places that hold no data; empty if there are none."""
     shares = unwritten_shares(result.select(*READ))
     some = (shares >= UNWRITTEN).sum()
     if not some:
@@ -162,7 +162,7 @@ def _unwritten(result: SweepResult) -> str:
 
 
 def set_aside(result: SweepResult) -> str:
-    """A sentence about how many designs are no contenders, and why; empty if all are contenders."""
+    """A sentence about the designs that are no contenders: how many, and why; empty if all are contenders."""
     groups = [group for group in result.judged.groups if group.buildable]
     aside = [group for group in groups if group.problems]
     if not aside:
@@ -197,7 +197,7 @@ def said(frontier: Frontier) -> str:
 
 
 def _numbers_of(design: Design) -> list[str]:
-    """Its x and y with the half widths of their intervals, where several seeds tell them."""
+    """Mean x and y of a design, with the half widths of their intervals where several seeds give them."""
     ends = zip((design.x, design.y), design.half_widths, strict=True)
     return [f"{shown(value)} ± {shown(half)}" if half else shown(value) for value, half in ends]
 
@@ -232,7 +232,7 @@ def _failures(result: SweepResult) -> list[tuple[str, list[int]]]:
 
 
 def why_none(frontier: Frontier) -> str:
-    """Why a frontier has no designs."""
+    """The reason why a frontier has no designs."""
     if not frontier.designs:
         return "no design has both numbers"
     reasons = nearest(frontier.designs, describe)
@@ -242,7 +242,7 @@ def why_none(frontier: Frontier) -> str:
 
 
 def ties(frontier: Frontier) -> list[str]:
-    """Designs that seeds do not tell from those on the frontier, a line."""
+    """A line with the designs that seeds do not tell from those on the frontier; none without such designs."""
     told = [f"{describe(each)}: {' and '.join(_numbers_of(each))}" for each in frontier.ties[:_MOST_BOUNDS]]
     left = len(frontier.ties) - len(told)
     more = f"; and {left:,} more" if left > 0 else ""
@@ -250,7 +250,7 @@ def ties(frontier: Frontier) -> list[str]:
 
 
 def bounds(frontier: Frontier) -> list[str]:
-    """Designs that cannot be built, which bound the others, a line each."""
+    """A line with the designs that cannot be built, which bound the others; none without such designs."""
     bounds = [design for design in frontier.bounds if not design.problems]
     best = [bounds[i] for i in pareto([(each.x, each.y) for each in bounds], frontier.pair.better)]
     told = [f"{describe(each)}: {shown(each.x)} and {shown(each.y)}" for each in best[:_MOST_BOUNDS]]
@@ -258,7 +258,7 @@ def bounds(frontier: Frontier) -> list[str]:
 
 
 def rows_of(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[list[str]]]:
-    """The frontier as heads and cells; of a search with the batches that its designs were asked for in."""
+    """The frontier as heads and cells; for a search with the batches in which its designs were asked for."""
     searched = result.sweep.search is not None
     names = short(list(frontier.best[0].setting))
     policy = frontier.best[0].policy is not None
@@ -281,7 +281,7 @@ def rows_of(result: SweepResult, frontier: Frontier) -> tuple[list[str], list[li
 
 
 def _numbers(points: Sequence[int]) -> str:
-    """Numbers of points, runs of them as such."""
+    """Numbers of points, with ranges for consecutive ones."""
     runs: list[list[int]] = []
     for point in points:
         if runs and runs[-1][-1] + 1 == point:
@@ -294,7 +294,7 @@ def _numbers(points: Sequence[int]) -> str:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    # Numbers to the right; a column is one of numbers if its last cell is.
+    # Numbers are aligned to the right; a column has numbers if its last cell is one.
     right = [cell[:1].isdigit() for cell in rows[-1]]
     lines = [
         "  ".join(
@@ -312,7 +312,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def draw(result: SweepResult, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw the frontiers: a column for each pair, a row for each trace; save the figure with its `savefig`.
 
-    Points are designs, coloured by policy; those on the frontier are joined by a line, numbered, and listed beside it.
+    Points are designs, coloured by policy. Those on the frontier are joined by a line, numbered, and listed beside it.
     """
     from softsense.plots import draw_sheet
 
@@ -330,7 +330,7 @@ def draw(result: SweepResult, style: str = "screen", columns: int | None = None)
 
 
 def chart(result: SweepResult, frontier: Frontier, most: int = MOST_DRAWN) -> Chart:
-    """A frontier as a chart, with all other designs around it; of more than `most` those that `sample` takes."""
+    """A frontier as a chart, with all other designs around it; of more than `most` designs a sample (`sample`)."""
     pair = frontier.pair
     every, frontier = frontier, sample(frontier, most)
     note = f"Better are {pair.better[0]} values of the horizontal axis and {pair.better[1]} ones of the other."
@@ -339,7 +339,7 @@ def chart(result: SweepResult, frontier: Frontier, most: int = MOST_DRAWN) -> Ch
         note += f" {drawn}: those on the frontier, and others chosen by lot, the same ones each time."
     policies = list(dict.fromkeys(point.policy for point in result.planned.points if point.policy))
     colours = of_policies(policies)
-    # A lifetime is of several designs, where it takes no notice of some fields.
+    # A lifetime covers several designs, where it does not depend on some fields.
     columns = list(result.sweep.columns.values())
     whole = bool(frontier.best) and {*frontier.best[0].setting, *frontier.condition} == set(columns)
     whole = whole and frontier is every and (frontier.best[0].policy is not None or not policies)
@@ -378,8 +378,9 @@ def chart(result: SweepResult, frontier: Frontier, most: int = MOST_DRAWN) -> Ch
 
 
 def sample(frontier: Frontier, most: int) -> Frontier:
-    """The frontier with all that is on it, and of its other designs as many as make `most`, by lot: a function of their
-    number. The same frontier if it has no more.
+    """The frontier with all designs that are on it, and enough of the others to make `most`.
+
+    The others are chosen by lot, as a function of their number. A frontier with no more designs is returned as it is.
     """
     if len(frontier.designs) <= most:
         return frontier
@@ -418,7 +419,7 @@ def _wide(values: Sequence[float]) -> bool:
 
 
 def _some(designs: Sequence[Design]) -> list[Design]:
-    """Both ends, and values that are evenly spaced between them."""
+    """The designs at both ends, and others that are evenly spaced between them."""
     if len(designs) <= _MOST_LISTED:
         return list(designs)
     return [designs[round(i * (len(designs) - 1) / (_MOST_LISTED - 1))] for i in range(_MOST_LISTED)]
@@ -431,7 +432,7 @@ def _wrapped(lines: Sequence[str], width: int) -> list[str]:
 
 
 def of_policies(policies: Sequence[str]) -> dict[str | None, str]:
-    """A colour for each policy, the same as in all pictures; where none matters, blue."""
+    """A colour for each policy, the same as in all pictures; blue where policies do not matter."""
     spare = iter(SPARE * (1 + len(policies) // len(SPARE)))
     found: dict[str | None, str] = {}
     for policy in policies:

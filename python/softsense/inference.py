@@ -27,14 +27,14 @@ class Inference:
 
     Attributes:
         cells_json: the cells with `references.inference`, as JSON.
-        toml: the same cells as TOML, which `Cells.open` reads from a file.
+        toml: the cells with `references.inference` as TOML, which `Cells.open` reads from a file.
         fields: `references.inference`.
-        boundaries: a dict for each boundary that might be measured, `boundary`, and for what is measured of it,
-            `exactly`, by `sentinels` and by `share_of_ones`, a pair: by how much more than the best references the
-            inferred ones err (geometric mean), and the share of codewords that they fail in hard decision. Means over
-            ages and pages, ages by how often they are retried.
+        boundaries: a dict for each boundary that might be measured: `boundary`, and a pair of numbers for each kind of
+            measurement, `exactly`, by `sentinels` and by `share_of_ones`. The first number is the factor by which
+            inferred references err more than the best ones (geometric mean). The second is the share of codewords that
+            they fail in hard decision. Means are over ages and pages, ages weighted by how often they are retried.
         default_fails: the share of codewords that the default references fail.
-        best_fails: the share that the best references fail.
+        best_fails: the share of codewords that the best references fail.
     """
 
     cells_json: str
@@ -56,16 +56,16 @@ def make(
     pe_cycles: Sequence[int] = PE_CYCLES,
     retention_days: Sequence[float] = RETENTION_DAYS,
 ) -> Inference:
-    """Fit how the references of cells are inferred from a measurement at one boundary.
+    """Fit the inference of references of cells from a measurement at one boundary.
 
-    With default references d is how many more cells of the lower state read as the upper one than the other way round,
-    in shares of a state's cells. The best offset of the boundary is fitted by a polynomial of degree 5 in d, and those
-    of the others by lines over that: least squares over all ages, each weighted by how often hard decisions fail there
-    by default.
+    The measurement is the difference d with default references: the share of cells of the lower state that read as the
+    upper one, less the share of cells of the upper state that read as the lower one. The best offset of the boundary is
+    fitted by a polynomial of degree 5 in d, and the offsets of the others by lines over that offset. Fits are least
+    squares over all ages, each weighted by how often hard decisions fail there by default.
 
     Args:
         name: cells, a shipped model or a TOML file.
-        table: the decode table whose level 1 says what fails at a raw bit error rate.
+        table: the decode table whose level 1 has the failure probability at a raw bit error rate.
         boundary: the measured boundary, i between states i and i + 1; default: the one by which sentinels fail least.
         step_v: step of the offsets of references from the default ones, in volts.
         known_share: sentinels, as a share of a page's cells.

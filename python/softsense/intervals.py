@@ -31,8 +31,9 @@ _PERCENTILE = re.compile(r"p\d+(_us)?")
 
 
 def resolution(column: str, value: float) -> float:
-    """Half the width of what a column cannot tell apart: percentiles of response times are middles of buckets, whose
-    ends differ by 1/128 (docs/model/host.md).
+    """Half the width of the values that a column cannot tell apart, in its unit.
+
+    Percentiles of response times are middles of buckets, whose ends differ by 1/128 (docs/model/host.md).
 
     >>> resolution("response.read.p99_us", 256.0), resolution("response.read.mean_us", 256.0)
     (1.0, 0.0)

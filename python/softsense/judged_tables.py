@@ -1,21 +1,21 @@
-"""Decode tables whose rarest rates are known by splitting.
+"""Decode tables whose rarest rates splitting has measured.
 
-Strata of error weight see few failures where these are rare: most of such a rate is extrapolated, and below it the last
+Strata of error weight see few failures where these are rare. Most of such a rate is extrapolated, and below it the last
 value is carried on as a bound. Splitting needs no extrapolation. For each level with such entries a ladder begins at
-the lowest point of the grid at which a hundredth of the frames fails and ends where nobody asks any more.
+the lowest point of the grid at which a hundredth of the frames fails. It ends below the least rate that matters.
 
-A ladder has one decoder. At a soft level its references and LLRs are made for the lowest rung, so that its rates S are
-those of a controller that knows its channel there alone: of the bottom b. Elsewhere such a controller loses as if the
-raw bit error rate were a little higher, the more the farther it is from b. With a stretch e, one for a whole level,
+A ladder has one decoder. At a soft level its references and LLRs are made for the lowest rung b. So its rates S are
+those of a controller that knows its channel only at b. Above b such a controller loses as if the raw bit error rate
+were a little higher, the more the farther the rate is from b. With a stretch e, one for a whole level,
 
     P(r) = S(b + (1 - e) (r - b)),
 
-and e is that with which P is nearest to all rates that were measured otherwise. P is exact at b. On hard decisions the
-decoder is the same at all rungs, and P is S. Intervals contain the error of the runs, that of e, and, as the losses
-need not grow linearly, three tenths of the correction ln(P / S).
+where e is the value with which P is nearest to all rates that were measured otherwise. P is exact at b. On hard
+decisions the decoder is the same at all rungs, and P is S. Intervals contain the error of the runs and the error of e.
+As the losses need not grow linearly, they also contain three tenths of the correction ln(P / S).
 
-Splitting cannot see failures of absorbing sets that its chains do not come upon, so what the listed sets add is
-measured as always, and added.
+Splitting cannot see failures of absorbing sets that its chains do not come upon. So the part of the listed sets is
+measured as usual, and added.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ if TYPE_CHECKING:
     from softsense.traps import Traps
 
 RUNS = 8
-"""Runs of splitting for each level that needs it."""
+"""Number of runs of splitting for each level that needs it."""
 
 LADDER_FROM = 1e-2
-"""A ladder begins at the lowest point at which this share of the frames fails."""
+"""The share of failing frames at the top of a ladder: it begins at the lowest point with this share."""
 
 _WELL_MEASURED = 0.8
 _MOST_UNSURE = 100
@@ -85,7 +85,7 @@ _SPLITTING_SAYS = " splitting is what "
 def rungs_of(rber: Sequence[float], level: Mapping[str, Any], down_to: float) -> list[int]:
     """The points of the grid from the bottom of a level's ladder to its top.
 
-    There are none where nothing is to be known, or no point fails often enough.
+    There are none where all rates are known, or no point fails often enough.
     """
     p_fail = level["p_fail"]
     shares = [measured_share(level, i) for i in range(len(rber))]
@@ -97,7 +97,7 @@ def rungs_of(rber: Sequence[float], level: Mapping[str, Any], down_to: float) ->
         return []
     rates = np.array([rber[i] for i in known])
     logs = np.array([math.log(p_fail[i]) for i in known])
-    # An interval may begin at 0: that of a bound of the level before.
+    # An interval may begin at 0, as that of a bound carried over from the level before.
     ends = [(level["p_fail_lo"][i] or p_fail[i], level["p_fail_hi"][i]) for i in known]
     certain = [1 / max(_LEAST_ERROR, math.log(hi / lo) / 4) for lo, hi in ends]
     fits = [np.polynomial.Polynomial.fit(rates, logs, degree, w=certain) for degree in (2, 1)]
@@ -110,21 +110,21 @@ def rungs_of(rber: Sequence[float], level: Mapping[str, Any], down_to: float) ->
 
 
 def check_runs(runs: int) -> None:
-    """Raise `ConfigError` for one run, which has no spread."""
+    """Raise `ConfigError` for a single run, which has no spread."""
     if runs == 1:
         raise ConfigError("judge: found 1, expected 0 or at least 2 runs, whose spread says how sure they are")
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The curves of a table after splitting, and how many of their rates splitting says.
+    """The curves of a table after splitting, and the number of rates that come from splitting.
 
     Attributes:
         levels: the columns of each level.
-        runs: of splitting, of each ladder.
-        frames: that were decoded.
-        entries: failure probabilities that are splitting's.
-        compared: those of which at least half was measured otherwise, too.
+        runs: number of runs of splitting, for each ladder.
+        frames: frames that were decoded.
+        entries: failure probabilities that come from splitting.
+        compared: rates from splitting of which at least half was measured otherwise, too.
         apart: level and raw bit error rate of those whose 95 % intervals do not meet.
         interrupted: whether it was stopped before its end.
     """
@@ -154,11 +154,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A decode table of which splitting said the rarest rates.
+    """A decode table whose rarest rates come from splitting.
 
     Attributes:
         text: the table, in TOML.
-        judgement: what splitting did to it.
+        judgement: the curves after splitting, and counts of their rates.
     """
 
     text: str
@@ -175,16 +175,16 @@ def judge_curves(
     workers: int | Executor,
     progress: Progress | None = None,
 ) -> Judgement:
-    """Let splitting say the rates of which too little was measured.
+    """Replace the rates of which too little was measured by rates from splitting.
 
     Args:
         campaign: the code, decoder, goal, store and listed sets.
         grid: raw bit error rates (bit errors per bit), increasing.
         levels: for each read level, from 1 on, the columns of a table: `p_fail`, `p_fail_lo`, `p_fail_hi`, `missing`
             and `frames`, and others.
-        placement: where references stand, as `measure_fer` takes it.
-        runs: of splitting for each level that needs it; their spread makes the intervals.
-        down_to: rarer failures are bounds that are carried on.
+        placement: the placement of references, as `measure_fer` takes it.
+        runs: number of runs of splitting for each level that needs it; their spread makes the intervals.
+        down_to: the least rate that is measured; rarer failures are bounds that are carried on.
         workers: threads of this process, or an executor.
         progress: called now and then.
 
@@ -228,7 +228,7 @@ def judge_curves(
 
 
 Said = dict[int, tuple[float, float, float]]
-"""By point of the grid a rate, and its 95 % interval."""
+"""The rate at each point of the grid, and its 95 % interval."""
 
 
 def _said(
@@ -260,7 +260,7 @@ class _Curve:
     logs: np.ndarray[Any, np.dtype[np.float64]]
 
     def __call__(self, rate: ArrayLike, stretch: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """At raw bit error rates whose distances from the bottom are this share shorter."""
+        """The logarithm at raw bit error rates whose distances from the bottom are this share shorter."""
         bottom = self.rates[0]
         shorter = bottom + (np.asarray(rate) - bottom) * (1 - stretch)
         slope = (self.logs[-1] - self.logs[-2]) / (self.rates[-1] - self.rates[-2])
@@ -272,7 +272,7 @@ class _Curve:
 def _stretch(
     curve: _Curve, grid: Sequence[float], level: Mapping[str, Sequence[Any]], rungs: Sequence[int]
 ) -> tuple[float, float]:
-    """The stretch with which a ladder is nearest to what was measured otherwise, and its standard deviation."""
+    """The stretch with which a ladder is nearest to the rates measured otherwise, and its standard deviation."""
     known = [i for i in rungs[1:] if measured_share(level, i) >= MOSTLY and level["p_fail_lo"][i] > 0]
     rates = np.array([grid[i] for i in known])
     logs = np.log([level["p_fail"][i] for i in known])
@@ -295,7 +295,7 @@ def _floors(
     workers: int | Executor,
     progress: Progress | None,
 ) -> dict[int, Floor | None] | None:
-    """What the listed absorbing sets add at the wanted points; None after Ctrl-C."""
+    """The floors of the listed absorbing sets at the wanted points; None after Ctrl-C."""
     standing = json.loads(placement_json(placement))
     runner = Runner(campaign.store, workers, campaign.code.name, progress)
     plans = [campaign.floor(campaign.gaussian(depth, grid[i], standing), said[i][0]) for i in wanted]
@@ -304,7 +304,7 @@ def _floors(
 
 
 def _is_known(level: Mapping[str, Sequence[Any]], i: int) -> bool:
-    """Whether little of a rate is missing, and its interval says something."""
+    """Whether little of a rate is missing, and its interval is narrow enough to be useful."""
     is_sure = level["p_fail_hi"][i] <= _MOST_UNSURE * level["p_fail_lo"][i]
     return is_measured(level, i) and level["missing"][i] <= MOST_EXTRAPOLATED and is_sure
 
@@ -312,9 +312,10 @@ def _is_known(level: Mapping[str, Sequence[Any]], i: int) -> bool:
 def _merge(
     level: dict[str, list[Any]], said: Said, floors: Mapping[int, Floor | None], frames: int
 ) -> tuple[int, list[int]]:
-    """Write what splitting says into a level: returns at how many points both say something, and where they are apart.
+    """Write rates from splitting into a level.
 
-    A rate that was not known becomes splitting's. Where the intervals are apart, it is the greater of both, and the
+    Returns the number of points at which both kinds of measurement exist, and the points at which they disagree. A rate
+    that was not known becomes that of splitting. Where the intervals do not meet, the greater rate is taken, and the
     interval spans both.
     """
     compared, apart = 0, []
@@ -325,7 +326,7 @@ def _merge(
         added, added_lo, added_hi = (floor.rate, floor.lo, floor.hi) if floor else (level["floor"][i] * known,) * 3
         rate, lo, hi = min(1.0, waterfall + added), waterfall_lo + added_lo, min(1.0, waterfall_hi + added_hi)
         level["splitting"][i] = rate
-        # What is mostly extrapolated is nothing to compare with.
+        # A rate that is mostly extrapolated is nothing to compare with.
         if measured_share(level, i) >= MOSTLY:
             compared += 1
             if lo > level["p_fail_hi"][i] or hi < level["p_fail_lo"][i]:
@@ -342,7 +343,7 @@ def _merge(
 
 
 def _carry(level: dict[str, list[Any]], bottom: int) -> None:
-    """Below the lowest rung its rate is a bound, as far as there was no measurement."""
+    """Carry the rate of the lowest rung on as a bound below it, where there was no measurement."""
     for i in range(bottom):
         if not _is_known(level, i):
             for values in level.values():
@@ -363,29 +364,29 @@ def judge_table(
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> JudgedTable:
-    """Let splitting say those rates of a decode table of which too little was measured.
+    """Replace the rates of a decode table of which too little was measured by rates from splitting.
 
-    Levels of which it has said some before stay. Seed and placement of references are those that the table's `source`
-    names.
+    Levels that have rates from splitting already stay. Seed and placement of references are those that the table's
+    `source` names.
 
     Args:
         table: a shipped table by its name, or a file.
-        code: the code that it is of; default: the one that it names.
-        name: what the new table is called; default: as the old one.
-        runs: of splitting for each level that needs it.
-        down_to: rarer failures are bounds that are carried on.
+        code: the code of the table; default: the one that it names.
+        name: name of the new table; default: that of the old one.
+        runs: number of runs of splitting for each level that needs it.
+        down_to: the least rate that is measured; rarer failures are bounds that are carried on.
         traps: the absorbing sets that make the error floor, as in `measure_fer`.
         floor_frames: frames that the error floor of a rate may cost at most.
         workers: threads of this process (default: one per CPU), or any executor.
         store: a store or its file, which is made if there is none; default: nothing is kept.
-        progress: called now and then with a name, what was done so far and the completed fraction.
+        progress: called now and then with a name, the work done so far and the completed fraction.
 
     The result does not depend on `workers`.
 
     Raises:
-        SoftsenseError: the table has no frames and no intervals, so that nothing says what of it was measured; or a
-            code, option or store is wrong.
-        Interrupted: Ctrl-C. The store keeps what was counted.
+        SoftsenseError: the table has no frames and no intervals, so that its measured part is not known; or a code,
+            option or store is wrong.
+        Interrupted: Ctrl-C. The store keeps all counts.
     """
     check_runs(runs)
     document = read_toml(DecodeTable(os.fspath(table)).text, os.fspath(table))

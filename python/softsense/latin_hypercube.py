@@ -15,9 +15,9 @@ class Range:
 
     Attributes:
         low: the lower end.
-        high: the upper end; with `whole` itself among the values.
+        high: the upper end; with `whole` one of the values.
         log: whether values are spread evenly in their logarithm.
-        whole: whether they are whole numbers.
+        whole: whether values are whole numbers.
     """
 
     low: float
@@ -37,10 +37,10 @@ class Range:
 
 @dataclass(frozen=True)
 class LatinHypercube:
-    """Samples of several fields at once: each field's range is cut into as many strata, and each stratum is met once.
+    """Samples of several fields at once: each field's range has as many strata as there are samples, each met once.
 
     Attributes:
-        samples: how many.
+        samples: number of samples.
         fields: for each config field its range, or a list of values that share the strata evenly.
         seed: seed of the samples. The samples of each field are a function of it and of `samples`.
     """

@@ -1,4 +1,4 @@
-"""How much can be written to flash until its codes give up: endurance, user capacity and lifetime capacity.
+"""The amount of data that can be written to flash until its codes give up: endurance, user and lifetime capacity.
 
 A code lasts as long as reads of the oldest data meet the demand, by the raw bit error rates of a config and a measured
 decode table. Several codes can follow one another: each begins when the one before no longer meets the demand. Write
@@ -61,10 +61,10 @@ class Demand:
 
 @dataclass(frozen=True)
 class CodeLife:
-    """A code and how long it lasts.
+    """A code, and the number of P/E cycles that it lasts.
 
     Attributes:
-        table: its decode table; for BCH codes by age its data bytes and errors, such as `4096B-t105`.
+        table: its decode table; for BCH codes by age their data bytes and errors, such as `4096B-t105`.
         code: its name.
         data_bits: data bits of a codeword.
         user_share: data bits for each bit in flash.
@@ -102,15 +102,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """What `lifetime` found.
+    """The lifetimes that `lifetime` computed.
 
     Attributes:
-        codes: in the order of their user share, largest first.
+        codes: codes in the order of their user share, largest first.
         stages: the codes that follow one another in the adaptive scheme.
-        write_amplification: by utilisation, the share of the data capacity that the user has.
-        frame: a row for each scheme (a table's name, or `adaptive`) and utilisation: `scheme`, `utilisation`,
-            `endurance_pe`, `user_share` (mean over life), `user_capacity` (at the start, share of the flash),
-            `write_amplification` and `lifetime_capacity` (bytes that the host can write for each byte of flash).
+        write_amplification: write amplification by utilisation, the share of the data capacity that the user has.
+        frame: a row for each scheme (a table's name, or `adaptive`) and utilisation. Columns are `scheme`,
+            `utilisation`, `endurance_pe`, `user_share` (mean over life), `user_capacity` (at the start, share of the
+            flash), `write_amplification` and `lifetime_capacity` (bytes that the host can write for each byte of
+            flash).
     """
 
     codes: list[CodeLife]
@@ -121,7 +122,7 @@ class Lifetime:
     def rates(self, config: Config, unit_bytes: int) -> str:
         """The stages as an override: `reliability.adaptive`, with the raw bit error rates of the config.
 
-        Of BCH codes by age, `reliability.bch.codes`.
+        For BCH codes by age the override is `reliability.bch.codes`.
 
         Args:
             config: the config of the lifetime.
@@ -167,27 +168,28 @@ def lifetime(
     demand: Demand | None = None,
     progress: Progress | None = None,
 ) -> Lifetime:
-    """Lifetime capacity of fixed codes, and of all of them one after the other.
+    """Lifetime capacity of fixed codes, and of the codes used one after the other.
 
     LTC = sum over stages of P/E cycles x data for each bit of flash / write amplification, in bytes that the host can
     write for each byte of flash.
 
     Args:
-        config: with `reliability.table`, whose raw bit error rates, variation and `precondition.retention_days` say
-            what a code has to correct; or with `reliability.bch`, whose codes follow one another.
-        tables: decode tables, shipped or files, one for each code; by default that of the config. None with
+        config: a config with `reliability.table`, whose raw bit error rates, variation and
+            `precondition.retention_days` determine what a code has to correct; or with `reliability.bch`, whose codes
+            follow one another.
+        tables: decode tables, shipped or files, one for each code; default: that of the config. None with
             `reliability.bch`.
-        utilisations: shares of the data capacity that the user has, above 0 and below 1; by default that of the config.
-        demand: of every read.
-        progress: called with what is being done, the steps done, and their share.
+        utilisations: shares of the data capacity that the user has, above 0 and below 1; default: that of the config.
+        demand: limits that every read has to meet.
+        progress: called with the current work, the steps done, and their share.
 
     The result is a function of the arguments on every machine.
 
     Raises `ConfigError` or `TableError`.
 
     Source: S. Korkotsides, T. Antonakopoulos, "The effect of using multiple code rates on NVM-based storage systems",
-    2017, section III. Deviation: the capacity in LTC is all that the code leaves, as what the user does not have is
-    written, too; over-provisioning enters by write amplification alone.
+    2017, section III. Deviation: the capacity in LTC is all that the code leaves, as parts that the user does not have
+    are written, too; over-provisioning enters by write amplification alone.
 
     A code of rate 1/2 outlives one of 5/6, but has less room; one after the other they do better than either:
 
@@ -234,8 +236,9 @@ def lifetime(
 def write_amplification(config: Config, utilisation: float) -> float:
     """Codewords programmed for each codeword that the host writes, with the config's flash translation layer.
 
-    A device of two planes on each interleaved chip, with the config's blocks and pages, up to 1,024 blocks, begins in
-    the steady state of uniform overwriting and is overwritten twice more, codeword by codeword, through a small buffer.
+    The device has two planes on each interleaved chip, with the config's blocks and pages, up to 1,024 blocks. It
+    begins in the steady state of uniform overwriting. It is overwritten twice more, codeword by codeword, through a
+    small buffer.
 
     Args:
         config: the config whose FTL, geometry of blocks, and seed are used.
@@ -280,7 +283,7 @@ def write_amplification(config: Config, utilisation: float) -> float:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A code whose lifetime is asked for; its share of data is the code's own rate, unless it is given."""
+    """A code whose lifetime is computed; its share of data is the code's own rate, unless it is given."""
 
     name: str
     table: str
@@ -304,7 +307,7 @@ def _candidates(config: Config, reliability: Any, tables: list[str]) -> list[_Ca
 
 
 def _of_age(config: Config, oob_bytes: int, code: dict[str, Any]) -> _Candidate:
-    """A BCH code of a config: units of data in blocks with out-of-band area, whatever of it is parity."""
+    """A BCH code of a config, whose share of data counts the out-of-band area, whether or not parity fills it."""
     geometry = json.loads(config.to_json())["geometry"]
     unit, units = geometry["codeword_bytes"], geometry["pages_per_block"] * geometry["codewords_per_page"]
     size, correctable = code["codeword_bytes"], code["correctable"]
@@ -314,9 +317,9 @@ def _of_age(config: Config, oob_bytes: int, code: dict[str, Any]) -> _Candidate:
 
 
 class _Wear:
-    """Raw bit error rates of a config's codewords at the end of retention, by wear, and how often codes fail there.
+    """Raw bit error rates of a config's codewords at the end of retention, by wear, and failure rates of codes there.
 
-    Tables that are made on the way stand in `folder`.
+    Tables that are made for it lie in `folder`.
     """
 
     def __init__(self, config: Config, fields: dict[str, Any], folder: Path) -> None:
@@ -330,7 +333,7 @@ class _Wear:
         (reliability,) = fields["reliability"].values()
         self._cells = {"rber": reliability["rber"], "variation": reliability["variation"]}
         self._most_beyond = float(reliability.get("most_beyond", 0.0))
-        # Every sample is of a table of its own; this one is of codewords of any length, and knows no checks.
+        # Every sample has a table of its own; this one fits codewords of any length, and knows no checks.
         read = [self._read("laldpc-thresholds"), "decoder={ time = { fixed_us = 1.0 } }"]
         read += ["read.policy=two_step", "read.soft_references=cells"]
         self._config = config.with_overrides([*read, *small, *start])
@@ -339,16 +342,16 @@ class _Wear:
         return f"reliability={{ table = {inline({'file': table, **self._cells})} }}"
 
     def sample(self, table: str, code: Code, pe_cycles: int) -> dict[str, NDArray[np.float64]]:
-        """Codewords of such a code after `pe_cycles` and the config's retention: `rber`, and `p_fail`, how often the
-        deepest level of a table fails to decode them.
+        """Codewords of such a code after `pe_cycles` and the config's retention: `rber` and `p_fail`.
 
-        Soft levels are looked up as simulations do it: at the rate that leaves as much uncertainty as the page's cells.
+        `p_fail` is the probability that the deepest level of a table fails. Soft levels are looked up as simulations do
+        it: at the rate that leaves as much uncertainty as the page's cells.
         """
         reads = [self._read(table), f"geometry.codeword_bytes={code.data_bits // 8}", "read.max_level=1"]
         return self._config.with_overrides([*reads, f"precondition.pe_cycles={pe_cycles}"]).sample_codewords(_SAMPLED)
 
     def life(self, candidate: _Candidate, demand: Demand) -> CodeLife:
-        """How long a code lasts."""
+        """The lifetime of a code."""
         table = candidate.table
         document = decode_tables.describe(table)
         level = demand.level or min(self._max_level, len(document["level"]))

@@ -1,4 +1,4 @@
-"""Where the runs of one call log their requests."""
+"""The place where the runs of one call log their requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LogDirectory:
-    """Where the runs of one call log their requests: nowhere, in memory, or in part files beside the final file."""
+    """The place where the runs of one call log their requests: none, memory, or part files beside the final file."""
 
     def __init__(self, log_requests: bool | str | os.PathLike[str]) -> None:
         self._wanted = bool(log_requests)
@@ -49,12 +49,12 @@ class LogDirectory:
             try:
                 self._remove()
             except KeyboardInterrupt:
-                # It came while files were being removed: the others go, too.
+                # Ctrl-C came while files were being removed: the others go, too.
                 self._remove()
                 raise
 
     def _remove(self) -> None:
-        """Remove what is not whole."""
+        """Remove files that are not whole."""
         if self._whole and self._parts:
             shutil.rmtree(self._parts, ignore_errors=True)
             self._whole.discard()

@@ -1,4 +1,4 @@
-"""The manifest of a folder of results: what it is of, and which files belong to it.
+"""The manifest of a folder of results: the inputs of the results, and the files that belong to them.
 
 Every command that leaves a folder writes `results.json` into it, as its last file: kind, version, command line, date,
 config, traces, seeds, and SHA-256 of all files. No other file has the date and the command line, so equal inputs give
@@ -22,7 +22,7 @@ from softsense.shapes import Between, misfit
 
 MANIFEST = "results.json"
 SCHEMA = 2
-"""The version that is written: 1 had no SHA-256 of files."""
+"""The version of the format that is written. Version 1 had no SHA-256 of files."""
 
 _MOST_BYTES = 1 << 24
 _SHAPE = {
@@ -44,7 +44,7 @@ _SHAPE = {
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of results is of.
+    """The inputs and the kind of a folder of results.
 
     Attributes:
         kind: the command: `run`, `compare`, `fairness`, `sweep`, `reproduce`, `fit`, `fer`, `table` or `lifetime`;
@@ -53,9 +53,9 @@ class Manifest:
         config: `name` and `sha256` of the resolved config; None where there is none.
         traces: a dict of `of_trace` for each trace; empty if the config's workload ran.
         seeds: the seeds that ran.
-        asked: whatever else the results depend on, such as policies.
-        known_by: the inputs that identify the results, if not all of the above do; a sweep, each of whose points has an
-            identity, is identified by its file.
+        asked: all other options on which the results depend, such as policies.
+        known_by: the inputs that identify the results, if not all of the above do. A sweep is identified by its file,
+            as each of its points has an identity.
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Manifest:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def signed(self, files: Mapping[str, str | None], *, interrupted: bool = False) -> str:
-        """The text of `results.json`, with the files of the folder and their SHA-256; None for one that may grow."""
+        """The text of `results.json`, with the files of the folder and their SHA-256; None for a file that may grow."""
         build = build_info()
         now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
         told = {
@@ -94,7 +94,7 @@ class Manifest:
             "files": sorted(files),
             "sha256": {name: sha256 for name, sha256 in sorted(files.items()) if sha256},
         }
-        # Names that are not UTF-8 are nothing that JSON could say.
+        # Bytes of names that are not UTF-8 are replaced, as JSON cannot have them.
         text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
         return text.encode("utf-8", "replace").decode("utf-8") + "\n"
 
@@ -104,19 +104,19 @@ class Signed:
     """A manifest as a folder has it.
 
     Attributes:
-        document: all of it, as it was read.
+        document: the whole manifest, as it was read.
         kind: the command.
-        identity: of the inputs; empty if it is not said.
+        identity: identity of the inputs; empty if the manifest does not say it.
         version: `version`, `model_version` and, where it is known, `commit` of the softsense that wrote it.
-        date_utc: when it was written; empty if it is not said.
+        date_utc: time of writing; empty if the manifest does not say it.
         command: the words of the command line.
         config: `name` and `sha256` of the resolved config, or None.
-        traces: each with its `file`.
-        seeds: that ran.
+        traces: entries of the traces, each with its `file`.
+        seeds: the seeds that ran.
         asked: other options.
         interrupted: whether Ctrl-C ended the command early.
         files: the other files of the folder, by name.
-        sha256: of those files that do not grow; None in a manifest that is older than these hashes.
+        sha256: SHA-256 of the files that do not grow; None in a manifest that is older than these hashes.
     """
 
     document: Mapping[str, Any] = field(repr=False)
@@ -135,9 +135,9 @@ class Signed:
 
     @staticmethod
     def read(path: Path) -> Signed:
-        """Read a manifest. Raises `FileError` for a file that softsense has not written, which says why it has not."""
+        """Read a manifest. Raises `FileError`, with the reason, for a file that softsense has not written."""
         found = read_json(path, _MOST_BYTES)
-        # Where there is no config it is null.
+        # A missing config is written as null.
         shape = _SHAPE | ({"config?": type(None)} if isinstance(found, dict) and found.get("config") is None else {})
         wrong = misfit(found, shape)
         if wrong is None:
@@ -165,9 +165,9 @@ class Signed:
     def strange(
         self, folder: Path, names: Sequence[str] | None = None, most_bytes: int | None = None
     ) -> dict[str, str]:
-        """Of these files, by default of all, those that are `missing` or `changed` since the manifest was written.
+        """The files among `names`, by default all, that are `missing` or `changed` since the manifest was written.
 
-        With `most_bytes` larger files are only looked for.
+        Files of more than `most_bytes`, if given, are checked for existence only.
         """
         found = {}
         for name in self.files if names is None else names:
@@ -201,7 +201,7 @@ def of_trace(file: str | os.PathLike[str], trace: Trace, options: Mapping[str, A
     return {
         "file": str(path),
         "sha256": sha256_of(path) if path.is_file() else None,
-        # Traces from pipes can be told apart only by this.
+        # Traces from pipes can be told apart by these fields only.
         **{key: rows.get(key) for key in ("requests", "span", "footprint")},
         "options": told | {"beyond": beyond},
     }

@@ -33,9 +33,10 @@ class CellFit:
 
     Attributes:
         toml: the cells, as `Cells.open` reads them from a file.
-        rows: a dict for each age and state: `pe_cycles`, `retention_days`, `state`, `mean` and `sigma` as measured
-            (`sigma` None where it was not), `mean_off` and `sigma_off` (fitted less measured), and the same of a fit
-            without this age, `left_out_mean_off` and `left_out_sigma_off` (None where that fit cannot be made).
+        rows: a dict for each age and state: `pe_cycles`, `retention_days`, `state`, and the measured `mean` and `sigma`
+            (None where it was not measured). `mean_off` and `sigma_off` are fitted less measured values.
+            `left_out_mean_off` and `left_out_sigma_off` are those of a fit without this age (None where it cannot be
+            made).
     """
 
     toml: str
@@ -91,7 +92,7 @@ def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temp
 
 
 def _off(spec: str, measured: _Measurement, unit_v: float) -> list[tuple[float | None, float | None]]:
-    """By how much means and spreads of a model differ from those of an age."""
+    """Differences of means and spreads of a model from those measured at an age, in the unit of the measurements."""
     pe_cycles, retention_hours, means, sigmas = measured
     found = Cells.from_json(spec, pe_cycles, retention_hours).means_and_spreads() / unit_v
     spreads = np.subtract(found[:, 1], sigmas).tolist() if sigmas else [None] * len(means)

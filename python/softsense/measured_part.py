@@ -1,7 +1,7 @@
-"""What of a decode table was measured, and what is extrapolated or an upper bound that was carried on.
+"""The part of a decode table that was measured, and not extrapolated or carried on as an upper bound.
 
-Simulations look up all of it. Whoever asks for the rarest failures, as a lifetime does, has to know on which part the
-answer rests.
+Simulations look up all of a table. A computation that depends on the rarest failures, such as a lifetime, also needs
+the measured part, on which its answer rests.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from softsense._core import Config, DecodeTable, read_toml
 HEADS = ("format", "name", "code", "decoder", "source", "interpolation", "soft_levels")
 
 MOSTLY = 0.5
-"""The share of an error rate that was not measured above which the rate is called an upper bound."""
+"""The unmeasured share of an error rate above which the rate is called an upper bound."""
 
 
 LEAST = 1e-17
-"""A failure probability below which nobody asks."""
+"""The failure probability below which failures do not matter."""
 
 
 def escaped(text: str) -> str:
@@ -32,19 +32,19 @@ def escaped(text: str) -> str:
 
 
 def is_measured(level: Mapping[str, Any], point: int) -> bool:
-    """Whether a value of a level is no bound that was carried on: without frames it is one, unless it is exact."""
+    """Whether a value of a level is no carried bound. A value without frames is one, unless it is exact."""
     lo = level["p_fail_lo"][point] if "p_fail_lo" in level else None
     return "frames" not in level or level["frames"][point] > 0 or lo == level["p_fail"][point]
 
 
 def measured_share(level: Mapping[str, Any], point: int) -> float:
-    """The share of a failure probability of a level that was measured: 0 of one that was carried on."""
+    """The share of a failure probability of a level that was measured: 0 for a carried value."""
     missing = level["missing"][point] if "missing" in level else 0.0
     return 1 / (1 + missing) if is_measured(level, point) else 0.0
 
 
 def entries_of(table: Mapping[str, Any]) -> tuple[int, int]:
-    """How many failure probabilities of a table are above `LEAST`, and of how many of them most was not measured."""
+    """The number of failure probabilities of a table above `LEAST`, and how many of them were mostly not measured."""
     parts = [
         measured_share(level, i)
         for level in table["level"]
@@ -59,9 +59,9 @@ def first_levels(table: Mapping[str, Any], levels: int | None = None, *, measure
 
     Args:
         table: the fields of the file.
-        levels: how many.
-        measured: whether it has what was measured alone: values that are carried on are 0 then, and what is missing of
-            others is taken from them.
+        levels: number of levels.
+        measured: whether the table has the measured part alone: carried values are 0 then, and the missing part of
+            others is subtracted from them.
     """
     lines = [f'{key} = "{escaped(table[key])}"' for key in HEADS if key in table]
     lines += [f"{key} = {json.dumps(table[key])}" for key in ("bit_degrees", "check_degrees") if key in table]
@@ -79,9 +79,9 @@ def first_levels(table: Mapping[str, Any], levels: int | None = None, *, measure
 
 @contextlib.contextmanager
 def of_what_was_measured(config: Config) -> Iterator[Config | None]:
-    """The config with a decode table of what of its own was measured alone, which fails less often.
+    """The config with a decode table of the measured part of its own, which fails less often.
 
-    None if it has no decode table. The table stands in a file until the context ends.
+    None if it has no decode table. The table lies in a file until the context ends.
     """
     reliability = json.loads(config.to_json())["reliability"]
     if not isinstance(reliability, dict) or "table" not in reliability:
@@ -91,6 +91,6 @@ def of_what_was_measured(config: Config) -> Iterator[Config | None]:
     with tempfile.TemporaryDirectory(prefix="softsense-") as folder:
         file = Path(folder, "measured.toml")
         file.write_text(first_levels(read_toml(table.text, file.name), measured=True), encoding="utf-8")
-        # Nothing is simulated, so that times are nobody's concern, and they may need iterations.
+        # Nothing is simulated, so times do not matter, and the config's own times may need iterations.
         times = "decoder={ time = { fixed_us = 1.0 } }"
         yield config.with_overrides([f"reliability.table.file={json.dumps(str(file))}", times])

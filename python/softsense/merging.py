@@ -1,10 +1,10 @@
-"""Stores added up: shards of a campaign, or whatever several people have counted of the same.
+"""Stores added up: shards of a campaign, or counts by several people of the same measurement.
 
-A range of frames that several stores have counts once. Where two ranges lie across each other neither can be cut, as
-only the whole of each was counted: of all ranges those are taken that do not meet and hold the most frames, and the
-frames of the others are told, to be counted anew. So the order of the stores changes nothing.
+A range of frames that several stores have counts once. Where two ranges overlap in part, neither can be cut, as only
+the whole of each was counted. Of all ranges those are kept that do not overlap and hold the most frames. Frames of the
+others are reported, to be counted anew. So the order of the stores changes nothing.
 
-Stores are merged that are of the same plans, or of none; what differs is told by name.
+Stores are merged if they belong to the same plans, or to none; differences are reported by name.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class _Source:
 def merge(
     out: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]], progress: Progress | None = None
 ) -> Merged:
-    """Add stores up, in one that goes on like any other; or unite the points of shards of a sweep.
+    """Add stores up, in one that continues like any other; or unite the points of shards of a sweep.
 
     Args:
-        out: the store that they are merged into, or the folder of the sweep; made if there is none. What it has counts
-            too.
-        sources: stores, such as those of `softsense.Shard`, or folders of points; they stay as they are. In any order.
-        progress: called with a name, the stores read so far and the share that they are of all.
+        out: the store into which they are merged, or the folder of the sweep; made if there is none. Its own content
+            counts too.
+        sources: stores, such as those of `softsense.Shard`, or folders of points, in any order; they stay unchanged.
+        progress: called with a name, the stores read so far and their share of all.
 
-    Returns what it came to. The same stores in any order come to the same. `out` is written at once, or not at all.
+    Returns the counts of the merge. The order of the stores changes nothing. `out` is written at once, or not at all.
 
     Raises:
         FileError: a file is no store, is damaged or in use; two of them are of different plans, or contradict each
@@ -64,7 +64,7 @@ def merge(
             progress("reading stores", number + 1, (number + 1) / len(paths))
     here = _read(Path(out)) if Path(out).exists() else _Source(str(out), {}, {}, {}, [])
     every = [here, *found]
-    # The store of all may be of other plans, too: what shards begin with was measured for some other goal.
+    # The store of all may belong to other plans, too: the base of shards may have been measured for another goal.
     check_plans((source.name, source.parts) for source in found)
     _check_tasks(every)
     chosen = {place: _chosen(place, every) for place in dict.fromkeys(p for each in every for p in each.rows)}
@@ -114,7 +114,10 @@ def _check_tasks(sources: Sequence[_Source]) -> None:
 
 
 def _chosen(place: Place, sources: Sequence[_Source]) -> tuple[list[Row], int, int]:
-    """The rows of all sources that do not meet and have the most units; frames that are there twice, and left out."""
+    """The rows of all sources that do not overlap and have the most units.
+
+    Also the number of frames that several sources have, and of those that are left out.
+    """
     by_range: dict[tuple[int, int], tuple[Row, _Source]] = {}
     twice = 0
     for source in sources:
@@ -126,7 +129,7 @@ def _chosen(place: Place, sources: Sequence[_Source]) -> tuple[list[Row], int, i
                 _check_within(place, (known, first), (row, source))
     rows = [row for row, _ in by_range.values()]
     rows.sort(key=lambda row: (row.end, row.first_unit))
-    # Of rows by their end: the most units in the first ones, and the last row that is taken for them.
+    # Rows by their end: the most units in the first ones, and the last row that is taken for them.
     most, ends = [0], [row.end for row in rows]
     for index, row in enumerate(rows):
         before = bisect.bisect_right(ends, row.first_unit, hi=index)
@@ -154,7 +157,7 @@ def _chosen(place: Place, sources: Sequence[_Source]) -> tuple[list[Row], int, i
 
 
 def _check_within(place: Place, inner: tuple[Row, _Source], outer: tuple[Row, _Source]) -> None:
-    """Raise `FileError` if a part of some frames has more of anything than all of them have."""
+    """Raise `FileError` if a part of some frames has more of any count than all of them have."""
 
     def numbers(counts: Counts) -> list[int]:
         return [counts.failures, counts.undetected, *counts.iterations]
@@ -172,7 +175,7 @@ def _check_within(place: Place, inner: tuple[Row, _Source], outer: tuple[Row, _S
 
 
 def _results(sources: Sequence[_Source]) -> dict[tuple[str, int], str]:
-    """Results of other work than counting, each once."""
+    """Results of work other than counting, each once."""
     known: dict[tuple[str, int], tuple[str, _Source]] = {}
     for source in sources:
         for key, text in sorted(source.texts.items()):

@@ -1,20 +1,21 @@
 """Read policies and rules of your own, which are found by name and called by the core.
 
-A configuration names a class, `my_policies.py:Ladder` (a file beside the configuration, or in the working folder) or
-`my_policies:Ladder` (a module that Python can import), as its `read.policy`, `ftl.victims`, `ftl.plane_choice`,
-`ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. The arguments and answers of these
-classes are documented at `ReadSeen`, `ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`,
-`MissedEntry` and `Device`; docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have one of
-each. Decoders of your own (`softsense.backends`), which `code bench` and `code conform` take, are found in the same
-way.
+A configuration names a class as `my_policies.py:Ladder` (a file beside the configuration, or in the working folder) or
+as `my_policies:Ladder` (a module that Python can import). It does so in `read.policy`, `ftl.victims`,
+`ftl.plane_choice`, `ftl.gc_pacing`, `host.read_buffer.admission` or `ftl.mapping.demand.admission`. `ReadSeen`,
+`ReadStep`, `ClosedBlocks`, `WritePlanes`, `PacedPlane`, `MissedPage`, `MissedEntry` and `Device` document the arguments
+and answers of these classes. docs/tutorials/your-own-read-policy.md and your-own-collection-and-caches.md have an
+example of each. Decoders of your own (`softsense.backends`), which `code bench` and `code conform` take, are found in
+the same way.
 
 Opening such a configuration runs that file. Its text is part of the identity of a run, and is sent with the points of a
 sweep to the processes that simulate them; modules that it imports are not.
 
 `load` decides whose code runs. The environment variable SOFTSENSE_OWN refuses all of it unless it is unset, empty or
-`allow`. A command says which file it runs before it runs it. It runs what the command line names, and what a config or
-a sweep names that is in the working folder, or below it, or that the command line names. What any other file names it
-runs where that is allowed (`--allow-own`, SOFTSENSE_OWN=allow). Python gets what it opens, and nothing is said.
+`allow`. A command says which file it runs before it runs it. It runs files that the command line names. It also runs
+files that a config or a sweep names, if that config or sweep is in the working folder or below it, or on the command
+line. Files that any other file names run where that is allowed (`--allow-own`, SOFTSENSE_OWN=allow). From Python all
+files run, without a message.
 """
 
 from __future__ import annotations
@@ -91,10 +92,10 @@ class _Command:
     """The command that runs.
 
     Attributes:
-        words: of its command line.
-        say: tells people something, a line at a time.
+        words: words of its command line.
+        say: prints a line for people.
         allows: whether code runs whatever file names it.
-        told: the files of which it was said that they run.
+        told: files that were announced before they ran.
     """
 
     words: Sequence[str]
@@ -105,14 +106,14 @@ class _Command:
 
 @dataclass(frozen=True)
 class _Opening:
-    """What is being opened: a config, and overrides that stand in a file, or else come from who asked."""
+    """The config that is being opened, with overrides, and the file that has the overrides, if one does."""
 
     config: str = ""
     overrides: Sequence[str] = ()
     overrides_of: str = ""
 
 
-# Of the process, as the threads of a command belong to it.
+# A global of the process, as the threads of a command belong to it.
 _command: _Command | None = None
 _NO_CONFIG = _Opening()
 _opening: contextvars.ContextVar[_Opening] = contextvars.ContextVar("opening", default=_NO_CONFIG)
@@ -141,8 +142,8 @@ def opening(config: str, overrides: Sequence[str] = (), overrides_of: str = "") 
 
     Args:
         config: its file, or its name.
-        overrides: which replace its fields.
-        overrides_of: the file that has them; none where the caller gives them.
+        overrides: overrides of its fields.
+        overrides_of: the file that has the overrides; empty where the caller gives them.
     """
     before = _opening.set(_Opening(config, overrides, overrides_of))
     try:
@@ -222,7 +223,7 @@ def load(path: str, name: str, directory: str) -> Loaded:
 
 
 def _ask(path: str, name: str, file: str, *, beside: bool) -> None:
-    """Say that a file runs, once, or refuse to run it; `beside` is whether it was found beside the config.
+    """Announce that a file runs, once, or refuse to run it; `beside` is whether it was found beside the config.
 
     Raises `RefusedError`.
     """
@@ -249,7 +250,7 @@ def _mentioned(name: str, words: Sequence[str]) -> bool:
 
 
 def _is_of_here(file: str, words: Sequence[str]) -> bool:
-    """Whether a file is in the working folder, or below it, or one of these words names it."""
+    """Whether a file is in the working folder or below it, or a word of the command line names the file."""
     real = os.path.realpath(file)
     named = (word.removeprefix(option) for word in words for option in ("", f"{word.partition('=')[0]}="))
     return Path(real).is_relative_to(os.path.realpath(".")) or real in map(os.path.realpath, named)
@@ -257,9 +258,7 @@ def _is_of_here(file: str, words: Sequence[str]) -> bool:
 
 @contextlib.contextmanager
 def provided(sources: Mapping[str, str]) -> Iterator[None]:
-    """A context in which configurations opened in this thread take files and modules from `sources`, by their
-    places.
-    """
+    """A context in which configurations that this thread opens take files and modules from `sources`, by place."""
     before = _provided.set(sources)
     try:
         yield
@@ -278,7 +277,7 @@ def only(places: Collection[str]) -> Iterator[None]:
 
 
 def own_error(error: BaseException) -> tuple[str, str] | None:
-    """For an error in code of the user's own, its name or file and where it was raised; None for any other error."""
+    """Name or file of the user's own code that raised an error, and the place there; None for any other error."""
     name = getattr(error, "softsense_own", None)
     if name is None:
         return None
@@ -302,7 +301,7 @@ def _executed(file: str, text: str) -> types.ModuleType:
     """A file as a module; its text is executed once."""
     module = types.ModuleType(f"softsense_own_{hashlib.sha256(f'{file}:{text}'.encode()).hexdigest()[:16]}")
     module.__file__ = file
-    # Dataclasses and pickles look there; tracebacks show the text that has run, whatever the file says by then.
+    # Dataclasses and pickles look there; tracebacks show the text that has run, even if the file changes later.
     sys.modules[module.__name__] = module
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     beside = str(Path(file).resolve().parent)
@@ -323,7 +322,7 @@ def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
     import importlib.util
 
     try:
-        # To find a module in a package runs the package; one of softsense is nobody's own.
+        # Finding a module in a package runs the package; a module of softsense is nobody's own.
         above = place.partition(".")[0]
         if above != "softsense" and (package := importlib.util.find_spec(above)):
             _ask(path, name, package.origin or place, beside=False)
@@ -351,8 +350,9 @@ def mark_own(error: BaseException, name: str) -> None:
 def compiled_read() -> np.dtype[Any]:
     """The NumPy record to which a compiled policy is given a pointer.
 
-    `attempts` that have failed; `page_type`, `pe_cycles`, `block` and `remembered_level` (0 where they are not
-    observed); `max_level`; and of each attempt its `step`, as it was answered, and its `syndrome_weight`.
+    `attempts` counts failed attempts. `page_type`, `pe_cycles`, `block` and `remembered_level` are 0 where they are not
+    observed. `max_level` is the deepest level. Each attempt has its `step`, as it was answered, and its
+    `syndrome_weight`.
     """
     import numpy as np
 
@@ -364,9 +364,10 @@ def compiled_read() -> np.dtype[Any]:
 def compiled_signature() -> Any:
     """The signature of a compiled policy, for `numba.cfunc`; needs Numba.
 
-    It takes a pointer to `compiled_read()` and returns an int32: 0 where nothing is left to try, else the level, read
-    as `[read]` of the config says. 256 more stands for the chip's default references, 512 for those that a search
-    finds, 768 for those of the cells, 4096 and 256 for each entry more for those of the retry table.
+    The function takes a pointer to `compiled_read()` and returns an int32: 0 where nothing is left to try, else the
+    level, read as `[read]` of the config says. A number added to the level selects references: 256 the chip's default
+    ones, 512 those that a search finds, 768 those of the cells. 4096 selects the first entry of the retry table, and
+    each further entry is 256 more.
     """
     import numba
 

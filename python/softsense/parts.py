@@ -1,4 +1,4 @@
-"""Parts of plans: what stores, and folders of points, were measured for; and what putting them together came to."""
+"""Parts of plans that stores and folders of points hold, and the outcome of putting them together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _MOST_NAMED = 12
 
 
 class Part(NamedTuple):
-    """Of a plan (JSON), which part of how many a store holds, from 1, and whether that has ended; 1 of 1 is a whole."""
+    """A part of a plan (JSON) that a store holds: `part` of `parts`, from 1, and whether it has ended.
+
+    Part 1 of 1 is the whole plan.
+    """
 
     plan: str
     part: int
@@ -24,18 +27,18 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge came to.
+    """The outcome of a merge.
 
     Attributes:
         out: the store, or the folder of a sweep.
-        sources: stores, or folders of points, that were merged into it.
-        unit: what is counted: `frames`, or `points` of a sweep.
-        held: how many it holds now.
-        new: of them those that it had not.
-        results: of other work than counting that it had not.
-        twice: how many several sources had, and that count once.
-        left_out: frames of ranges that lie across others, to be counted anew.
-        parts: of the shards among the sources, how many there are of each plan in all.
+        sources: number of stores, or folders of points, that were merged into it.
+        unit: the kind of things counted: `frames`, or `points` of a sweep.
+        held: number of frames or points that it holds now.
+        new: number of frames or points that it did not hold before.
+        results: results of work other than counting that it did not hold before.
+        twice: number of frames or points that several sources had, and that count once.
+        left_out: frames of ranges that overlap others in part, to be counted anew.
+        parts: number of all shards of a plan, as the sources say.
         missing: shards that are not among the sources.
         unfinished: shards that have not done their share.
     """
@@ -58,7 +61,7 @@ class Merged:
 
 
 def plan_text(plan: Mapping[str, Any]) -> str:
-    """A plan as JSON, with the versions that its counts depend on: equal plans are equal texts.
+    """A plan as JSON, with the versions on which its counts depend: equal plans are equal texts.
 
     >>> json.loads(plan_text({"what": "fer"})).keys() == {"what", "softsense_version", "model_version"}
     True
@@ -73,12 +76,12 @@ def _plain(value: Any) -> Any:
 
 
 def share_told(part: int, parts: int, kept: object, of_all: object, others: object) -> str:
-    """That a shard has done its share, where that is kept, and what puts it together with the others."""
+    """A message: a shard has done its share, where its store is, and the command that merges all shards."""
     return f"shard {part} of {parts} has done its share: {kept}\nwhen all have: softsense merge {of_all} {others}"
 
 
 def missing_parts(parts: Iterable[Part]) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Of shards how many there are in all, which of them are not there, and which have not done their share."""
+    """The number of all shards of a plan, the shards that are missing, and those that have not done their share."""
     shards = [part for part in parts if part.parts > 1]
     of_all = max((part.parts for part in shards), default=1)
     there = {part.part for part in shards if part.parts == of_all}
@@ -98,7 +101,7 @@ def check_plans(sources: Iterable[tuple[str, Sequence[Part]]]) -> None:
 
 
 def differing(found: str, expected: str) -> str:
-    """Where two plans (JSON) differ, for people."""
+    """The differences of two plans (JSON), for people."""
     differences = _differences(found, expected)
     told = [f"{key}: found {a}, expected {b}" for key, a, b in differences[:_MOST_NAMED]]
     return "; ".join(told + [f"and {len(differences) - _MOST_NAMED} more"] * (len(differences) > _MOST_NAMED))

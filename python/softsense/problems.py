@@ -20,13 +20,13 @@ LOSES_DATA = "lose data"
 OVERLOADED = "cannot serve the load"
 
 _BUSY = 0.95
-# Limits for a queue that grows with the run: the share of its requests that wait at once on average, and their least
+# Limits of a queue that grows with the run: the mean share of the run's requests that wait at once, and their least
 # number.
 _WAITING_SHARE, _WAITING = 0.05, 100
 UNWRITTEN = 0.005
-"""The share of codewords read that were never written, or were trimmed, from which on it is said."""
+"""The share of codewords read that were never written, or were trimmed, from which on it is reported."""
 READ = tuple(f"codeword_reads.{name}" for name in ("unmapped", "count", "from_controller"))
-"""Codewords that the host read: those that hold no data, and those that do."""
+"""Counts of codewords that the host read: without data, from flash, and from the controller."""
 
 _UNITS = {
     "utilisation.plane": "planes are",
@@ -44,7 +44,7 @@ _LOST = {
 _LOST_IN_BACKGROUND = "codeword_reads.uncorrectable_in_background"
 _REFUSED = "writes_detail.refused_codewords"
 ALLOWED_WITH = {"codeword_reads.uncorrectable": _LOST_IN_BACKGROUND}
-"""A constraint that allows some of the first also allows the second."""
+"""For a constraint that allows some of the first column, a second column that it also allows."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Problem:
 
 
 def is_open_loop(config: Mapping[str, Any], traced: bool) -> bool:
-    """Whether requests arrive at given times, however long earlier ones take; with tenants, whether any tenant's do.
+    """Whether requests arrive at given times, however long earlier ones take; with tenants, those of any tenant.
 
     Args:
         config: the resolved config, as `Config.to_json` has it.
@@ -105,8 +105,9 @@ def found_in(
 
 
 def unwritten(row: Mapping[str, Any]) -> float:
-    """The share of the codewords that the host read that were never written, or were trimmed: no flash is read for
-    them, so that they make mean responses shorter.
+    """The share of codewords read by the host that were never written, or were trimmed.
+
+    No flash is read for them, so they make mean responses shorter.
 
     Args:
         row: the summary of a run, with nested names joined by dots.
@@ -116,7 +117,7 @@ def unwritten(row: Mapping[str, Any]) -> float:
 
 
 def unwritten_shares(frame: pl.DataFrame) -> pl.Series:
-    """The same for each row of a frame of runs."""
+    """The share of codewords without data (`unwritten`) for each row of a frame of runs."""
     first, *rest = (frame[name].fill_null(0) for name in READ)
     return first / sum(rest, first).clip(lower_bound=1)
 
@@ -127,7 +128,7 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     busy = _mean(rows, busiest)
     if busy >= _BUSY:
         return Problem(OVERLOADED, f"{_UNITS[busiest]} {as_share(busy)} busy", busy)
-    # Rust judges whether they do.
+    # Rust judges whether queues grow.
     if all(row.get("growth.rate") for row in rows):
         rate, waiting = _mean(rows, "growth.rate"), _mean(rows, "growth.waiting")
         told = f"responses grow by {as_share(rate)} of the time that passes, and {waiting:,.0f} requests wait at last"

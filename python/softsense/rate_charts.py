@@ -25,9 +25,9 @@ _COLOURS = [colour for colour in SERIES if colour != BASELINE]
 def fer_chart(result: FerResult, title: str = "") -> Chart:
     """Frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
 
-    A line is a level, with the band of its intervals. Points that are incomplete are hollow, and no line leads to them:
-    what is missing of them would be a cliff that no code has. Those of a table contain what is missing, so that dashes
-    lead there. What no method saw is at most the pale dashed line.
+    A line is a level, with the band of its intervals. Points that are incomplete are hollow. No line leads to them, as
+    their missing part would look like a cliff that no code has. Hollow points of a table contain the missing part, so
+    dashes lead there. The pale dashed line is an upper bound of the failures that no method saw.
     """
     named = result.description
     lowest = _lowest([result])
@@ -46,10 +46,10 @@ def fer_chart(result: FerResult, title: str = "") -> Chart:
 def codes_chart(compared: CodeComparison, title: str = "") -> Chart:
     """Frame error rates of several codes against one axis of raw bit error rates, each as in `fer_chart`.
 
-    A colour is a code and its decoder, a marker a level; more codes than there are colours have these again, with other
-    markers. The legend says n, k and rate of each.
+    A colour is a code and its decoder, a marker a level. If there are more codes than colours, the colours are used
+    again with other markers. The legend says n, k and rate of each.
     """
-    # A code that fails next to never is not what the others are squeezed for.
+    # A code that almost never fails shall not squeeze the curves of the others.
     sought = min(result.description["goal"]["down_to"] for result in compared.results)
     lowest = max(_lowest(compared.results), _BELOW * sought)
     levels = compared.levels
@@ -67,14 +67,14 @@ def codes_chart(compared: CodeComparison, title: str = "") -> Chart:
 
 
 def _lowest(results: Sequence[FerResult]) -> float:
-    """Where the vertical axis begins; of what is mostly missing nothing is known."""
+    """The lower end of the vertical axis, below all rates but those that are mostly missing."""
     points = [point for result in results for point in result.points]
     told = [point["fer"] for point in points if point["missing"] is not None and point["missing"] < 1]
     return float(10.0 ** math.floor(math.log10(min((fer for fer in told if fer > 0), default=1e-3)) - 0.5))
 
 
 def _curves(name: str, points: list[dict[str, Any]], lowest: float, look: Mapping[str, Any]) -> list[Series]:
-    """The rates of a code at a level, and what no method saw; frames as they come leave nothing unlisted."""
+    """The rates of a code at a level, and the bound of unseen failures; frames as they come leave nothing unlisted."""
     shown = [point for point in points if point["fer"] >= lowest]
     look = dict(look)
     if shown and all(point["lo"] is not None for point in shown):

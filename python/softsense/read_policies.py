@@ -66,7 +66,7 @@ def split_policy(policy: str) -> tuple[str, str]:
     """
     name, _, retry = policy.rpartition(":")
     known = _known()
-    # One of your own has a colon in its name.
+    # A policy of your own has a colon in its name.
     if ":" in name or retry in _RETRIES or _core.spelled_like(name, known):
         return _core.spelled_like(name, known) or name, _core.spelled_like(retry, list(_RETRIES)) or retry
     return _core.spelled_like(policy, known) or policy, ""
@@ -82,20 +82,21 @@ def knows_level(policy: str) -> bool:
 
 
 def follows_age(summary: Mapping[str, Any]) -> bool:
-    """Whether a policy of one's own asked for references that follow the true age of the data where `[read]` of the
-    config has others: like one that knows the level, it is a bound for what a controller can do.
+    """Whether a policy of one's own asked for references that follow the true age of the data, unlike the config.
+
+    Like a policy that knows the level, it is then a bound for what a controller can do.
     """
     references = summary.get("references") or {}
     return bool(references.get("own_cells") and references["follow_age"] and references["hard"] != "cells")
 
 
 def is_bound(summary: Mapping[str, Any]) -> bool:
-    """Whether the policy of a run knows what no controller does: the level that will decode, or the age of the data."""
+    """Whether the policy of a run knows facts that no controller does: the level that will decode, or the age."""
     return knows_level(summary["policy"]) or follows_age(summary)
 
 
 def with_policy(config: Config, policy: str) -> Config:
-    """The same configuration with another read policy, such as `two_step`, or `two_step:restart` with its retry.
+    """A copy of the configuration with another read policy, such as `two_step`, or `two_step:restart` with its retry.
 
     Raises:
         ConfigError: the policy or its retry is not known.

@@ -27,16 +27,16 @@ _RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 
 @dataclass(repr=False)
 class RunResult:
-    """What one simulation measured.
+    """The measurements of one simulation.
 
     Attributes:
         name: the policy as it was asked for, such as `two_step` or `two_step:restart`.
         config: the resolved configuration that ran.
-        summary: everything measured; times in us unless a name says otherwise, None where nothing was recorded.
+        summary: all measurements; times in us unless a name says otherwise, None where nothing was recorded.
         interrupted: whether the run was stopped before its last request.
         timeline: the timeline of the window that was asked for; None without one.
-        intervals: the run over time, as `series` has it, ready for JSON.
-        tenant_distributions: of each tenant, in the order of the config, the response times of `read` and `write`, us,
+        intervals: the rows of `series`, ready for JSON.
+        tenant_distributions: for each tenant, in the order of the config, the response times of `read` and `write`, us,
             ascending, and the fraction of its requests at or below each.
 
     >>> from softsense import run
@@ -59,7 +59,7 @@ class RunResult:
     tenant_distributions: list[dict[str, tuple[Any, Any]]] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        """One line; `table` has the numbers."""
+        """A line with the mean response times; `table` has all numbers."""
         means = {kind: self.summary["response"][kind]["mean_us"] for kind in ("read", "write")}
         told = "".join(f", {kind}s {us:,.0f} us in the mean" for kind, us in means.items() if us is not None)
         return f"<RunResult of {self.name}: {self.summary['requests']:,} requests{told}>"
@@ -85,15 +85,18 @@ class RunResult:
 
     @property
     def series(self) -> pl.DataFrame:
-        """The run over time: one row per interval, 60 to 120 of them of equal length (fewer of a run of less than 60
-        ms), those of a warm-up first. The last interval of each part has half to one and a half of their length.
+        """The run over time: one row per interval, rows of a warm-up first.
+
+        The run has 60 to 120 intervals of equal length, fewer if it is shorter than 60 ms. The last interval of each
+        part has half to one and a half of their length.
 
         Columns: from_s, to_s (f64), measured (bool, False in the warm-up), iops, read_iops, write_iops (f64),
-        read_mb_per_s, write_mb_per_s (f64, 10^6 bytes), read_mean_us, read_p99_us, write_mean_us, write_p99_us (f64, of
-        requests that completed in the interval; percentiles are off by 0.4 % at most), write_amplification (f64,
-        codewords programmed for each one that the host wrote to flash), free_blocks, slc_blocks (i64, at its end),
-        attempts (f64, per codeword that the host read), uncorrectable (i64), rber (f64, mean raw bit error rate of
-        codewords as they were read first). A number that the interval has nothing for is null.
+        read_mb_per_s, write_mb_per_s (f64, 10^6 bytes). read_mean_us, read_p99_us, write_mean_us, write_p99_us (f64)
+        are of requests that completed in the interval; percentiles are off by 0.4 % at most. write_amplification (f64)
+        counts codewords programmed for each one that the host wrote to flash. free_blocks and slc_blocks (i64) are
+        those at the end of the interval. attempts (f64) are per codeword that the host read. uncorrectable (i64) counts
+        codewords. rber (f64) is the mean raw bit error rate of codewords as they were read first. A number for which
+        the interval has nothing is null.
 
         >>> from softsense import run
         >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -105,8 +108,9 @@ class RunResult:
 
     @property
     def log_error(self) -> str | None:
-        """Why the Parquet file of requests could not be written, or None; the rest of the result is complete in any
-        case.
+        """The reason why the Parquet file of requests could not be written, or None.
+
+        The rest of the result is complete in any case.
         """
         return self._log.error if self._log else None
 
@@ -115,9 +119,9 @@ class RunResult:
         """One row per request in order of completion; needs `log_requests`.
 
         Columns: request (u64), arrival_ns (u64), kind (read, write, trim, flush, fua_write), offset_bytes (u64),
-        bytes (u64), response_ns (u64), max_level (u8, the highest read level that any of its codewords needed, 0 if
-        none was read), retries (u16), energy_uj (f64, of its own operations: without garbage collection and programs
-        from the write buffer); where there are tenants also tenant (u16, its number in the config, from 0).
+        bytes (u64), response_ns (u64). max_level (u8) is the highest read level that any of its codewords needed, 0 if
+        none was read. retries is u16. energy_uj (f64) is the energy of its own operations: without garbage collection
+        and programs from the write buffer. Where there are tenants, tenant (u16) is its number in the config, from 0.
         """
         if self._log is None:
             raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
@@ -199,7 +203,7 @@ class Comparison:
     baseline: RunResult | None = None
 
     def __repr__(self) -> str:
-        """One line; `table` has the numbers."""
+        """The names of the runs, in a line; `table` has the numbers."""
         return f"<Comparison of {', '.join(run.name for run in self.all_runs)}>"
 
     def _repr_html_(self) -> str:
@@ -239,7 +243,7 @@ class Comparison:
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per run, the baseline first: the columns most questions need, response times in us."""
+        """One row per run, the baseline first: the columns that most questions need, response times in us."""
         rows = []
         for result in self.all_runs:
             s = result.summary
@@ -262,7 +266,7 @@ class Comparison:
 
     @property
     def responses(self) -> pl.DataFrame:
-        """Long form: policy, kind (read, write, all), stat (as `slowdown` has it), response_us, slowdown."""
+        """Long form: policy, kind (read, write, all), stat (the names that `slowdown` takes), response_us, slowdown."""
         return _frame(
             {
                 "policy": result.name,
@@ -320,14 +324,14 @@ class Comparison:
         """Draw the comparison; save the figure with its `savefig`.
 
         Args:
-            title: names workload and device; default: what the summaries say.
+            title: names workload and device; default: taken from the summaries.
             style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16),
                 with all text at 8 points.
-            columns: that a picture for a paper spans: 1 or 2; default: 2.
+            columns: columns of a paper that a picture for a paper spans: 1 or 2; default: 2.
 
         Raises `ValueError` for another style, or another number of columns.
 
-        It is a matplotlib figure like any other: its axes bear labels, by which they are found and restyled.
+        The result is a matplotlib figure like any other: its axes bear labels, by which they are found and restyled.
 
         >>> from softsense import compare
         >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]

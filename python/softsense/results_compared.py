@@ -34,7 +34,7 @@ class Value:
     Attributes:
         by_seed: the numbers by seed.
         text: a value that is no number.
-        name: of the metric.
+        name: name of the metric.
     """
 
     by_seed: Mapping[Any, float]
@@ -62,7 +62,7 @@ class Value:
 
 
 _Table = Mapping[str, Mapping[str, Value]]
-"""By label, and by metric, the numbers over seeds."""
+"""The numbers over seeds, by label and by metric."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Compared:
 
     Attributes:
         results: the folders.
-        differences: for each input that differs its name, and the value in each folder.
-        tables: of each folder by label and metric its values.
-        labels: of all folders.
-        metrics: that are compared.
+        differences: the name of each input that differs, and its value in each folder.
+        tables: the values of each folder, by label and metric.
+        labels: the labels of all folders.
+        metrics: the metrics that are compared.
     """
 
     results: Sequence[Results]
@@ -85,7 +85,7 @@ class Compared:
 
     @property
     def rows(self) -> list[tuple[str, str, list[Value | None]]]:
-        """`label`, `metric` and `values`, one for each folder, None where it has none."""
+        """`label`, `metric` and `values`, one for each folder; None for a folder without a value."""
         return [(label, metric, values) for label in self.labels for metric, values in self._of(label)]
 
     def _of(self, label: str) -> list[tuple[str, list[Value | None]]]:
@@ -116,7 +116,7 @@ class Compared:
         }
 
     def text(self) -> str:
-        """All of it for the terminal; of more than 40 labels the first ones, and how far all are from the first."""
+        """Everything for the terminal; of more than 40 labels the first ones, and the spread of all from the first."""
         from softsense.tables import paneled
 
         names = [str(each.folder) for each in self.results]
@@ -140,7 +140,7 @@ class Compared:
         return "\n\n".join(blocks)
 
     def _spread(self) -> list[str]:
-        """For each sweep but the first how the ratios to that one are spread over all designs."""
+        """For each sweep but the first, the distribution over designs of the ratios to the first."""
         from softsense.tables import paneled
 
         first, *others = (table.means for table in self.tables if isinstance(table, _Designs))
@@ -182,8 +182,8 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
 
     Args:
         results: two folders or more of the same kind, where `run` and `compare` count as one kind.
-        metrics: names of columns, full or short ones as in constraints; by default the usual ones.
-        everything: all columns instead.
+        metrics: names of columns, full or short ones as in constraints; default: the usual ones.
+        everything: whether to compare all columns instead.
 
     Raises:
         ConfigError: they are of several kinds, or a metric is not among their columns.
@@ -218,7 +218,7 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
 
 
 class _Designs(Mapping[str, Mapping[str, Value]]):
-    """The table of a sweep: its designs, whose numbers are made values when they are asked for."""
+    """The table of a sweep: its designs, whose numbers become values when they are asked for."""
 
     def __init__(self, results: Results, metrics: Sequence[str]) -> None:
         import polars as pl
@@ -245,7 +245,7 @@ class _Designs(Mapping[str, Mapping[str, Value]]):
 
     @property
     def means(self) -> pl.DataFrame:
-        """Of each `label` the means over seeds."""
+        """The means over seeds, a row for each `label`."""
         import polars as pl
 
         return self._named.group_by("label", maintain_order=True).agg(pl.exclude("label").mean())
@@ -265,7 +265,7 @@ class _Designs(Mapping[str, Mapping[str, Value]]):
 
 
 def _values(results: Results) -> dict[str, dict[str, Value]]:
-    """By label, and by metric: the numbers over seeds."""
+    """The numbers over seeds, by label and by metric."""
     kind, keys = results.manifest.kind, results.labels
     together: dict[str, dict[str, list[tuple[Any, Any]]]] = {}
     for row in results.rows():

@@ -22,12 +22,12 @@ class RetryTable:
 
     Attributes:
         cells_json: the cells with the table, as JSON.
-        toml: the same cells as TOML, which `Cells.open` reads from a file.
+        toml: the cells with the table as TOML, which `Cells.open` reads from a file.
         offsets_v: a row for each entry: offsets of the default references at each boundary, in volts; the first is 0.
         made_for: the age, in P/E cycles and days, at which each entry is the best.
-        decoded: the share of codewords that one of the first 1, 2, ... entries decodes, of those that the best
-            references decode, in hard decision, over all ages and pages alike.
-        worst: after the last entry: the least of these shares at one age and page, with `pe_cycles`, `retention_days`,
+        decoded: the share of codewords that one of the first 1, 2, ... entries decodes in hard decision, of those that
+            the best references decode, over all ages and pages alike.
+        worst: the least of these shares after the last entry, at one age and page: `pe_cycles`, `retention_days`,
             `page` and `decoded`.
     """
 
@@ -52,17 +52,17 @@ def make(
     """Choose the entries of a retry table for cells.
 
     Candidates are the best references of each age. The default references come first. Then the candidate that decodes
-    the most remaining codewords is added, until the table decodes a share `goal` of what the best references decode, no
-    candidate adds anything, or there are `entries` entries.
+    the most remaining codewords is added. This ends when the table decodes a share `goal` of the codewords that the
+    best references decode, when no candidate adds anything, or when there are `entries` entries.
 
     Args:
         name: cells, a shipped model or a TOML file.
-        table: the decode table whose level 1 says what is decoded at a raw bit error rate.
+        table: the decode table whose level 1 has the failure probability at a raw bit error rate.
         entries: largest number of entries, 1 to 100, including the first one, the chip's default references.
         step_v: step of the offsets of references from the default ones, in volts.
         pe_cycles: program/erase cycles of the ages.
         retention_days: days since the write of the ages.
-        goal: the share of codewords at which entries are enough.
+        goal: the share of codewords at which the entries suffice.
 
     Returns the table, a function of the arguments.
 
@@ -89,7 +89,7 @@ def make(
     fails = hard.p_fail(rates.ravel(), 1)[0].reshape(rates.shape)
     best_rates = np.array([[cells.rber(page) for page in range(len(cells.pages))] for cells in best])
     best_decodes = 1 - hard.p_fail(best_rates.ravel(), 1)[0].reshape(best_rates.shape)
-    # A codeword that fails with one entry fails with all that are as bad: what is left is what the best of them leaves.
+    # A codeword that fails with one entry fails with all that are as bad, so the best entry determines what is left.
     chosen, left = [0], fails[:, 0, :]
     decoded = [_share(left, best_decodes)]
     while len(chosen) < entries and decoded[-1] < goal:
@@ -100,7 +100,7 @@ def make(
         chosen.append(following)
         left = after[:, following, :]
         decoded.append(share)
-    # Where even the best references decode next to nothing there is nothing to share.
+    # If even the best references decode next to nothing there is no share to speak of.
     shares = np.where(best_decodes > 1e-3, np.minimum(1 - left, best_decodes) / np.maximum(best_decodes, 1e-3), 1.0)
     age, page = np.unravel_index(int(np.argmin(shares)), shares.shape)
     worst = {
@@ -117,7 +117,7 @@ def make(
 def by_age(
     name: str, pe_cycles: Sequence[int], retention_days: Sequence[float]
 ) -> tuple[list[tuple[int, float]], list[Cells], list[Cells]]:
-    """Ages (P/E cycles and days since the write), and the cells there: read by default, and with the best references.
+    """Ages (P/E cycles and days since the write), and the cells there, with default and with the best references.
 
     Raises `ConfigError`.
     """

@@ -21,13 +21,13 @@ STATS = {"mean": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.
 
 # The share of requests that may lie left of the beginning of an axis.
 _FEW = 0.05
-# Where one policy takes this many times as long as another, the bars of the others would vanish.
+# If one policy takes this many times as long as another, the bars of the others would vanish.
 _MOST_TIMES = 12
 _SHARES = {"p50": 0.5, "p95": 0.05, "p99": 1e-2, "p99.9": 1e-3}
 
 
 def kinds_of(comparison: Comparison) -> list[str]:
-    """Kinds of requests that there were: `read`, `write`, or both."""
+    """The kinds of requests that a run has: `read`, `write`, or both."""
     runs = comparison.all_runs
     return [kind for kind in ("read", "write") if any(run.summary["response"][kind]["count"] for run in runs)]
 
@@ -52,8 +52,9 @@ def distribution(comparison: Comparison, kind: str) -> Chart:
 
 
 def tail(comparison: Comparison, kinds: Sequence[str]) -> Chart:
-    """The share of requests that take longer than a time: a line for each kind of one run, or a line for each of
-    several runs.
+    """The share of requests that take longer than a time.
+
+    A single run has a line for each kind of request, several runs have a line each.
     """
     series = []
     least = 1.0
@@ -89,7 +90,7 @@ def tail(comparison: Comparison, kinds: Sequence[str]) -> Chart:
 
 
 def _nearly_fastest(comparison: Comparison, kinds: Sequence[str]) -> float | None:
-    """A little less than the time of the fastest few requests, as some are served by the controller at once."""
+    """A time a little below that of the fastest requests, without the few that the controller serves at once."""
     found = []
     for run in comparison.all_runs:
         for kind in kinds:
@@ -138,7 +139,7 @@ def slowdowns(comparison: Comparison, kind: str, stats: Sequence[str] = tuple(ST
 
 
 def time_split(comparison: Comparison) -> Chart:
-    """Where the time of a codeword read goes, part by part."""
+    """The parts of the time of a codeword read, mean over reads, for each policy."""
     runs = [(run, colour) for run, colour in _coloured(comparison) if run.summary["codeword_reads"]["count"]]
     names = [run_name(run.name) for run, _ in runs]
     reads = [run.summary["codeword_reads"] for run, _ in runs]
@@ -166,8 +167,9 @@ def time_split(comparison: Comparison) -> Chart:
 
 
 def levels(comparison: Comparison) -> Chart:
-    """The levels at which codewords decoded; without soft sensing nothing goes beyond the first one, which needs no
-    bar.
+    """The levels at which codewords decoded.
+
+    The run without soft sensing is left out: nothing goes beyond level 1 there.
     """
     shown = [(run, colour) for run, colour in _coloured(comparison) if run is not comparison.baseline]
     found = {run.name: run.summary["codeword_reads"]["level_histogram"] for run, _ in shown}

@@ -39,13 +39,15 @@ class RunTimeline:
     def spans(self) -> pl.DataFrame:
         """One row for each span, in the order in which they begin; none is empty.
 
-        Columns: resource (`plane`, which is a die where its planes take turns; `bus`, of a channel; `decoder`;
-        `encoder`; `suspended`, a program or erase that waits to go on; `set`, whose data is moved), index (u32, which
-        of its kind in the device), action, owner (`host_read`, `host_write`, `write_buffer`, or what
-        else causes work of planes: `garbage_collection`, `read_reclaim`, `folding`, `translation`, `read_ahead` and so
-        on), request (u64, its number; null for the background, and for several), attempt and level (u8, 0 where nothing
-        is read), ahead (whether the outcome of the attempt before was not known when it began), from_ns and to_ns
-        (u64), cut (whether it began before the window, or ended after it).
+        Columns: resource, index (u32, its number among its kind in the device), action, owner, request (u64, its
+        number; null for the background, and for several), attempt and level (u8, 0 where nothing is read), ahead
+        (whether it began before the outcome of the attempt before was known), from_ns and to_ns (u64), cut (whether it
+        began before the window, or ended after it).
+
+        A resource is a `plane` (a die where its planes take turns), a `bus` of a channel, a `decoder`, an `encoder`,
+        `suspended` (a program or erase that waits to go on), or a `set` whose data is moved. An owner is `host_read`,
+        `host_write`, `write_buffer`, or another cause of work of planes: `garbage_collection`, `read_reclaim`,
+        `folding`, `translation`, `read_ahead` and so on.
         """
         import polars as pl
 
@@ -55,9 +57,9 @@ class RunTimeline:
     def requests(self) -> pl.DataFrame:
         """One row for each request that was under way in the window, in the order of their numbers.
 
-        Columns: those of `RunResult.requests`, and admitted_ns (u64, when the device let it in),
-        uncorrectable_codewords (u32), completed (whether it had completed when the window ended; if not, the other
-        columns are as of that time).
+        Columns: those of `RunResult.requests`, admitted_ns (u64, the time when the device let it in),
+        uncorrectable_codewords (u32), and completed (whether it had completed when the window ended). For requests that
+        had not completed, the other columns are as of that time.
         """
         import polars as pl
 

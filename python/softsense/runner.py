@@ -40,7 +40,7 @@ class _Job:
 
 @dataclass
 class _Asked:
-    """A range of units that no worker has yet."""
+    """A range of units that no worker has been given yet."""
 
     task: FrameTask
     errors: int | None
@@ -50,7 +50,7 @@ class _Asked:
 
 @dataclass
 class _Progressing:
-    """A plan, and what it waits for."""
+    """A plan, and the requests for which it waits."""
 
     plan: Plan[Any]
     waits_for: list[Request] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Progressing:
     result: Any = None
 
     def advance(self, go_on: bool) -> list[Request]:
-        """What the next round asks for; nothing if the plan has ended."""
+        """The requests of the next round; none if the plan has ended."""
         try:
             wanted = self.plan.send(go_on) if self.begun else next(self.plan)
         except StopIteration as end:
@@ -71,7 +71,7 @@ class _Progressing:
         return wanted.requests
 
     def fraction(self, store: Store) -> float:
-        """How much of it is done, by what it expects."""
+        """The completed fraction of the plan, by the number of frames that it expects."""
         if self.ended:
             return 1.0
         units = [(request.task, sum(end - start for start, end in store.ask(request))) for request in self.waits_for]
@@ -103,8 +103,10 @@ def _unpickled(pickled: bytes) -> Any:
 
 
 def all_of(steps: Iterable[Callable[[], _T]]) -> list[_T]:
-    """What steps come to that do not need each other. Where a shard has to leave one to others, it still does its share
-    of the next ones, and `ShardDone` is raised after the last.
+    """The results of steps that do not need each other.
+
+    Where a shard has to leave a step to others, it still does its share of the next ones, and `ShardDone` is raised
+    after the last.
     """
     found: list[_T] = []
     left: ShardDone | None = None
@@ -123,7 +125,7 @@ class Work(Protocol):
 
     @property
     def identity(self) -> str:
-        """What results depend on, as a hash."""
+        """A hash of all inputs of the results."""
 
     def run(self, unit: int, stop: StopFlag | None = None) -> Any:
         """The result of a unit, ready for JSON; None if `stop` was set meanwhile."""
@@ -137,7 +139,7 @@ def run_unit(pickled: bytes, unit: int) -> Any:
 def run_units(
     store: Store, workers: int | Executor, work: Work, units: int, name: str, progress: Progress | None = None
 ) -> list[Any] | None:
-    """Carry out those of units 0 to `units` - 1 that are to be done here.
+    """Carry out the units among 0 to `units` - 1 that are to be done here.
 
     Returns the results of all units, or None after Ctrl-C. Raises `ShardDone` where other shards have some of them.
     """
@@ -178,17 +180,17 @@ def run_units(
 
 
 class Runner:
-    """Carries out plans: keeps their counts in a store and gives what is missing to threads, processes or machines.
+    """A runner of plans: it keeps their counts in a store and gives missing units to threads, processes or machines.
 
     A job lasts about as many seconds as there are workers, two minutes at most, so that about one ends each second
-    however many there are; and no longer than shares what is left among all of them. Its length, which follows from the
-    speed that was seen, changes no result: counts are kept by blocks.
+    however many there are. Towards the end it is shorter, so that all workers share the rest. The length follows from
+    the observed speed. It changes no result, as counts are kept by blocks.
 
     Args:
-        store: where counts are looked up and kept.
+        store: the store in which counts are looked up and kept.
         workers: threads of this process, or any executor.
         code: the code's name.
-        progress: called now and then with a name, the frames counted so far and the fraction that they are of all.
+        progress: called now and then with a name, the frames counted so far and their fraction of all.
     """
 
     def __init__(self, store: Store, workers: int | Executor, code: str, progress: Progress | None = None) -> None:
@@ -206,10 +208,10 @@ class Runner:
         return Elsewhere(self.workers, self._submit)
 
     def run(self, plans: Iterable[Plan[_T]]) -> list[_T | None]:
-        """Carry out plans, the first ones first; after Ctrl-C, end them with what there is and set `interrupted`.
+        """Carry out plans, the first ones first; after Ctrl-C, end them with the counts so far and set `interrupted`.
 
         Returns their results; None for plans that had not begun. Raises `ShardDone` where a shard has done its share of
-        what they need.
+        the units that the plans need.
         """
         progressing = [_Progressing(plan) for plan in plans]
 
@@ -217,7 +219,7 @@ class Runner:
             for p in progressing:
                 if not p.ended and not p.waits_for and (p.begun or not self._queue):
                     self._advance(p)
-                # What a shard foresees depends on what was asked before.
+                # The units that a shard foresees depend on earlier requests.
                 if self._store.in_turn and not p.ended:
                     break
             self._hand_out()
@@ -233,7 +235,7 @@ class Runner:
                 self._count_share(promised)
             if not self.interrupted:
                 raise ShardDone(self._store.told())
-            # What plans would make of counts that were foreseen is no result.
+            # Results of plans on foreseen counts are no results.
             return [None] * len(progressing)
         with hearing_ctrl_c():
             for p in progressing:
@@ -283,7 +285,7 @@ class Runner:
                         bisect.insort(asked, Row(start, end - start, Counts()), key=lambda row: row.first_unit)
 
     def _hand_out(self) -> None:
-        """Cut jobs from what is asked for, as many as workers take."""
+        """Cut jobs from the requested ranges, as many as workers take."""
         room = self._flight.most - len(self._flight.running) - len(self._flight.waiting)
         while self._queue and room > 0:
             self._flight.waiting.append(self._cut())
@@ -292,7 +294,7 @@ class Runner:
     def _cut(self) -> _Job:
         asked = self._queue[0]
         unit_s = self._seconds(asked)
-        # Of a task that nobody has met yet, a block.
+        # The first job of a new task is a block.
         units = max(1, int(self._job_s() / unit_s)) if unit_s else block_end(asked.start) - asked.start
         start, asked.start = asked.start, min(asked.end, asked.start + units)
         if asked.start == asked.end:
@@ -300,7 +302,7 @@ class Runner:
         return _Job(asked.task, asked.errors, tuple(cut(start, asked.start)))
 
     def _seconds(self, asked: _Asked) -> float | None:
-        """How long a unit takes, as far as was seen."""
+        """The time of a unit in seconds, as far as it was observed."""
         place = place_of(asked.task, asked.errors)
         return self._unit_s.get(place) or self._unit_s.get(asked.task.identity)
 

@@ -37,11 +37,11 @@ _MARGIN = 0.93
 
 @dataclass(frozen=True)
 class Goal:
-    """When a rate is known well enough.
+    """The condition under which a rate is known well enough.
 
     Attributes:
         relative_error: standard error of a rate over the rate.
-        down_to: rates below this one are not sampled for.
+        down_to: the least rate for which frames are sampled.
         frames: frames that a point may cost at most.
         method: one of `METHODS`.
         floor_frames: frames that the error floor of a point may cost at most.
@@ -73,8 +73,10 @@ class Goal:
 
 @dataclass(frozen=True)
 class Request:
-    """Units 0 to `units` - 1 of a task, whole blocks, with exactly `errors` raw bit errors or, if None, as the channel
-    makes them. `failing` is the share of frames that the plan expects to fail; None: as of those that were counted.
+    """Units 0 to `units` - 1 of a task, in whole blocks.
+
+    Frames have exactly `errors` raw bit errors or, if None, are as the channel makes them. `failing` is the share of
+    frames that the plan expects to fail; None: the share of the counted frames.
     """
 
     task: FrameTask
@@ -87,7 +89,7 @@ class Request:
 
     @property
     def place(self) -> Place:
-        """Where its counts belong."""
+        """The place to which its counts belong."""
         return place_of(self.task, self.errors)
 
 
@@ -100,18 +102,20 @@ class Round:
 
 
 Plan = Generator[Round, bool, _T]
-"""Yields rounds; is sent True once a round is counted, or False to make do with what is there. Returns its result."""
+"""A generator that yields rounds. It is sent True once a round is counted, or False to end with the counts so far, and
+returns its result.
+"""
 
 View = Callable[[FrameTask, int | None, int], Counts]
-"""Gives the counts of the first units of a task, so far."""
+"""A function that gives the counts so far of the first units of a task."""
 
 
 def sample_by_weight(
     task: FrameTask, rbers: Sequence[float], goal: Goal, view: View, rungs: Sequence[int], guess: float
 ) -> Plan[Strata]:
-    """Sample strata until the rates at all of `rbers` that are not below `goal.down_to` are known, or the frames spent.
+    """Sample strata until all rates at `rbers` that are not below `goal.down_to` are known, or the frames are spent.
 
-    `guess` is about the number of errors at which half of all frames fail.
+    `guess` is roughly the number of errors at which half of all frames fail.
     """
     bits = task.codeword_bits
     units: dict[int, int] = {}
@@ -172,10 +176,10 @@ def sample_by_weight(
 
 
 def _wanted(strata: Strata, rbers: Sequence[float], goal: Goal, left: int) -> dict[int, float]:
-    """How many frames each stratum should have in the end by Neyman's allocation: the most that any of `rbers` asks.
+    """The final number of frames of each stratum by Neyman's allocation: the most that any of `rbers` needs.
 
-    Frames are shared out where the rate's variance falls most for their number: as the share of the rate that a stratum
-    stands for, over the square root of F.
+    Frames go where the variance of the rate falls most for their number. Their number is proportional to the share of
+    the rate for which a stratum stands, over the square root of F.
 
     Source: J. Neyman, "On the two different aspects of the representative method", 1934.
     """
@@ -199,13 +203,13 @@ def _wanted(strata: Strata, rbers: Sequence[float], goal: Goal, left: int) -> di
         rate, shares = strata.shares(probabilities, planned)
         if rate < goal.down_to:
             continue
-        # A rung that was passed over costs little, and what is interpolated across it has no error that is known.
+        # A rung that was passed over costs little, and interpolation across it has an unknown error.
         for place in range(lowest, top + 1):
             if shares[place] > _LEAST_SHARE:
                 want(int(places[place]), 1)
         now = strata.estimate(probabilities)
         known = now.relative_error is not None and now.relative_error <= goal.relative_error
-        # What is missing shall be no more than the error of what is known.
+        # The missing part shall be no more than the error of the known part.
         complete = now.missing <= min(MOST_EXTRAPOLATED, goal.relative_error)
         if known and complete:
             continue
@@ -227,9 +231,10 @@ def _wanted(strata: Strata, rbers: Sequence[float], goal: Goal, left: int) -> di
 
 
 def _frontier(below: int, lowest: int, planned: Floats, sampled: dict[int, float], left: int) -> int | None:
-    """The next stratum below the lowest measured one: `below`, or a nearer one if `left` frames do not show that fail.
+    """The next stratum below the lowest measured one: `below`, or a nearer one.
 
-    Deeper ones wait until this one has failed.
+    A nearer one is taken if `left` frames do not suffice to show that `below` fails. Deeper ones wait until this one
+    has failed.
     """
     for weight in range(below, lowest, max(1, (lowest - below) // _FRONTIER_STEPS)):
         have = sampled.get(weight, 0.0)

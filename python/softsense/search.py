@@ -1,7 +1,7 @@
 """Searches: an optimiser asks for designs, batch by batch, near the frontier of the designs that it knows.
 
-The optimiser is Optuna's, with a seed. It proposes a whole batch, and gets the results in the order of its proposals,
-so the designs that are simulated are a function of the sweep and of their results, whoever simulates them. A search
+The optimiser is Optuna's, with a seed. It proposes a whole batch, and gets the results in the order of its proposals.
+So the designs that are simulated are a function of the sweep and of their results, whoever simulates them. A search
 that was stopped proposes the same designs again, and results that were kept are not simulated again.
 
 Source: S. Watanabe, "Tree-structured Parzen estimator: understanding its algorithm components and their roles for
@@ -80,7 +80,7 @@ class Told:
     """The results of a design, as the optimiser gets them.
 
     Attributes:
-        values: by objective; None where one has no number.
+        values: values by objective; None where an objective has no number.
         violation: the size of its problems; 0 for a contender.
     """
 
@@ -92,7 +92,7 @@ class Searching:
     """A search under way.
 
     Args:
-        search: what is to be searched.
+        search: the space of designs, and the number of designs.
         policies: read policies to choose from; empty for the config's policy.
         better: for each objective `lower` or `higher`.
 
@@ -120,7 +120,7 @@ class Searching:
 
     @property
     def designs(self) -> int:
-        """The number of designs that it tries in all, at most the number of all designs."""
+        """The number of designs that it tries in total, at most the number of all designs."""
         return self._left + len(self._told) + len(self._trials)
 
     def ask(self) -> list[Wanted]:
@@ -148,7 +148,7 @@ class Searching:
             if wanted.key in self._trials:
                 self._study.tell(trial, state=self._failed)
             elif wanted.key in self._told:
-                # The optimiser is told once more that other designs are wanted.
+                # A design that is known already is reported again, so that the optimiser proposes others.
                 self._end(trial, self._told[wanted.key])
             else:
                 self._trials[wanted.key] = trial
@@ -249,8 +249,9 @@ def told(groups: Sequence[Group], objectives: Sequence[tuple[str, str | None]], 
 
 
 def objectives(sweep: Sweep) -> tuple[list[tuple[str, str | None]], list[str]]:
-    """The objectives of a search: each column of the frontiers on each trace, and whether `lower` or `higher` is
-    better.
+    """The objectives of a search: each column of the frontiers on each trace.
+
+    For each of them the second list says whether `lower` or `higher` is better.
 
     Raises:
         ConfigError: a column that is to be lower in one frontier and higher in another.
@@ -278,7 +279,7 @@ def _many(values: Range | Sequence[Any]) -> int | None:
 
 def _value(values: Range | Sequence[Any], inner: Any) -> Any:
     if isinstance(values, Range):
-        # As many digits as a Latin hypercube has.
+        # The value has as many digits as a Latin hypercube gives.
         return int(inner) if values.whole else float(f"{inner:.12g}")
     return values[int(inner)]
 

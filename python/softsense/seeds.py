@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 STATISTICS = {"mean_us": "mean", "p99_us": "p99", "p999_us": "p99.9"}
-"""Statistics of response times: their fields in summaries, and what they are called."""
+"""Statistics of response times: their fields in summaries, and their names."""
 _KINDS = ("read", "write")
 _REFERENCE = "two_step"
 
@@ -32,7 +32,7 @@ class SeededComparison:
     """Results of several comparisons that differ only in their seeds.
 
     Attributes:
-        seeds: in order.
+        seeds: the seeds in order.
         comparisons: one for each seed; fewer if it was interrupted.
     """
 
@@ -60,9 +60,9 @@ class SeededComparison:
     def table(self) -> pl.DataFrame:
         """A row for each policy, kind of request and statistic.
 
-        Columns: policy, kind (`read`, `write`), stat (`mean`, `p99`, `p99.9`), seeds (i64), mean_us and half_width_us
-        (f64: mean over seeds of the statistic, and half of its 95 % interval by Student's t; null with one seed),
-        difference_us and difference_half_width_us (f64: the same of the difference to `reference`, seed by seed).
+        Columns: policy, kind (`read`, `write`), stat (`mean`, `p99`, `p99.9`), seeds (i64). mean_us and half_width_us
+        (f64) are the mean over seeds of the statistic, and half of its 95 % interval by Student's t; null with one
+        seed. difference_us and difference_half_width_us (f64) are those of the difference to `reference`, seed by seed.
         """
         import polars as pl
 
@@ -86,7 +86,7 @@ class SeededComparison:
         return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
 
     def values(self, name: str, kind: str, stat: str) -> list[float]:
-        """A statistic of a policy's responses, seed by seed; without those of seeds that have no such requests."""
+        """A statistic of a policy's responses, seed by seed; seeds without such requests are left out."""
         found = []
         for comparison in self.comparisons:
             run = next(run for run in comparison.all_runs if run.name == name)
@@ -134,7 +134,7 @@ class SeededComparison:
         return "\n\n".join(blocks)
 
     def finding(self) -> str:
-        """A sentence that says whether the fastest policy reads faster than the reference by more than seeds differ."""
+        """A sentence: whether the fastest policy reads faster than the reference by more than seeds differ."""
         rows = self.table.filter((self.table["kind"] == "read") & (self.table["stat"] == "mean")).to_dicts()
         contenders = {run.name for run in self.first.runs if not is_bound(run.summary)}
         rows = [row for row in rows if row["policy"] in contenders]
@@ -170,10 +170,10 @@ def compare_seeds(
 
     Args:
         config: a TOML file or a `Config`.
-        trace: as for `softsense.compare`.
-        seeds: the seeds, or how many, counted from that of the config.
+        trace: a trace, as for `softsense.compare`.
+        seeds: the seeds, or their number, counted from the seed of the config.
         progress: called now and then with a run's name and seed, its completed requests and completed fraction.
-        **options: of `softsense.compare`, but for `seed` and `log_requests`.
+        **options: options of `softsense.compare`, without `seed` and `log_requests`.
 
     A function of its arguments, whatever `jobs` is. Raises as `softsense.compare` does; the `result` of `Interrupted`
     has the seeds that were complete, and is None if none was.
@@ -202,7 +202,7 @@ def compare_seeds(
 
 
 def worst(seeded: SeededComparison) -> Comparison:
-    """For warnings, the run of each policy that lost the largest share of its codeword reads."""
+    """The run of each policy that lost the largest share of its codeword reads, for warnings."""
 
     def lost(run: RunResult) -> float:
         reads = run.summary["codeword_reads"]

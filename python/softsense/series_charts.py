@@ -18,8 +18,9 @@ _LINKED = "simulated time"
 
 
 def over_time(comparison: Comparison) -> list[Chart]:
-    """Throughput, the slowest 1 %, write amplification and free blocks over time: of one run by kind of request, of
-    several by policy. A chart that would have no line is left out.
+    """Throughput, the slowest 1 %, write amplification and free blocks over time.
+
+    A single run has lines by kind of request, several runs by policy. A chart that would have no line is left out.
     """
     runs = comparison.all_runs
     kinds = [kind for kind in ("read", "write") if any(run.summary["response"][kind]["count"] for run in runs)]

@@ -1,4 +1,4 @@
-"""Shapes of JSON documents that somebody else may have written: where one does not have the shape that it should."""
+"""Shapes of JSON documents of unknown origin, and the first place where a document does not have its shape."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ class Between:
 
 Shape = Any
 """A type or a union of types, `Between`, a frozenset of values, a list with the shape of all elements, a tuple with the
-shape of each element, or a mapping of keys to shapes. A key that ends in `?` may be missing, and `*` stands for all
-keys; others than those named are allowed.
+shape of each element, or a mapping of keys to shapes.
+
+A key that ends in `?` may be missing, and `*` stands for all keys. Keys that are not named are allowed.
 """
 
 
 def misfit(found: Any, shape: Shape, place: str = "") -> str | None:
-    """Where a document does not have a shape, what is there, and what should be; None if it fits.
+    """A message with the place where a document does not fit a shape, and the two values; None if it fits.
 
     >>> misfit({"count": 1, "history": [[0, 0.5], [1, "x"]]}, {"count": int, "history": [(float, float)]})
     '`history[1][1]`: found `x`, expected a number'
@@ -57,7 +58,7 @@ def misfit(found: Any, shape: Shape, place: str = "") -> str | None:
 def _fits(found: Any, shape: Shape) -> bool:
     if isinstance(shape, frozenset):
         return isinstance(found, str) and found in shape
-    # Truth values are whole numbers of Python, and whole numbers are real ones.
+    # bool is an int in Python, and an int counts as a float.
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     if isinstance(shape, Between):
         return is_number and shape.least <= found <= shape.most

@@ -1,14 +1,14 @@
 """Shards: parts of a campaign that are measured without knowing of each other, and added up by `softsense merge`.
 
-Each of n shards is given the same command, and maybe the same *base*: a store that earlier shards were merged into. A
-plan decides round by round what is counted next, from what all of its counts say, which no shard has. So each shard
-counts what is quickly counted, the same as the others do, and beyond it foresees: a plan goes on with as many failures
-as it expects itself. What it asks for on the way is dealt out, each range of units in n equal parts, and each shard
-counts its own. All of them foresee the same, as that is a function of the base and of what all have counted.
+Each of n shards is given the same command, and maybe the same *base*: a store into which earlier shards were merged. A
+plan decides round by round what is counted next, from all of its counts, which no shard has. So each shard counts what
+is quickly counted, as the others do. Beyond that it foresees: a plan goes on with as many failures as it expects
+itself. The ranges of units that it then asks for are dealt out in n equal parts, and each shard counts its own. All
+shards foresee the same, as that is a function of the base and of the counts that all of them make.
 
-No count depends on what was foreseen, only which frames are counted. With the shards merged a plan meets real counts:
-where these differ from what was foreseen it asks for more, as the base of further shards or in one process. The result
-is what one process comes to that counts everything.
+Foreseen failures determine only which frames are counted, not the counts. With the shards merged a plan meets real
+counts. Where these differ from the foreseen ones it asks for more, as the base of further shards or in one process. The
+result is that of one process that counts everything.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from softsense.sampling import Request
 
 _PILOT_UNITS = 4
-"""Units that every shard counts of a range rather than foresee its failures."""
+"""The most units of a range that every shard counts; of a longer range it foresees the failures."""
 
 
 def parse_part(text: str) -> tuple[int, int]:
-    """Which shard of how many, as in `3/64`.
+    """The part and the number of parts in a text such as `3/64`.
 
     >>> parse_part("3/64")
     (3, 64)
@@ -51,7 +51,7 @@ def parse_part(text: str) -> tuple[int, int]:
 
 
 def beside(store: str | os.PathLike[str], part: int, parts: int) -> Path:
-    """The file of a shard of a store: beside that of all, `flash-3-of-64.fer` for `flash.fer`."""
+    """The file of a shard of a store, beside that of all: `flash-3-of-64.fer` for `flash.fer`."""
     whole = Path(store)
     return whole.with_name(f"{whole.stem}-{part}-of-{parts}{whole.suffix}")
 
@@ -59,7 +59,7 @@ def beside(store: str | os.PathLike[str], part: int, parts: int) -> Path:
 class Shard(Store):
     """The store of one shard, which counts its own part of what a plan is expected to need.
 
-    Given to any measurement as its `store`, in processes that need not know of each other, anywhere and at any time:
+    Any measurement takes it as its `store`, in processes that need not know of each other, anywhere, at any time:
 
     >>> import pathlib, tempfile, softsense
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -81,10 +81,10 @@ class Shard(Store):
     has everything, the measurement returns its result as usual.
 
     Args:
-        whole: the file of the store of all, which is looked at if it is there, as the base, and never written. The
-            shard's own file is beside it (`beside`), and is made if there is none.
-        part: which shard, from 1.
-        parts: of how many.
+        whole: the file of the store of all. If it exists it is the base, which is read and never written. The shard's
+            own file is beside it (`beside`), and is made if there is none.
+        part: the number of the shard, from 1.
+        parts: the number of shards.
 
     Raises:
         ConfigError: there is no such part.
@@ -111,14 +111,14 @@ class Shard(Store):
         self._dealt = 0
         self._fresh: set[tuple[Place, int]] = set()
         self._alone = False
-        # What another base, since then merged, had let it count: no range may lie across those of this one.
+        # Counts made with another base may overlap ranges of this one in part, which could not be merged: drop them.
         for place, rows in self.rows().items():
             of_base = self._base_rows.get(place, [])
             self.drop(place, [row for row in rows if _apart(gaps(of_base, row.first_unit, row.end), row)])
 
     @contextlib.contextmanager
     def whole(self, number: int, of: str) -> Iterator[bool]:
-        """As `Store.whole`; that a step is done is kept, too, so that all shards know it from the base."""
+        """Enter a step as `Store.whole` does, and keep that it is done, so that all shards know it from the base."""
         done = self.result(of, 0) is not None
         if not done and number % self.parts != self.part - 1:
             yield False
@@ -132,7 +132,7 @@ class Shard(Store):
             self.add_result(of, 0, True)
 
     def ask(self, request: Request) -> list[tuple[int, int]]:
-        """As `Store.ask`; a range of more than a few units is foreseen, and the shard's part of it promised."""
+        """Ask as `Store.ask` does; a range of more than a few units is foreseen, and the shard's part promised."""
         place, task = request.place, request.task
         base, planned = self._base_rows.get(place, []), self._planned[place]
         if self._alone:
@@ -162,7 +162,7 @@ class Shard(Store):
                 self._share.append((request.task, request.errors, *piece))
 
     def _dealt_out(self, units: int) -> tuple[int, int]:
-        """The shard's part of so many units: what cannot be dealt out evenly goes to one shard after the other."""
+        """The shard's part of so many units; the remainder goes to one shard after the other."""
         each, rest = divmod(units, self.parts)
         with_one_more = [(self._dealt + i) % self.parts for i in range(rest)]
         self._dealt = (self._dealt + rest) % self.parts
@@ -171,7 +171,7 @@ class Shard(Store):
         return first, first + each + (index in with_one_more)
 
     def counts(self, task: FrameTask, errors: int | None, units: int) -> Counts:
-        """As `Store.counts`, with the failures that are foreseen."""
+        """Counts as `Store.counts` gives them, with the failures that are foreseen."""
         place = place_of(task, errors)
         base, own = self._base_rows.get(place, []), self._of(task, errors)
         pilots = self._pilots.get(place, [])
@@ -192,7 +192,8 @@ class Shard(Store):
         return row
 
     def _joins(self, place: Place, row: Row) -> bool:
-        # In the store of all, rows of an earlier share may be joined to those of others: one with new ones lies across.
+        # In the store of all, rows of an earlier share may be joined to those of others; a row joined here would then
+        # overlap them in part.
         return (place, row.first_unit) in self._fresh
 
     def promised(self) -> list[tuple[FrameTask, int | None, int, int]] | None:
@@ -202,7 +203,7 @@ class Shard(Store):
         return share if foresaw else None
 
     def to_do(self, works: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Of units that the base lacks, every so many-th, less those that are done."""
+        """Units that the base lacks and that are dealt to this shard, without those that are done."""
         missing = [work for work in works if work not in self._base_texts]
         if self._alone:
             return super().to_do(missing)
@@ -225,7 +226,7 @@ class Shard(Store):
             self.note(Part(self._plan, self.part, self.parts, ended=True))
 
     def told(self) -> str:
-        """That this shard has done its share, and how all of them become one."""
+        """A message: this shard has done its share, and the command that merges all of them."""
         others = self._of_all.with_name(f"{self._of_all.stem}-*-of-{self.parts}{self._of_all.suffix}")
         return share_told(self.part, self.parts, self._name, self._of_all, others)
 

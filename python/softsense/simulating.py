@@ -33,8 +33,7 @@ class Task:
     result: RunResult | None = None
     error: BaseException | None = None
     in_core: bool = False
-    """Whether the core is running: it can stop only after its current event, which may be a decode of many
-    iterations.
+    """Whether the core is running. It can stop only after its current event, which may be a decode of many iterations.
     """
 
     def simulate(self, trace: Trace | None, beyond: str, stop: StopFlag) -> None:
@@ -109,7 +108,7 @@ def simulate_all(
             while not ended.wait(_CHUNK_S):
                 _report(tasks, progress)
     except BaseException as error:
-        # Whatever `progress` has raised: a thread that is not in the core must not be there when Python ends.
+        # Even if `progress` has raised: a thread that is not in the core must not be there when Python ends.
         stop.set()
         given_up = time.monotonic() + GRACE_S
         for ended in ends:

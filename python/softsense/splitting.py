@@ -1,25 +1,25 @@
 """Frame error rates by splitting: error patterns that fail are carried from high raw bit error rates to low ones.
 
-A run counts frames at the highest raw bit error rate until so many have failed, and carries these down a ladder of
-rates. What the channel says of a bit is wrong or right, or at a soft level one of a few regions: with w_r of the n bits
-of a pattern in region r, which has the probability P_r, from p to p'
+A run counts frames at the highest raw bit error rate until enough have failed, and carries these down a ladder of
+rates. The channel says of each bit that it is wrong or right, or at a soft level one of a few regions. Let w_r of the n
+bits of a pattern be in region r, which has the probability P_r. Then from p to p'
 
     FER(p') / FER(p) = mean of the product over r of (P_r(p') / P_r(p))^w_r, over the patterns that fail at p,
 
-after which patterns are drawn anew by these weights and moved by a Markov chain (`crates/link/src/splitting.rs`). The
-decoder is told the same at all rungs. At a soft level references and LLRs are made for the lowest one all the way, so
-that the rate there alone is that of a controller that knows its channel.
+Patterns are then drawn anew by these weights and moved by a Markov chain (`crates/link/src/splitting.rs`). The decoder
+has the same parameters at all rungs. At a soft level its references and LLRs are made for the lowest rung, so that only
+the rate there is that of a controller that knows its channel.
 
-Unlike strata of error weight it assumes nothing of what fails: it judges them. What it cannot see is a way of failing
-that none of the patterns at the first rung has, and that its chains do not come upon.
+Unlike strata of error weight, splitting assumes nothing about the errors that fail: it can judge those strata. It
+cannot see a way of failing that none of the patterns at the first rung has, and that its chains do not come upon.
 
-Runs are independent, and a run's rate at each rung is right on average, as N - 1 over M - 1 is where the Nth failure
-came with frame M. So the rate is the mean over R runs, and its standard error, over itself, is
+Runs are independent. A run's rate at each rung is right on average, as is N - 1 over M - 1 where the Nth failure came
+with frame M. So the rate is the mean over R runs, and its relative standard error is
 
     sqrt(sum over runs of (F - mean)^2 / (R (R - 1))) / mean,
 
-which is the jackknife's too. It is to be trusted while runs differ by a small factor: `log_spread`, the standard
-deviation of ln F, should be below one.
+The jackknife's estimate is the same. The error is reliable while runs differ by a small factor: `log_spread`, the
+standard deviation of ln F, should be below one.
 
 Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
 P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006.
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LEAST_EFFECTIVE = 0.5
-"""The share of the patterns that weights leave from rung to rung, at least, where they spread as all patterns do."""
+"""The least share of the patterns that weights leave from rung to rung, if they spread as all patterns do."""
 
 
 def ladder(task: FrameTask, rbers: Iterable[float], effective: float = LEAST_EFFECTIVE) -> list[float]:
     """The rungs from the highest of `rbers` to the lowest, through all of them.
 
-    The weight of a pattern is a product over its bits. Were its logarithm normal with standard deviation s, the
-    effective sample size would fall to exp(-s^2) of all. Of patterns as the channel makes them at p, s^2 is n times the
-    variance of ln(P_r(p') / P_r(p)) over the regions r of a bit: on hard decisions s is sqrt(n p (1 - p)) times ln of
-    the ratio of the odds. Patterns that fail spread less: with this s `effective` is left, or more.
+    The weight of a pattern is a product over its bits. If its logarithm is normal with standard deviation s, the
+    effective sample size falls to exp(-s^2) of all. Patterns as the channel makes them at p have an s^2 of n times the
+    variance of ln(P_r(p') / P_r(p)) over the regions r of a bit. On hard decisions s is sqrt(n p (1 - p)) times ln of
+    the ratio of the odds. Patterns that fail spread less: with this s a share `effective` is left, or more.
 
     Args:
         task: the code and the way of reading: hard decisions, or a level of one Gaussian boundary.
@@ -83,11 +83,11 @@ def ladder(task: FrameTask, rbers: Iterable[float], effective: float = LEAST_EFF
     laws = [task.region_probabilities(rber) for rber in wanted]
     rungs = [wanted[0]]
     for (high, above), (low, below) in itertools.pairwise(zip(wanted, laws, strict=True)):
-        # What never is said at one of both has no part in patterns.
+        # A region that is impossible at one of both rates has no part in patterns.
         said = (above > 0) & (below > 0)
         logs, shares = np.log(below[said] / above[said]), above[said] / above[said].sum()
         deviation = math.sqrt(task.codeword_bits * float(shares @ (logs - shares @ logs) ** 2))
-        # Where few bits are rare, patterns that fail differ by little, and what one bit may change will do.
+        # If few bits are rare, patterns that fail differ by little, and the change by one bit suffices.
         deviation = max(deviation, float(np.ptp(logs)))
         count = math.ceil(deviation / math.sqrt(-math.log(effective)) - 1e-9)
         rungs += [high * (low / high) ** (step / count) for step in range(1, count)] + [low]
@@ -96,7 +96,7 @@ def ladder(task: FrameTask, rbers: Iterable[float], effective: float = LEAST_EFF
 
 @dataclass(frozen=True)
 class Split:
-    """What each run does.
+    """The parameters of each run.
 
     Attributes:
         ladder: raw bit error rates, falling.
@@ -116,10 +116,9 @@ class SplitResult:
     """Frame error rates by splitting.
 
     Attributes:
-        description: what was run; ready for JSON.
-        split: what each run did.
-        runs: the result of each run in the order of numbers, ready for JSON. They are the same wherever they were
-            computed.
+        description: the inputs of the measurement, ready for JSON.
+        split: the parameters of each run.
+        runs: the result of each run in the order of numbers, ready for JSON, the same wherever it was computed.
         interrupted: whether it was stopped before its end.
     """
 
@@ -129,7 +128,7 @@ class SplitResult:
     interrupted: bool = False
 
     def rates(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The frame error rate as each run has it (float64, runs x rungs)."""
+        """The frame error rates (float64, runs x rungs)."""
         firsts = [math.log((self.split.particles - 1) / max(1, run["frames"] - 1)) for run in self.runs]
         logs = [[rung["log_ratio"] for rung in run["rungs"]] for run in self.runs]
         found: np.ndarray[Any, np.dtype[np.float64]] = np.exp(
@@ -139,13 +138,13 @@ class SplitResult:
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The rungs, ready for JSON; at a soft level with the references and LLRs of the lowest all the way.
+        """The rungs, ready for JSON; at a soft level with the references and LLRs of the lowest rung.
 
-        `fer` is the mean of the runs, `relative_error` its standard error over it (None for fewer than two runs) and
+        `fer` is the mean of the runs, `relative_error` its relative standard error (None for fewer than two runs) and
         `log_spread` the standard deviation of ln FER from run to run. `floor_like` and `undetected` are shares of the
-        rate: of failures with 1 to 64 violated checks, and of words taken for right ones. `mean_errors` weighs runs by
-        their rates too. `effective` and `ancestors` are shares of the patterns, the least of any run; `acceptance`,
-        `moved` and `redraw` are means; `least_errors` is the fewest of any.
+        rate: of failures with 1 to 64 violated checks, and of wrong words reported as decoded. `mean_errors` is
+        weighted by the rates of runs, too. `effective` and `ancestors` are shares of the patterns, the least of any
+        run. `acceptance`, `moved` and `redraw` are means; `least_errors` is the fewest of any.
         """
         return [self._point(index) for index in range(len(self.split.ladder))] if self.runs else []
 
@@ -198,12 +197,12 @@ class SplitWork:
 
     @property
     def identity(self) -> str:
-        """What runs depend on."""
+        """A hash of all inputs on which runs depend."""
         text = json.dumps(["splitting", 1, self._task.identity, asdict(self._what)])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
-        """Run number `unit`, ready for JSON; None if it was stopped."""
+        """Carry out run number `unit`; its result, ready for JSON, or None if it was stopped."""
         what = self._what
         found = self._task.split(what.ladder, what.particles, what.steps, unit, what.redraw, stop=stop)
         return None if found is None else {"unit": unit, **found}
@@ -231,17 +230,17 @@ def split(
 
     Args:
         code: a code, or the name of one as `Code.open` takes it.
-        rber: raw bit error rates (bit errors per bit). At the highest so many frames are decoded that `particles` fail;
-            all others are reached from there. At a soft level references and LLRs are made for the lowest all the way:
-            its rate alone is that of `measure_fer`.
+        rber: raw bit error rates (bit errors per bit). At the highest one frames are decoded until `particles` fail;
+            all others are reached from there. At a soft level references and LLRs are made for the lowest rate, so only
+            the result at that rate is that of `measure_fer`.
         level: the read level, 1 (hard decision) to 7.
-        placement: where references stand, as `measure_fer` takes it; level 1 takes no notice.
+        placement: the placement of references, as `measure_fer` takes it; ignored at level 1.
         runs: number of independent runs, numbered from 0.
         particles: patterns that a run carries down.
         steps: proposals for each pattern at each rung.
         redraw: the probability with which a proposal redraws a bit; None: found by each run.
-        effective: sets the distance between rungs; see `ladder`.
-        decoder: as `Code.decoder` takes it.
+        effective: the share of the patterns that weights leave between rungs; see `ladder`.
+        decoder: the decoder, as `Code.decoder` takes it.
         iterations: iterations after which the decoder gives up.
         seed: seed of data, noise and moves.
         workers: threads, or an executor; default: a thread for each CPU.
@@ -280,17 +279,17 @@ def split(
 
 
 def rate_from_time(listed_rate: float, present: ArrayLike) -> tuple[float, float]:
-    """The rate of failures among which a chain walks, from that of listed ones, and its standard error over it.
+    """The rate of failures among which a chain walks, from that of listed sets, and its relative standard error.
 
-    If errors as the channel makes them are in an event, and fail, with probability `listed_rate`, and a chain that
-    walks among all failures is in the event for a share of its time, the failures that it walks among have the rate
-    `listed_rate` over that share. Where events overlap, both may be sums over them: the expected number of listed sets
-    that are all wrong, with failure, and the number of sets present on average.
+    Suppose errors as the channel makes them are in an event, and fail, with probability `listed_rate`. A chain walks
+    among all failures, and is in the event for a share of its time. Then the failures among which it walks have the
+    rate `listed_rate` over that share. Where events overlap, both may be sums over them: the expected number of listed
+    sets that are all wrong, with failure, and the mean number of sets present.
 
     Args:
         listed_rate: P(all bits of a listed set are wrong, and decoding fails), summed over the sets.
-        present: how many sets were present (chains x records), as `FrameTask.walk` tells it, without what the chains
-            need to forget where they began.
+        present: number of sets present (chains x records), as `FrameTask.walk` returns it, without the first records,
+            in which the chains still depend on their starts.
 
     The error is that of the time alone, from the spread over chains.
 

@@ -10,9 +10,9 @@ The file is an SQLite database. It may hold the counts of any number of tasks, a
 Results other than counts, such as the absorbing sets that a unit of a search found, are kept as JSON by identity and
 unit.
 
-Ranges of units that meet within a block (`softsense.counts`) are made one, so that stores of equal counts have equal
-rows. A store also knows the *plans* it is of: what was to be measured, by which build, and of a shard
-(`softsense.shards`) which part of it. By these `softsense merge` tells whether two stores belong together.
+Ranges of units that meet within a block (`softsense.counts`) are joined, so that stores of equal counts have equal
+rows. A store also knows its *plans*: what was to be measured, by which build, and for a shard (`softsense.shards`)
+which part of it. By these `softsense merge` tells whether two stores belong together.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ APPLICATION_ID = 0x736F6674
 """The number that marks an SQLite file as a store: `soft`, in ASCII."""
 
 VERSION = 3
-"""Version of the layout; files of a newer version are refused. One of version 2, which lacks `plans`, is given it."""
+"""Version of the layout. A file of a newer version is refused; one of version 2, which lacks `plans`, gets it."""
 
 _COMMIT_S = 1.0
 _WAIT_S = 5.0
@@ -81,7 +81,7 @@ class Store:
 
     Args:
         path: the file, which is created if it does not exist; None keeps the counts in memory.
-        read_only: whether it is only looked at, as any number of processes may at once. It has to exist then.
+        read_only: whether the file is only read, as any number of processes may do at once. It has to exist then.
 
     Raises:
         FileError: the file is not a store, is damaged, is of a newer version, or is in use; it is left as it was.
@@ -106,7 +106,7 @@ class Store:
             if not read_only and (not self.path.exists() or (self.path.is_file() and self.path.stat().st_size == 0)):
                 _make(self.path)
             version = self._check_header()
-            # Even to be read a store of a process that was killed while it wrote has to be put in order first.
+            # A store of a process that was killed while it wrote has to be repaired first, even for reading.
             self._base = sqlite3.connect(self.path, timeout=_WAIT_S if read_only else 0, isolation_level=None)
         try:
             with self._blaming():
@@ -140,7 +140,7 @@ class Store:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Whatever is kept within is written for good at the end, all of it or, after an exception, nothing."""
+        """A context whose changes are written together at the end; after an exception none of them is."""
         self.commit()
         self._committed = math.inf
         try:
@@ -185,28 +185,28 @@ class Store:
         return [(start, end - start) for start, end in found]
 
     def ask(self, request: Request) -> list[tuple[int, int]]:
-        """The gaps to be counted before a plan goes on that asks so, each as its first unit and its end."""
+        """The gaps to be counted before a plan with this request goes on, each as its first unit and its end."""
         return gaps(self._of(request.task, request.errors), 0, request.units)
 
     def promised(self) -> list[tuple[FrameTask, int | None, int, int]] | None:
-        """What a shard is to count (task, errors, first unit, end), as plans went on without; None if they did not."""
+        """Ranges that a shard is to count (task, errors, first unit, end), as plans went on without; None otherwise."""
         return None
 
     def to_do(self, works: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Of units of other work than counting, by identity and number, those that are to be done here."""
+        """The units of work other than counting, by identity and number, that are to be done here."""
         return [work for work in works if work not in self._results]
 
     def whole(self, number: int, of: str) -> AbstractContextManager[bool]:
-        """A context for step `number` of several, known as `of`, that a shard does alone; whether it is done here."""
+        """A context for step `number` of several, known as `of`, that one shard does; yields whether it does it."""
         return contextlib.nullcontext(True)
 
     def told(self) -> str:
-        """What was done here, for people; of a shard, when it has done its share."""
+        """A message about what was done here; for a shard, that it has done its share."""
         return self._name
 
     @contextlib.contextmanager
     def doing(self, **plan: Any) -> Iterator[None]:
-        """Note that the store is of this plan, which is plain data; a plan within another one is a part of that.
+        """A context in which the store belongs to this plan, which is plain data; an inner plan is part of the outer.
 
         Raises `FileError` where a shard is of another plan, or the file cannot be written.
         """
@@ -229,10 +229,10 @@ class Store:
         self.note(Part(plan, 1, 1, ended=True))
 
     def _end(self) -> None:
-        """Of a shard, note that it has done its share."""
+        """Note that a shard has done its share."""
 
     def note(self, part: Part) -> None:
-        """Note which part of a plan the store holds, or that this has ended."""
+        """Note that the store holds this part of a plan, or that the part has ended."""
         if self._plans.get(part[:3]) != part.ended:
             self._plans[part[:3]] = part.ended
             self._execute("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)", part)
@@ -240,13 +240,13 @@ class Store:
                 self.commit()
 
     def plans(self) -> list[Part]:
-        """Which plans it is of, and which parts of them it holds."""
+        """The plans of the store, and the parts of them that it holds."""
         return [Part(*part, ended) for part, ended in self._plans.items()]
 
     def add(
         self, task: FrameTask, code: str, errors: int | None, first_unit: int, units: int, counts: dict[str, Any]
     ) -> None:
-        """Keep what `FrameTask.count` said of a range of units; about once a second it is written for good.
+        """Keep the counts that `FrameTask.count` gave for a range of units; the file is written about once a second.
 
         Raises:
             FileError: units that are here already, counts that cannot be, or a file that cannot be written.
@@ -255,7 +255,7 @@ class Store:
         self.add_rows(task.identity, (code, task.spec_json, task.unit_frames), errors, [row])
 
     def add_rows(self, identity: str, of: tuple[str, str, int], errors: int | None, rows: Iterable[Row]) -> None:
-        """The same for several ranges; `of` is the name of the code, the task's `spec_json` and its `unit_frames`."""
+        """Keep counts of several ranges; `of` has the name of the code, the task's `spec_json` and `unit_frames`."""
         place = (identity, CHANNEL_ERRORS if errors is None else errors)
         if identity not in self._tasks:
             self._tasks[identity] = of
@@ -282,7 +282,7 @@ class Store:
         return self._results.get((identity, unit))
 
     def add_result(self, identity: str, unit: int, result: Any) -> None:
-        """Keep what a unit of other work than counting came to; about once a second it is written for good.
+        """Keep the result of a unit of work other than counting; the file is written about once a second.
 
         Raises:
             FileError: a file that cannot be written.
@@ -290,18 +290,18 @@ class Store:
         self.add_text(identity, unit, json.dumps(result, allow_nan=False))
 
     def add_text(self, identity: str, unit: int, text: str) -> None:
-        """The same, of a result as JSON."""
+        """Keep a result that is JSON already."""
         values = (identity, unit, text)
         self._execute("INSERT INTO results VALUES (?, ?, ?, ?)", (*values, _crc(values)))
         self._results[identity, unit] = text
         self._commit_soon()
 
     def texts(self) -> dict[tuple[str, int], str]:
-        """All results of other work than counting, as JSON, by identity and unit."""
+        """All results of work other than counting, as JSON, by identity and unit."""
         return dict(self._results)
 
     def known(self) -> dict[str, tuple[str, str, int]]:
-        """Of each task, by its identity, the name of its code, its `spec_json` and its `unit_frames`."""
+        """The name of its code, `spec_json` and `unit_frames` of each task, by its identity."""
         return dict(self._tasks)
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> None:
@@ -324,7 +324,7 @@ class Store:
         return self._rows.get(place_of(task, errors), [])
 
     def _keep(self, of: Place, row: Row) -> int:
-        """Put a row in its place, if it can be true and counts nothing twice; returns where that is."""
+        """Put a row in its place, if it is possible and counts nothing twice; returns the place."""
         identity, errors = of
         unit_frames = self._tasks[identity][2]
         counts = row.counts
@@ -351,7 +351,7 @@ class Store:
         return at
 
     def _joined(self, place: Place, at: int) -> Row:
-        """Make a row one with those that it meets within its block, which are forgotten; returns that one."""
+        """Join a row with those that it meets within its block, which are forgotten; returns the joined row."""
         rows, row = self._rows[place], self._rows[place][at]
         first, last = at, at + 1
         if (
@@ -371,7 +371,7 @@ class Store:
         return joined
 
     def _joins(self, place: Place, row: Row) -> bool:
-        """Whether a row may be made one with others."""
+        """Whether a row may be joined with others."""
         return True
 
     def _load(self, version: int) -> None:
@@ -423,7 +423,7 @@ class Store:
         return version
 
     def _refuse(self, message: str) -> None:
-        # Names of tasks are text of the file, which may have lines.
+        # Names of tasks are text of the file, which may have line breaks.
         raise FileError(f"{self._name}: {_in_one_line(message)}")
 
     @property
@@ -435,7 +435,7 @@ class Store:
 
 
 def _in_one_line(text: str) -> str:
-    """A text in which what cannot be printed, as ends of lines, is an escape."""
+    """A text in which characters that cannot be printed, such as line breaks, are escapes."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
@@ -450,7 +450,7 @@ def opened_store(store: Store | str | os.PathLike[str] | None) -> Iterator[Store
 
 
 class _Blaming:
-    """Turns what SQLite and the operating system say into one error that names the file."""
+    """A context that turns errors of SQLite and of the operating system into one error that names the file."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -479,7 +479,7 @@ def _make(path: Path) -> None:
 
 
 def _tables(version: int) -> list[tuple[str]]:
-    """What SQLite says of the tables of a store."""
+    """The definitions that SQLite keeps of the tables of a store."""
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.executescript(_SCHEMA if version == VERSION else _SCHEMA.replace(f"{_PLANS};", ""))
         return base.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql").fetchall()

@@ -1,20 +1,20 @@
 """Frame error rates from strata: frames with exactly so many raw bit errors each.
 
-Most frames have few raw bit errors and decode, so what fails at low error rates are those with unusually many. With w
-raw bit errors in n bits,
+Most frames have few raw bit errors and decode, so at low error rates the frames that fail are those with unusually
+many. With w raw bit errors in n bits,
 
     FER(p) = sum over w of Binomial(w; n, p) F(w),      F(w) = P(decoding fails | w errors),
 
-and F is measured where it can be. On hard decisions F is the same for every p, so one series of strata gives the whole
+where F is measured if possible. On hard decisions F is the same for every p, so one series of strata gives the whole
 curve; deeper read levels have a series for each p.
 
 - Between strata the normal quantile of F is interpolated linearly in w.
-- The measured part begins at the lowest stratum from which on every stratum saw failures. Below it, F is known only to
-  be no more than the smallest upper end of any stratum at or above w, as F does not fall with w (assumed): the sum of
-  these is `unlisted` in results, which is no part of the rate or its interval.
+- The measured part begins at the lowest stratum from which on every stratum saw failures. Below it, F is at most the
+  smallest upper end of any stratum at or above w, as F is assumed not to fall with w. The sum of these bounds is
+  `unlisted` in results, which is no part of the rate or its interval.
 - Every stratum has its exact (Clopper-Pearson) interval, at a confidence (Sidak's) at which all of them hold together
-  with 95 %. As FER grows with every F(w), the sums of all lower and of all upper ends enclose the measured part, of the
-  whole curve together.
+  with 95 %. As FER grows with every F(w), the sums of all lower and of all upper ends enclose the measured part of the
+  whole curve.
 
 Source: C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
 1934; Z. Sidak, "Rectangular confidence regions for the means of multivariate normal distributions", 1967.
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-"""Of every interval."""
+"""Confidence of every interval."""
 
 MOST_EXTRAPOLATED = 0.25
-"""The share of a rate that may lie below the measured strata, by extrapolation, if it is to count as complete."""
+"""The largest share of a complete rate that may lie below the measured strata, by extrapolation."""
 
 _NORMAL = NormalDist()
 _TRUSTED_FAILURES = 3
@@ -71,7 +71,7 @@ def binomial_weights(bits: int, rber: float) -> Floats:
 
 
 def ladder(bits: int, every: bool = False) -> list[int]:
-    """Where strata may stand: from 0 errors to half of the bits, sqrt(w) / 3 apart, or at `every` number of errors."""
+    """The numbers of errors at which strata may stand: from 0 to half of the bits, sqrt(w) / 3 apart, or all."""
     weights = [0]
     while weights[-1] < bits // 2:
         weights.append(weights[-1] + (1 if every else max(1, round(math.sqrt(weights[-1]) / 3))))
@@ -80,15 +80,15 @@ def ladder(bits: int, every: bool = False) -> list[int]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A frame error rate, as far as it was seen.
+    """A frame error rate, as far as it was measured.
 
     Attributes:
-        fer: the rate, of the measured strata.
-        lo: lower end of the interval of what was measured.
-        hi: upper end of it.
+        fer: the rate of the measured strata.
+        lo: lower end of the interval of the measured part.
+        hi: upper end of the interval of the measured part.
         relative_error: standard error over the rate; None if the rate is 0.
-        unlisted: upper bound of what the strata without failures may add.
-        missing: what those would add, over the rate, if the normal quantile of F went on there as a line.
+        unlisted: upper bound of the part of strata without failures.
+        missing: ratio of that part to the rate, if the normal quantile of F continues there as a line.
     """
 
     fer: float
@@ -108,9 +108,9 @@ class Strata:
     """Failures by error weight, and the rates that follow.
 
     Args:
-        bits: of a codeword.
-        counts: what became of the frames of each weight.
-        rungs: where strata may stand, in increasing order.
+        bits: bits of a codeword.
+        counts: the counts of frames of each weight.
+        rungs: numbers of errors at which strata may stand, in increasing order.
     """
 
     def __init__(self, bits: int, counts: dict[int, Counts], rungs: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ class Strata:
         self.failed = np.array([c.failures for _, c in known], dtype=np.float64)
         self.rungs = np.array(rungs, dtype=np.int64)
         self.places = np.union1d(self.rungs, self.weights)
-        """Where strata are or may stand, in errors."""
+        """The numbers of errors at which strata are or may stand."""
         confidence = CONFIDENCE ** (1 / max(1, len(known)))
         ends = [_core.binomial_interval(c.failures, c.frames, confidence) for _, c in known]
         self.lower = np.array([lower for lower, _ in ends])
@@ -147,7 +147,7 @@ class Strata:
 
     @property
     def measured(self) -> bool:
-        """Whether any stratum saw a failure with none above it that saw none."""
+        """Whether there is a measured part: the highest stratum saw failures."""
         return self.first < len(self.weights)
 
     @property
@@ -171,7 +171,7 @@ class Strata:
         return ceilings[np.searchsorted(self.weights, np.arange(count), "left")]
 
     def estimate(self, probabilities: Floats) -> Estimate:
-        """The frame error rate where so many errors have these `probabilities` (float64, from 0 errors to all bits)."""
+        """The frame error rate where numbers of errors have these `probabilities` (float64, from 0 to all bits)."""
         if not self.measured:
             end = len(probabilities)
             return Estimate(0.0, 0.0, 0.0, None, min(1.0, float(probabilities @ self.floor(end))), math.inf)
@@ -194,7 +194,7 @@ class Strata:
         return Estimate(min(1.0, float(fer)), min(1.0, lo), min(1.0, hi), error, min(1.0, unlisted), missing)
 
     def planned(self, count: int) -> Floats:
-        """F at 0 to `count` - 1 errors for planning alone (float64): below, the quantile goes on as a line."""
+        """F at 0 to `count` - 1 errors, for planning alone (float64): below, the quantile continues as a line."""
         planned = np.ones(count)
         low, high = self.lowest, self.highest + 1
         planned[low:high] = self._rate[: max(0, count - low)]
@@ -211,7 +211,7 @@ class Strata:
         if slope <= 0:
             slope, height = 0.0, float(quantiles[0])
             if first:
-                # As steep as the stratum without failures makes likely.
+                # The slope is the one that the stratum without failures makes likely.
                 below = first - 1
                 unseen = _NORMAL.inv_cdf(0.5 / self.sampled[below])
                 slope = max(0.0, height - unseen) / float(weights[0] - self.weights[below])
@@ -223,11 +223,11 @@ class Strata:
         return planned
 
     def expected(self, probabilities: Floats) -> float:
-        """The rate by plan: what was measured, and the rest by extrapolation."""
+        """The rate for planning: the measured part, and the rest by extrapolation."""
         return self.shares(probabilities, self.planned(self.highest + 1))[0] if self.measured else 0.0
 
     def shares(self, probabilities: Floats, planned: Floats) -> tuple[float, Floats]:
-        """The rate by plan, and which share of it each of `places` stands for (float64), if there is a rate."""
+        """The rate for planning, and the share of it for which each of `places` stands (float64)."""
         terms = probabilities[: len(planned)] * planned
         total = float(terms.sum() + probabilities[len(planned) :].sum())
         weights = np.arange(len(terms))
@@ -238,7 +238,7 @@ class Strata:
         return total, shares / (total or 1.0)
 
     def _skipped(self, probabilities: Floats) -> float:
-        """What rungs between measured strata stand for that were passed over."""
+        """The part of the rate for which unmeasured rungs between measured strata stand."""
         skipped = np.setdiff1d(self.rungs, self.weights)
         skipped = skipped[(skipped > self.lowest) & (skipped < self.highest)]
         if not len(skipped):
@@ -259,7 +259,7 @@ class Strata:
         return np.minimum(curve, 1.0)
 
     def _slopes_at(self, rates: Floats) -> Floats:
-        """How F at each number of errors moves with F of each stratum (float64, errors x measured strata)."""
+        """The derivative of F at each number of errors by F of each stratum (float64, errors x measured strata)."""
         slopes = np.zeros((self.highest + 1 - self.lowest, self.last + 1 - self.first))
         quantiles = [_NORMAL.inv_cdf(rate) for rate in rates[self.first : self.last + 1]]
         starts = (self.weights[self.first : self.last + 1] - self.lowest).tolist()

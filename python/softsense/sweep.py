@@ -59,22 +59,23 @@ if TYPE_CHECKING:
 
 __all__ = ["LatinHypercube", "Pair", "Planned", "Range", "Search", "Sweep", "SweepResult", "TraceFile", "sweep"]
 
-# Points whose numbers stay in memory: those of 100,000 are 150 MB.
+# The most points whose numbers stay in memory: those of 100,000 are 150 MB.
 _MOST_HELD = 10_000
 _DIED = "the process that simulated it died, expected it to go on: out of memory? (fewer --workers need less)"
 
 
 @dataclass
 class SweepResult:
-    """What a sweep found.
+    """The results of a sweep.
 
     Attributes:
-        planned: the sweep and its points, of a search those that it asked for.
+        planned: the sweep and its points; for a search those that it asked for.
         whole: the frame, or the file that has it.
         simulated: points that this call simulated; the others had been kept.
-        folder: where results are.
+        folder: the folder of the results.
         written: the files that were written there.
-        interrupted: whether it was stopped before its end; `not simulated` is then a status, too, and nothing written.
+        interrupted: whether it was stopped before its end. Then `not simulated` is a status, too, and no file is
+            written.
     """
 
     planned: Planned
@@ -86,14 +87,16 @@ class SweepResult:
 
     @property
     def sweep(self) -> Sweep:
-        """What was to be simulated."""
+        """The sweep: the simulations that were asked for."""
         return self.planned.sweep
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row for each point in their order, as in `sweep.parquet`: `point`, `id`, the swept fields, `policy`,
-        `trace`, `seed`, of a search its `batch`, `status` (`ok`, `failed` or `lifetime failed`), `error`, and the
-        numbers of the summary. Of more than 10,000 points it is read from `sweep.parquet` each time.
+        """A row for each point in their order, as in `sweep.parquet`.
+
+        Columns: `point`, `id`, the swept fields, `policy`, `trace`, `seed`, for a search its `batch`, `status` (`ok`,
+        `failed` or `lifetime failed`), `error`, and the numbers of the summary. A frame of more than 10,000 points is
+        read from `sweep.parquet` each time.
         """
         return self.select(*self.columns)
 
@@ -136,9 +139,11 @@ class SweepResult:
 
     @property
     def designs(self) -> pl.DataFrame:
-        """A row for each design and trace, as in `designs.csv`: its setting, `seeds`, whether it `can_be_built`, its
-        `verdict` (`contender`, or what is wrong), and the mean of each column that frontiers and constraints look at,
-        with the half width of its 95 % interval over seeds (`.half_width`, null with one seed).
+        """A row for each design and trace, as in `designs.csv`.
+
+        Columns: its setting, `seeds`, `can_be_built` (whether it can), and its `verdict` (`contender`, or its problem).
+        Then the mean of each column of frontiers and constraints, with the half width of its 95 % interval over seeds
+        (`.half_width`, null with one seed).
         """
         pairs = [column for pair in self.sweep.pairs for column in (pair.x, pair.y)]
         asked = [column for constraint in self.sweep.constraints for column in constraint.columns]
@@ -172,7 +177,7 @@ class SweepResult:
         Args:
             style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16),
                 with all text at 8 points.
-            columns: that a picture for a paper spans: 1 or 2; default: 2.
+            columns: columns of a paper that a picture for a paper spans: 1 or 2; default: 2.
 
         Raises `ValueError` for another style, or another number of columns.
         """
@@ -200,20 +205,20 @@ def sweep(
         spec: a sweep, or its file.
         out: folder for results; default: `out/` and the name of the sweep. Several sweeps may share the points in it,
             one after the other.
-        shard: which part of how many, such as `3/64`: of the points that the folder lacks those are simulated that are
-            this shard's, and kept in a folder beside `points`, which `softsense.merge` unites. Shards may be at work
-            together.
+        shard: a part and the number of parts, such as `3/64`. Points that the folder lacks are dealt out to shards. The
+            points of this shard are simulated, and kept in a folder beside `points`, which `softsense.merge` unites.
+            Shards may run at the same time.
         workers: processes of this machine (default: one per CPU), each with the memory of a whole device; or any
             executor; or a Dask client, whose workers need the same softsense and see the same files.
-        progress: called now and then with what is being done, the finished points and the finished fraction.
+        progress: called now and then with the current work, the finished points and the finished fraction.
         on_batch: called whenever a search has asked for more points.
 
     Processes are spawned: a script that calls this needs `if __name__ == "__main__":`.
 
     Raises:
         SoftsenseError: the sweep, its config, a trace, the folder or the workers are wrong; the message names it.
-        Interrupted: Ctrl-C; its `result` is what there was by then, and everything finished is kept.
-        ShardDone: the shard has done its share. Of a search that is one of the batch at hand.
+        Interrupted: Ctrl-C; its `result` has the points so far, and everything finished is kept.
+        ShardDone: the shard has done its share; in a search, its share of the batch at hand.
     """
     from softsense.designs import Judged
 
@@ -257,7 +262,7 @@ def sweep(
             by.close(stop=False)
         kept.merge()
         simulated = len((kept.ids & planned.jobs.keys()) - known)
-        # Of 100,000 points these are megabytes, and what follows takes the most memory of all.
+        # For 100,000 points these are megabytes, and the next steps take the most memory of all.
         del known, jobs, left, todo
         result = SweepResult(planned, _frame(planned, kept, failures), simulated, folder, interrupted=interrupted)
         if interrupted:
@@ -275,11 +280,11 @@ class _Staying:
 
     @property
     def most(self) -> int:
-        """As in `Workers`."""
+        """The number of jobs in flight, as in `Workers`."""
         return self._workers.most
 
     def close(self, *, stop: bool) -> None:
-        """End them if `stop`."""
+        """End the workers if `stop`."""
         if stop:
             self._workers.close(stop=True)
 
@@ -292,11 +297,11 @@ def _carry_out(
     progress: Progress | None,
     failures: dict[str, str],
 ) -> bool:
-    """Do jobs, and take note of why some failed, by identity; returns whether it was interrupted."""
+    """Do jobs, and note why some failed, by identity; returns whether it was interrupted."""
     flight = Flight(_Staying(workers), todo)
-    # What a search has not asked for yet comes on top.
+    # Points that a search has not asked for yet are counted, too.
     coming = planned.size - len(planned.points)
-    # Jobs in flight when a process died, one of which was its end: each is tried again by itself.
+    # Jobs in flight when a process died, one of which killed it: each is tried again by itself.
     suspected: set[str] = set()
 
     def report() -> None:
@@ -306,7 +311,7 @@ def _carry_out(
             progress(f"sweeping {planned.sweep.name}", done, done / max(1, here + coming))
 
     def outcome(job: Job, future: Future[Any]) -> Outcome | None:
-        """What came of a job; None if it is to be tried again."""
+        """The outcome of a job; None if it is to be tried again."""
         try:
             found: Outcome | None = future.result()
             return found
@@ -316,7 +321,7 @@ def _carry_out(
                 suspected.add(job.id)
                 flight.waiting.appendleft(job)
                 return None
-            # The latter is how Dask calls it.
+            # `KilledWorker` is Dask's error for a process that died.
             if broken or type(error).__name__ == "KilledWorker":
                 return Outcome(job.sha256, error=_DIED)
             again: Outcome = flight.result(future)
@@ -350,7 +355,7 @@ def _carry_out(
 
 
 def _result(planned: Planned, kept: Kept, failures: Mapping[str, str], folder: Path) -> SweepResult:
-    """What there is so far."""
+    """The result so far."""
     return SweepResult(planned, _frame(planned, kept, failures), 0, folder)
 
 
@@ -412,7 +417,7 @@ def _write(result: SweepResult, folder: Folder) -> None:
     with folder.replacing("sweep.parquet") as path:
         write_parquet(result.frame, path)
     if len(result.planned.points) > _MOST_HELD:
-        # What follows looks at few columns.
+        # Later steps read few columns.
         result.whole = folder.path / "sweep.parquet"
     with folder.replacing("failures.csv") as path:
         result.failures.write_csv(path)

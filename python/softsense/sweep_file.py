@@ -1,4 +1,4 @@
-"""Sweep files: which simulations a sweep is made of, as TOML or from Python.
+"""Sweep files: the simulations of a sweep, as TOML or from Python.
 
 `Sweep.open` reads a file; errors name the line or the field, the value found and the values expected.
 """
@@ -32,8 +32,8 @@ class TraceFile:
     """A trace to replay.
 
     Attributes:
-        file: where it is.
-        name: what results call it.
+        file: path of the file.
+        name: its name in results.
         options: keyword arguments of `softsense.Trace`: those of `softsense.traces.OPTIONS`.
     """
 
@@ -57,26 +57,26 @@ LIFETIME_CAPACITY = Pair("lifetime.user_capacity", "lifetime.lifetime_capacity",
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be simulated.
+    """A description of the simulations of a sweep.
 
     Attributes:
         config: a shipped configuration, or a file.
-        name: of the sweep.
+        name: name of the sweep.
         overrides: fields replaced in all points, each written as `workload.requests=20000`.
         grid: config fields, each with its values; all combinations are simulated.
         latin_hypercube: samples instead of a grid.
         search: designs that an optimiser asks for, instead of a grid.
         policies: read policies such as `two_step` or `two_step:restart`; none for that of the config.
-        seeds: none for that of the config.
-        traces: none for the config's workload.
-        beyond: what becomes of addresses beyond the device: `reject` (the point fails), `wrap` or `scale`.
-        pairs: what frontiers are drawn of.
-        lifetime: what is asked of reads, if lifetimes are wanted.
-        equal_area: whether the decoders of every point have the parallelism that the decoder area of the config buys.
-        constraints: what designs have to meet.
+        seeds: seeds; none for that of the config.
+        traces: traces; none for the config's workload.
+        beyond: treatment of addresses beyond the device: `reject` (the point fails), `wrap` or `scale`.
+        pairs: pairs of columns of which frontiers are drawn.
+        lifetime: the demand on reads, if lifetimes are wanted.
+        equal_area: whether the decoders of every point have the parallelism that the decoder area of the config allows.
+        constraints: constraints on designs.
         conditions: config fields under which each design is tried, each with its values; every combination has
             frontiers of its own.
-        all_designs: whether those that cannot be built or have a problem are on frontiers, too.
+        all_designs: whether designs that cannot be built, or have a problem, are on frontiers, too.
         origin: the sweep file, for messages.
     """
 
@@ -104,7 +104,7 @@ class Sweep:
 
         Raises:
             FileError: it cannot be read.
-            ConfigError: it is not what a sweep file can be; the message has a line for each fault, with its place.
+            ConfigError: the text is no sweep file; the message has a line for each fault, with its place.
         """
         file = Path(path)
         return Sweep.parse(_core.read_text(file), str(file))
@@ -125,12 +125,13 @@ class Sweep:
 
     @property
     def columns(self) -> dict[str, str]:
-        """For each swept field its column; one that has the name of a result is called `config.` and its name."""
+        """The column of each swept field; a column with the name of a result is called `config.` and its name."""
         return _columns(self.fields)
 
     def settings(self) -> list[dict[str, Any]]:
-        """The values of the swept fields, condition by condition: of the grid, the last field changes fastest; none
-        that a search asks for.
+        """The values of the swept fields, condition by condition.
+
+        In a grid the last field changes fastest. Settings that a search asks for are not among them.
         """
         if self.search:
             return []
@@ -138,18 +139,18 @@ class Sweep:
         return [design | condition for condition in self.settings_of_conditions() for design in designs]
 
     def settings_of_conditions(self) -> list[dict[str, Any]]:
-        """The values of each condition; without `conditions` one without values."""
+        """The values of each condition; without `conditions` a single one without values."""
         return _combined(self.conditions)
 
     @property
     def size(self) -> int:
-        """The number of points; of a search, at most."""
+        """The number of points; for a search the largest number."""
         samples = math.prod(map(len, [*self.grid.values(), *self.conditions.values()]))
         policies = len(self.policies)
         if self.latin_hypercube:
             samples = self.latin_hypercube.samples * math.prod(map(len, self.conditions.values()))
         elif self.search:
-            # The policy is a part of a design that is asked for.
+            # The policy is a part of the design that a search asks for.
             samples, policies = self.search.designs, 1
         return samples * math.prod(max(1, many) for many in (policies, len(self.traces), len(self.seeds)))
 
@@ -171,7 +172,7 @@ def _columns(fields: Iterable[str]) -> dict[str, str]:
 
 
 class _Reader:
-    """Reads a sweep file, and takes note of all that is wrong with it."""
+    """A reader of a sweep file, which notes all of its faults."""
 
     def __init__(self, text: str, origin: str) -> None:
         self._text, self._origin, self._folder = text, origin, Path(origin).parent
@@ -189,7 +190,7 @@ class _Reader:
             told = " and ".join(f"[{name}]" for name in sections)
             self._fault((sections[1],), f"found both {told}, expected one of them")
         if said is None:
-            # Fields that are right by themselves may still contradict others; columns are known once the swept fields
+            # Fields that are right by themselves may still contradict others. Columns are known once the swept fields
             # are.
             wrong = {place[0] for place, _ in faults}
             rest = {key: value for key, value in self._table.items() if key not in wrong}
@@ -242,11 +243,11 @@ class _Reader:
         return _core.config_error(told, len(self._faults) - len(told))
 
     def _fault(self, place: tuple[str, ...], message: str) -> None:
-        """Take note of a fault: at a key, an element of a list, or one of both in these."""
+        """Note a fault at a place: a key, an element of a list, or one of both in these."""
         self._faults[place, message] = None
 
     def _told(self, place: tuple[str, ...], message: str) -> str:
-        """A fault with the line that it is at."""
+        """A fault with the line of its place."""
         told = ""
         for i, part in enumerate(place):
             if part.isdecimal():
@@ -264,7 +265,7 @@ class _Reader:
         return f"{origin}: {told}: {message}" if told else f"{origin}: {message}"
 
     def _fields(self, section: str) -> set[str]:
-        """What of a section is no key of its own."""
+        """The config fields of a section, without the section's own keys."""
         own = {"latin_hypercube": {"samples", "seed"}, "search": {"designs", "batch", "seed", "sampler"}}
         return {part for place in self._places if place[0] == section for part in _joined(place[1:])} - own.get(
             section, set()
@@ -277,7 +278,7 @@ class _Reader:
 
     @cached_property
     def _lines(self) -> dict[tuple[str, ...], int]:
-        """The same in steps."""
+        """The line of each place, with the place in steps."""
         return {tuple(_split(place)): line for place, line in self._places.items()}
 
     def _line(self, place: tuple[str, ...]) -> int | None:
@@ -359,7 +360,7 @@ class _Reader:
         return demand, tuple(pairs)
 
     def _once(self, sweep: Sweep) -> None:
-        """No field may be set in two ways: which of them would count is anybody's guess."""
+        """Check that no field is set in two ways, of which either might be meant."""
         places = {"seed": "seeds", "read.policy": "policies"}
         section = "latin_hypercube" if sweep.latin_hypercube else "search" if sweep.search else "grid"
         for name in sweep.fields:
@@ -388,17 +389,17 @@ class _Reader:
 
 
 def _replaced(text: str) -> str:
-    """An override, its field in its own name."""
+    """An override, with the field's own name."""
     path, _, value = text.partition("=")
     return f"{_core.own_path(path.strip())}={value.strip()}"
 
 
 def _split(place: Sequence[str]) -> list[str]:
-    """A place in steps, dots of quoted keys being steps, too."""
+    """A place in steps; dots of quoted keys separate steps, too."""
     return [_core.own_path(step) for part in place for step in part.split(".")]
 
 
 def _joined(place: Sequence[str]) -> Iterator[str]:
-    """All paths that begin as a place does."""
+    """All paths at the beginning of a place."""
     for end in range(1, len(place) + 1):
         yield _core.own_path(".".join(place[:end]))

@@ -178,7 +178,7 @@ class TraceModel(_Model):
 
     @property
     def options(self) -> tuple[tuple[str, Any], ...]:
-        """What was said of how it is read."""
+        """The options that say how the trace is read, if they are given."""
         said = self.model_fields_set
         return tuple((key, getattr(self, key)) for key in OPTIONS if key in said)
 
@@ -206,7 +206,7 @@ class RangeModel(_Model):
     @field_validator("low", "high")
     @classmethod
     def _fits(cls, end: float, info: ValidationInfo) -> float:
-        """Whether the end of a range fits its beginning."""
+        """The end of a range, after a check that it fits the other end."""
         if info.data.get("whole") and not isinstance(end, int):
             raise _wrong(end, "whole numbers for `from` and `to`, as values are to be whole")
         if info.field_name == "low" and info.data.get("log") and end <= 0:
@@ -419,12 +419,12 @@ class SweepModel(_Model):
 
 
 def read(table: Mapping[str, Any]) -> tuple[SweepModel | None, list[tuple[tuple[str, ...], str]]]:
-    """What a file says; or all that is wrong with it, each with the place in the file and the message."""
+    """The content of a file; or all of its faults, each with the place in the file and the message."""
     try:
         return SweepModel.model_validate(table, by_alias=True), []
     except ValidationError as error:
         found = error.errors(include_url=False)
-        # What is wrong with those that are not told, nobody asks.
+        # Messages of faults beyond those that are listed are not needed.
         faults = [_fault(each) for each in found[: _core.MOST_TOLD]]
         return None, faults + [(_place(each), "is wrong, too") for each in found[_core.MOST_TOLD :]]
 
@@ -472,7 +472,7 @@ def _known(place: Sequence[str]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A value of a sweep file, as people would write it."""
+    """A value of a sweep file, in the notation of TOML."""
     with contextlib.suppress(TypeError):
         text = inline(value) if not isinstance(value, str) else f"`{value}`"
         return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,8 +1,8 @@
 """The report of a sweep as one HTML document of at most a megabyte.
 
-Up to 2,000 points it has all of them, where they find room. A larger sweep has the same frontiers with a sample of the
-other designs around them, what each swept field does to the columns of the frontiers, and the beginnings of long
-tables, which name the files that have the rest.
+Up to 2,000 points it has all of them, if they fit. A report of a larger sweep has the same frontiers with a sample of
+the other designs around them. It has charts of the columns of the frontiers over each swept field, and the beginnings
+of long tables, which name the files with the rest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from softsense.sweep import SweepResult
 
 MOST_BYTES = 1_000_000
-"""Of a report."""
+"""The most bytes of a report."""
 
 _MOST_POINTS = 2000
 _FEWEST_DRAWN = 60
@@ -58,7 +58,7 @@ def report(result: SweepResult) -> str:
         whole = _document(result, result.frontiers, _EVERYTHING)
         if len(whole.encode()) <= MOST_BYTES:
             return whole
-    # What is listed of all frontiers together must find room, whatever their number.
+    # The lists of all frontiers together must fit, whatever the number of frontiers.
     frontiers = result.frontiers[:MOST_PANELS]
     drawn = _MOST_POINTS
     while len((found := _document(result, frontiers, drawn)).encode()) > MOST_BYTES and drawn > _FEWEST_DRAWN:
@@ -67,7 +67,7 @@ def report(result: SweepResult) -> str:
 
 
 def _document(result: SweepResult, frontiers: Sequence[Frontier], most: int) -> str:
-    """The report, of whose designs that are on no frontier `most` are drawn in all charts together."""
+    """The report; of the designs off the frontiers it draws `most` in all charts together."""
     light = most < _EVERYTHING
     rows_shown = max(_MOST_ROWS // 5, _MOST_LISTED // max(1, len(frontiers))) if light else _EVERYTHING
     sections = []
@@ -115,7 +115,7 @@ def _cut(shown: int, of: int, file: str) -> str:
 
 
 def _all_points(result: SweepResult, most: int) -> Table:
-    """The points, or so many of them by lot, with their swept fields and the columns of the frontiers."""
+    """The points, or `most` of them by lot, with their swept fields and the columns of the frontiers."""
     swept = list(result.sweep.columns.values())
     told = [name for name in _columns(result) if name not in swept]
     batch = [BATCH] if result.sweep.search else []
@@ -141,7 +141,7 @@ def _columns(result: SweepResult) -> list[str]:
     return [name for name in told if name in result.columns]
 
 
-# What fields do ------------------------------------------------------------------------------------------------------
+# Effects of swept fields ---------------------------------------------------------------------------------------------
 
 _MARGINALS = (
     "All points that were simulated, by one field after another, whatever their other fields: their median, and the "
@@ -151,8 +151,9 @@ _MARGINALS = (
 
 
 def marginals(result: SweepResult) -> list[Chart]:
-    """How the columns of the frontiers move with each swept field: medians with bands from the 10th to the 90th
-    percentile. Deterministic.
+    """The columns of the frontiers against each swept field: medians with bands from the 10th to the 90th percentile.
+
+    Deterministic.
     """
     swept = list(result.sweep.columns.values())
     fields = [*swept, *(["policy"] if len(result.sweep.policies) > 1 else [])]

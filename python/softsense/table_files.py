@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 FORMAT = "softsense decode table, version 1"
 CURVES = ("p_fail", "p_fail_lo", "p_fail_hi", "floor", "floor_at_most", "unlisted", "missing")
-"""What strata, frames as they come and listed absorbing sets say at each raw bit error rate, but for `frames`."""
+"""Curves of a level over raw bit error rates, from strata, direct frames and absorbing sets, without `frames`."""
 
 
 def degrees(code: Code) -> dict[str, list[tuple[int, int]]]:
-    """The degrees of the bits and checks of an LDPC code, each with how many have it.
+    """The degrees of the bits and checks of an LDPC code, each with the number of bits or checks that have it.
 
     >>> degrees(Code.open("flash-8/9"))
     {'bit_degrees': [(3, 512), (4, 36352)], 'check_degrees': [(35, 512), (36, 3584)]}
@@ -29,7 +29,7 @@ def degrees(code: Code) -> dict[str, list[tuple[int, int]]]:
 
 
 def code_line(code: Code) -> str:
-    """What a table calls the code whose failures it tells."""
+    """The line in a table that identifies its code."""
     return f"{code.name}: {code.kind.upper()}, n = {code.codeword_bits}, k = {code.data_bits}"
 
 
@@ -46,10 +46,10 @@ def written(
     Args:
         head: the texts at its beginning, `format` first.
         grid: raw bit error rates.
-        levels: for each read level its columns; those that it lacks are left out.
+        levels: for each read level its columns; columns that a level lacks are left out.
         limit: iterations after which the decoder gives up, if it counts them.
-        degrees: of an LDPC code, as `degrees` has them.
-        iterations: for each read level and raw bit error rate, as `distribution` has them.
+        degrees: degrees of an LDPC code, as `degrees` returns them.
+        iterations: distributions for each read level and raw bit error rate, as `distribution` returns them.
     """
     lines = [f'{key} = "{escaped(value)}"' for key, value in head.items()]
     if limit is not None:
@@ -75,13 +75,13 @@ def written(
 
 
 def number(value: float) -> str:
-    """A number as tables write it: six digits, and always a float."""
+    """A number in the notation of tables: six digits, and always a float."""
     text = f"{value:.6g}"
     return text if "." in text or "e" in text else f"{text}.0"
 
 
 def distribution(counts: Counts, limit: int) -> list[float]:
-    """Of frames that decoded, the shares that took 1, 2, ... iterations; one sees that a word came right."""
+    """The shares of decoded frames that took 1, 2, ... iterations; a word that came right counts as one iteration."""
     if not any(counts.iterations):
         return [0.0] * (limit - 1) + [1.0]
     none, *some = counts.iterations
@@ -93,7 +93,7 @@ def distribution(counts: Counts, limit: int) -> list[float]:
 
 
 def monotone(levels: list[dict[str, list[Any]]]) -> tuple[list[dict[str, list[Any]]], float]:
-    """Curves that do not fall along the grid nor rise with level, and by what part of itself a rate changed at most."""
+    """Curves that do not fall along the grid nor rise with level, and the largest relative change of a rate."""
     change = 0.0
     for index, curves in enumerate(levels):
         before = list(curves["p_fail"])
@@ -111,7 +111,7 @@ def monotone(levels: list[dict[str, list[Any]]]) -> tuple[list[dict[str, list[An
 
 
 def document_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `written` that write a table as it was read, but for `levels`."""
+    """The arguments of `written`, without `levels`, that write a table as it was read."""
     iterations = [level["iterations"] for level in table["level"]] if "iterations" in table["level"][0] else None
     return {
         "head": {key: table[key] for key in HEADS if key in table},

@@ -1,4 +1,4 @@
-"""What tenants of one device do to one another: each beside the others, and alone."""
+"""The effect of tenants of one device on one another: the runs of each tenant beside the others, and alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOGETHER = "together"
 
 @dataclass
 class Fairness:
-    """What tenants got together, and what each got alone on the same device.
+    """The run of all tenants together, and the run of each tenant alone on the same device.
 
     Attributes:
         together: the run of all tenants.
@@ -62,7 +62,7 @@ class Fairness:
 
     @property
     def fairness(self) -> float:
-        """The least slowdown over the largest: 1 where all suffer alike."""
+        """The least slowdown over the largest: 1 where all tenants are slowed equally."""
         return float(self._measured["fairness"])
 
     @property
@@ -82,7 +82,7 @@ class Fairness:
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row for each tenant: `tenant`, `slowdown`; alone and together mean and p99 of its responses, and IOPS."""
+        """A row for each tenant: `tenant`, `slowdown`; mean and p99 of its responses and IOPS, alone and together."""
         import polars as pl
 
         rows = []
@@ -174,6 +174,6 @@ def to_be_compared(config: Config) -> dict[int, str]:
 
 
 def _of(run: RunResult, name: str) -> dict[str, Any]:
-    """What a run has measured of a tenant."""
+    """The measurements of a tenant in a run."""
     found: dict[str, Any] = next(tenant for tenant in run.summary["tenants"] if tenant["name"] == name)
     return found

@@ -1,9 +1,10 @@
-r"""What a command prints, on its way to a terminal or a pipe.
+r"""Output of commands, on its way to a terminal or a pipe.
 
-Names of configs, traces, policies and folders, and errors of users' own code, may be anybody's. A character that steers
-a terminal (clears it, renames its window, lets text run backwards) is printed as its escape, `\u001b`, which JSON and
-TOML read as the character. `main` puts standard output and standard error behind `escaping`, so that all passes here;
-what the commands themselves send to steer the terminal goes past it, by `steer` and `raw`.
+Names of configs, traces, policies and folders, and errors of users' own code, may contain anything. Some characters
+steer a terminal: they clear it, rename its window, or let text run backwards. Such a character is printed as its
+escape, `\u001b`, which JSON and TOML read as the character. `main` puts standard output and standard error behind
+`escaping`, so that all text passes here. Codes that the commands themselves send to steer the terminal go past it, by
+`steer` and `raw`.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def escaping() -> Iterator[None]:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream behind the escapes, for those who escape what they are given themselves."""
+    """The stream behind the escapes, for callers that escape their texts themselves."""
     return stream.behind if isinstance(stream, _Escaping) else stream
 
 

@@ -26,11 +26,11 @@ OPTIONS: dict[str, type] = {
 """The options of a trace and their types; the command line and sweep files have the same."""
 
 _OWN = {"arrival_ns": "time:ns", "kind": "op", "offset_bytes": "offset", "bytes": "bytes"}
-"""What softsense calls the columns of requests, and what they are."""
+"""Names that softsense gives to the columns of requests, and their meanings in a description of columns."""
 
 
 _OF_TEXT = ("delimiter", "skip_header", "content")
-"""Options of the text that a frame becomes."""
+"""Options of text, which do not apply to a frame."""
 
 
 class Trace(_core.Trace):
@@ -40,13 +40,14 @@ class Trace(_core.Trace):
         path: the file, plain or compressed with gzip or zstd; `-` is standard input; a pipe is read into a temporary
             file without a name. A file that ends in `.parquet` is read as `from_frame` reads a frame.
         format: its format, or a file of columns that ends in `.toml`; default: recognised from the content.
-        columns: what the columns of a text are, from the left, such as `time:us,op,bytes,lbn:512B`; see docs/traces.md.
-        delimiter: what stands between columns; default: told from the first line.
+        columns: meanings of the columns of a text, from the left, such as `time:us,op,bytes,lbn:512B`; see
+            docs/traces.md.
+        delimiter: the text between columns; default: told from the first line.
         skip_header: lines to skip at the beginning; a header is recognised without.
-        op: what words of the column `op` mean, such as `read=28,write=2a`.
-        time_unit: what the time column counts: ns, 100ns, us, ms or s.
-        size_unit: what the size column counts, such as `4KiB`.
-        event: which event of blkparse is a request: Q, I, D or C; default: the first of these that is there.
+        op: meanings of the words of the column `op`, such as `read=28,write=2a`.
+        time_unit: unit of the time column: ns, 100ns, us, ms or s.
+        size_unit: unit of the size column, such as `4KiB`.
+        event: the event of blkparse that is a request: Q, I, D or C; default: the first of these that is there.
         devices: stack, merge, only=3,7, map=3@0,7@10GiB or sample=0.1.
         skip_outliers: leave out a few requests that are far from all others in time.
         skip_flushes: leave out flushes, and take writes with FUA for plain writes.
@@ -67,7 +68,7 @@ class Trace(_core.Trace):
     """
 
     def __new__(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """Open and scan it."""
+        """Open and scan the trace."""
         name = os.fspath(path)
         if name.endswith(".parquet") and options.get("content") is None:
             return cls._of(_parquet(name), name, options)
@@ -78,15 +79,15 @@ class Trace(_core.Trace):
         """The trace in a data frame.
 
         Args:
-            frame: of polars or pandas, or whatever has Arrow's `__arrow_c_stream__`, such as a PyArrow table.
-            columns: what its columns are: by name, such as `time:us=ts,op=type,bytes=size,lbn=sector`, or from the
-                left. Default: they are called so, `time:us` for instance, or as in `RunResult.requests`. Dates may have
-                any time zone.
-            name: what messages and results call it.
-            options: further ones of `Trace`, such as `op`.
+            frame: a frame of polars or pandas, or an object with Arrow's `__arrow_c_stream__`, such as a PyArrow table.
+            columns: meanings of its columns: by name, such as `time:us=ts,op=type,bytes=size,lbn=sector`, or from the
+                left. Default: the names are the meanings, `time:us` for instance, or those of `RunResult.requests`.
+                Dates may have any time zone.
+            name: the name of the trace in messages and results.
+            options: further options of `Trace`, such as `op`.
 
         Raises:
-            TraceError: a row that is no request, by its line, of which 1 is that of the names.
+            TraceError: a row that is no request, by its line; line 1 has the names.
             ConfigError: no data frame, or a bad option.
 
         >>> import json, polars
@@ -115,7 +116,7 @@ class Trace(_core.Trace):
             else:
                 given["columns"] = ",".join(names)
         if given.get("format") is None:
-            # What is not asked for may be any text, or no text at all. It keeps its place, which messages name.
+            # Columns that are not read may hold any text, or none. They keep their places, which messages name.
             kept = _asked_for(given["columns"], names)
             frame = frame.select(pl.col(each) if each in kept else pl.lit(None).alias(each) for each in names)
         utc = frame.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC").dt.replace_time_zone(None))

@@ -42,25 +42,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "softsense absorbing sets, version 1"
-"""What a file of absorbing sets says of itself."""
+"""The format line of a file of absorbing sets."""
 
 USUAL_BITS = 8
-"""The bits of the largest sets that are searched for unless others are asked for."""
+"""The default for the bits of the largest sets that are searched for."""
 
 _SHIPPED = Path(__file__).parent / "absorbing_sets"
 USUAL_IMPULSE_DECODER = "gallager"
 """Gallager's bit-flipping decoder, which falls into many sets, and so finds them."""
 
 IMPULSES_A_UNIT = 8192
-"""Impulses of a unit of work."""
+"""Number of impulses of a unit of work."""
 
 MOST_IMPULSES = 2**32
-"""More of them are not asked for at once: their units would not fit into memory."""
+"""The most impulses that may be asked for at once: units of more would not fit into memory."""
 
 _IMPULSES_AT_ONCE = 256
 _ALL_VIOLATED = 2**16
 _LARGEST_RESIDUE = 20
-"""Bits: what a decoder leaves beyond this is no small set."""
+"""The most bits of a small set: a decoder that leaves more has not ended in one."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Trap:
 
     Attributes:
         bits: the bits of one set of its orbit, ascending.
-        violated: checks that have an odd number of them.
-        multiplicity: sets in its orbit under the rotations of the code's circulants.
+        violated: checks that have an odd number of these bits.
+        multiplicity: number of sets in its orbit under the rotations of the code's circulants.
     """
 
     bits: tuple[int, ...]
@@ -89,13 +89,13 @@ class Traps:
     Attributes:
         code: the code.
         sets: the listed sets, for tasks.
-        most_bits: the exhaustive search went up to so many bits; 0 if there was none.
-        most_violated: and listed sets of up to so many violated checks.
-        longest_cycle: and grew sets from cycles of up to so many bits.
+        most_bits: the largest sets of the exhaustive search, in bits; 0 if there was none.
+        most_violated: the most checks that a listed set may violate.
+        longest_cycle: the longest cycles from which the search grew sets, in bits.
         impulses: words with impulses that were decoded.
-        impulse_decoder: by which decoder.
-        hits: how often an impulse ended in each listed set.
-        stray: what impulses ended in that is not absorbing: (bits, violated checks) and how often.
+        impulse_decoder: the decoder of the impulses.
+        hits: the number of impulses that ended in each listed set.
+        stray: the sets, not absorbing, in which impulses ended: (bits, violated checks) and how often.
         only_impulses: the listed sets that impulses alone found.
 
     >>> import softsense
@@ -123,7 +123,7 @@ class Traps:
         return [Trap(tuple(bits), violated, count) for bits, violated, count in self.sets.sets]
 
     def rotations(self, trap: Trap) -> _Orbit:
-        """All sets of an orbit, each ascending; of a matrix that is not quasi-cyclic the one set."""
+        """All sets of an orbit, each ascending; for a matrix that is not quasi-cyclic the one set."""
         return self.sets.rotations(list(trap.bits))
 
     @property
@@ -141,7 +141,7 @@ class Traps:
         ]
 
     def compared(self) -> _Rows:
-        """For each class how many orbits the search has, the impulses have, and each alone."""
+        """For each class the numbers of orbits that the search found, that impulses found, and that both found."""
         rows = {(c["bits"], c["violated"]): {**c, "search": 0, "impulses": 0, "both": 0} for c in self.classes}
         alone = {trap.bits for trap in self.only_impulses}
         for trap in self.list:
@@ -261,21 +261,22 @@ def failures_on_sets(
     store: Store | str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """How often decoders fail with a given number of wrong bits in one listed set.
+    """Failures of decoders on frames with a given number of wrong bits in one listed set.
 
     Args:
         traps: the sets.
-        decoders: as `Code.decoder` takes them.
-        rber: hard decisions elsewhere are wrong with this probability.
-        frames: at least so many for each decoder, class of sets and number of wrong bits.
-        iterations: after how many a decoder gives up.
-        seed: of data and noise.
+        decoders: decoders, as `Code.decoder` takes them.
+        rber: the probability that a hard decision elsewhere is wrong.
+        frames: the least number of frames for each decoder, class of sets and number of wrong bits.
+        iterations: number of iterations after which a decoder gives up.
+        seed: seed of data and noise.
         workers: threads of this process (default: one per CPU), or any executor.
         store: a store or its file.
         progress: called now and then with a name, the frames counted so far and the completed fraction.
 
-    Returns a row for each decoder, class and number of wrong bits, from all of a set down to all but two: `decoder`,
-    `bits`, `violated`, `wrong`, `rber`, `frames`, `failures` and the exact 95 % interval `lo` to `hi` of their share.
+    Returns a row for each decoder, class and number of wrong bits, from all bits of a set down to all but two. Columns
+    are `decoder`, `bits`, `violated`, `wrong`, `rber`, `frames`, `failures`, and the exact 95 % interval `lo` to `hi`
+    of their share.
 
     Raises:
         SoftsenseError: a decoder or option is wrong; the message names it.
@@ -326,12 +327,12 @@ class SearchTask:
 
     @property
     def identity(self) -> str:
-        """What the results depend on."""
+        """A hash of all inputs on which the results depend."""
         code, *limits = self._of
         return _digest("absorbing sets", 1, matrix_identity(code), *limits)
 
     def prepared(self, stop: StopFlag | None = None) -> AbsorbingSetSearch:
-        """The search, made ready once in a process."""
+        """The search, prepared once in a process."""
         with self._lock:
             if self._search is None:
                 self._search = AbsorbingSetSearch(*self._of, stop)
@@ -346,7 +347,7 @@ class SearchTask:
 class ImpulseTask:
     """Impulses through a decoder, in units that can be done anywhere and in any order.
 
-    A few bits on short cycles are wrong, all others right: the decoder corrects them, or ends in a set of errors that
+    A few bits on short cycles are wrong, all others right. The decoder corrects them, or ends in a set of errors that
     it cannot leave.
     """
 
@@ -359,12 +360,12 @@ class ImpulseTask:
 
     @property
     def identity(self) -> str:
-        """What the results depend on."""
+        """A hash of all inputs on which the results depend."""
         code, *rest = self._of
         return _digest("impulses", 1, matrix_identity(code), *rest)
 
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any]:
-        """What a unit's impulses ended in: `sets`, absorbing, and `stray`, others, each with how often."""
+        """The ends of a unit's impulses: `sets`, absorbing, and `stray`, others, each with how often."""
         code, _, _, seed = self._of
         drawn = _core.impulses(code, seed, unit * IMPULSES_A_UNIT, IMPULSES_A_UNIT, self._decoder is None)
         left = drawn if self._decoder is None else self._decoded(drawn)
@@ -417,19 +418,19 @@ def find_traps(
     """Find the small absorbing sets of an LDPC code.
 
     The search is exhaustive for elementary sets of up to `most_bits` bits (docs/model/error-floors.md says which) and
-    takes one cycle of each orbit of a quasi-cyclic matrix. Impulses serve any matrix, and find what a decoder falls
-    into. Results do not depend on workers.
+    takes one cycle of each orbit of a quasi-cyclic matrix. Impulses serve any matrix, and find the sets in which a
+    decoder ends. Results do not depend on workers.
 
     Args:
         code: an LDPC code, or a name or file that `Code.open` takes.
-        most_bits: of a set, 3 to 14; 0 for no search.
-        most_violated: list sets of up to so many violated checks; default: all.
-        impulses: at least so many words with an impulse are decoded (a multiple of 8,192).
-        impulse_decoder: by which decoder: `gallager` or any that `Code.decoder` takes, on hard decisions.
-        iterations: after how many it gives up.
-        seed: of impulses.
+        most_bits: the most bits of a set, 3 to 14; 0 for no search.
+        most_violated: the most violated checks of a listed set; default: no limit.
+        impulses: the least number of words with an impulse that are decoded (rounded up to a multiple of 8,192).
+        impulse_decoder: the decoder of impulses: `gallager` or any that `Code.decoder` takes, on hard decisions.
+        iterations: number of iterations after which it gives up.
+        seed: seed of impulses.
         workers: threads of this process (default: one per CPU), or any executor.
-        store: a store or its file: what was searched is kept there and not searched again.
+        store: a store or its file: results of the search are kept there and not computed again.
         progress: called now and then with a name, the units done so far and the completed fraction.
 
     Raises:
@@ -452,7 +453,7 @@ def find_traps(
     known: set[tuple[int, ...]] = set()
     hits, stray = Counter[tuple[int, ...]](), Counter[tuple[int, int]]()
     longest, workers = 0, chosen_workers(workers)
-    # A decoder that there is not is told of before the search.
+    # A decoder that does not exist is reported before the search.
     pushing = ImpulseTask(opened, impulse_decoder, iterations, seed) if impulses else None
     asked = {"sets": [most_bits, most_violated], "impulses": impulses, "seed": seed, "code": opened.name}
     asked |= {"decoder": impulse_decoder, "iterations": iterations, "matrix": matrix_identity(opened)}

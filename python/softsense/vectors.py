@@ -1,4 +1,4 @@
-"""Test vectors for a decoder in hardware: frames as they come, what is decided of them, and what is held in between.
+"""Test vectors for a decoder in hardware: received frames, their decisions, and the state of the decoder in between.
 
     softsense code vectors teaching-1/2 --channel bsc:0.06 --frames 20 --steps --out vectors
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = 1
-"""Of `vectors.json` and the files beside it; another number is another format."""
+"""Format of `vectors.json` and the files beside it; another number is another format."""
 
 MOST_BYTES = 1 << 30
-"""The most that is written: a longer export is refused before anything is decoded."""
+"""The most bytes that are written: a longer export is refused before anything is decoded."""
 
 _FILES = (
     *("vectors.json", "base.hex", "received.hex", "decided.hex", "verdicts.hex"),
@@ -39,18 +39,18 @@ _HELD = ("pass", "iteration", "syndrome_weight", "posteriors", "messages")
 
 @dataclass(frozen=True)
 class DecoderVectors:
-    """Frames of a code, and what its decoder makes of them.
+    """Frames of a code, with the decisions and states of its decoder.
 
     Attributes:
         code: the code.
         decoder: name of the decoder, in integers.
-        iterations: how many each pass has at most.
-        channel: what was between encoding and decoding.
-        seed: of data and noise: frame k is frame k of `softsense.bench` with this seed.
+        iterations: the most iterations of each pass.
+        channel: the channel between encoding and decoding.
+        seed: seed of data and noise: frame k is frame k of `softsense.bench` with this seed.
         received: packed hard decisions (uint8 of shape (frames, ceil(n / 8))) or LLRs (int8 of shape (frames, n)).
-        decoded: what the decoder answers, an array for each field.
-        steps: of each frame what `Decoder.trace` says; empty unless it was asked for.
-        arithmetic: what `Decoder.arithmetic` says.
+        decoded: the answers of the decoder, an array for each field.
+        steps: the result of `Decoder.trace` for each frame; empty unless it was asked for.
+        arithmetic: the result of `Decoder.arithmetic`.
 
     >>> vectors = decoder_vectors("teaching-1/2", "gaussian:0.04:3", frames=5)
     >>> vectors.is_soft, vectors.received.dtype.name, vectors.to_dict()["frames"][0]["received"][:6]
@@ -109,9 +109,10 @@ class DecoderVectors:
         }
 
     def write(self, folder: str | Path, force: bool = False) -> list[Path]:
-        """Write `vectors.json` and the `.hex` files into a folder, which is made; returns them.
+        """Write `vectors.json` and the `.hex` files into a folder, which is made; returns the files.
 
-        With `force` those of an earlier export are replaced, and what this one has not, such as steps, is removed.
+        With `force` files of an earlier export are replaced, and those that this export does not have, such as steps,
+        are removed.
 
         Raises `FileError` if one is there, unless `force`, or cannot be written.
         """
@@ -196,7 +197,7 @@ def _words(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
 
 
 def _memory(what: str, of: str, words: Iterable[NDArray[Any]]) -> str:
-    """A word of memory a line, its first byte last."""
+    """A text with a word of memory on each line, its first byte last."""
     lines = (word.tobytes()[::-1].hex() for word in words)
     return f"// {what}\n// {of}\n" + "".join(f"{line}\n" for line in lines)
 
@@ -211,16 +212,16 @@ def decoder_vectors(
     seed: int = 1,
     steps: bool = False,
 ) -> DecoderVectors:
-    """Frames of a code that went through a channel, and what a decoder in integers makes of them, bit for bit.
+    """Frames of a code that went through a channel, and bit for bit what a decoder in integers decides on them.
 
     Args:
         code: an LDPC code with a base matrix, all of it sent, or a name or file that `Code.open` takes.
         channel: `bsc:P`, `errors:W` (hard decisions), `awgn:EBN0_DB` or `gaussian:RBER:LEVELS` (LLRs).
         decoder: `min-sum`, `min-sum-8bit[:LARGEST]`, `min-sum-16bit` or `rcq:BITS[:POSTERIOR]`.
-        iterations: how many each pass over a frame has at most, from 1.
-        frames: how many, from 1.
-        seed: of data and noise, 0 to 2^64 - 1; frame k is frame k of `softsense.bench`.
-        steps: also what is held as each frame comes and after each of its iterations.
+        iterations: the most iterations of each pass over a frame, from 1.
+        frames: number of frames, from 1.
+        seed: seed of data and noise, 0 to 2^64 - 1; frame k is frame k of `softsense.bench`.
+        steps: whether to keep the state of the decoder as each frame comes and after each of its iterations.
 
     Raises `CodeError`: another code, decoder or channel, circulants whose shifts have more than 16 bits, or more than
     1 GiB to write.
@@ -249,7 +250,7 @@ def decoder_vectors(
     answers: list[Decoded] = []
 
     class Recorder(Cpu):
-        """The decoder that ships, which keeps what it is given and what it answers."""
+        """The shipped decoder, which also keeps its inputs and answers."""
 
         def decode(self, received: NDArray[Any]) -> Decoded:
             batches.append(received.copy())
@@ -272,8 +273,9 @@ def decoder_vectors(
 
 
 def _most_bytes(code: Code, rounds: int | None) -> int:
-    """What a frame takes in all files, with steps of so many iterations in all passes: JSON and hexadecimal digits have
-    each byte twice.
+    """The most bytes of a frame in all files, with steps of `rounds` iterations in all passes.
+
+    JSON and hexadecimal digits have each byte twice.
     """
     import numpy as np
 

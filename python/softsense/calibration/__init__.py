@@ -1,11 +1,11 @@
-"""Calibrate a drive: from what it did under load to a device config, with intervals, and with what it cannot do.
+"""Calibrate a drive: from its measurements under load to a device config, with intervals and the limits of the model.
 
     measured = read_measured(["drive.toml"])
     found = calibrate(measured, seed=1)
     print(text(found))
     open("drive.toml", "w").write(config_toml(found))
 
-`softsense.fit` has reads of a drive that does nothing else; here reads and writes meet. See
+`softsense.fit` takes reads of a drive that does nothing else; here reads and writes meet. See
 docs/calibrating-a-drive.md.
 """
 

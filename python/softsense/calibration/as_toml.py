@@ -1,6 +1,4 @@
-"""The config of a calibrated drive as TOML for people: what is not at its default, with the intervals of what was
-fitted.
-"""
+"""The config of a calibrated drive as TOML for people: fields not at their defaults, with intervals of fitted ones."""
 
 from __future__ import annotations
 
@@ -24,16 +22,16 @@ _PLACES = {
     "steady_write_mb_per_s": "flash",
     "write_pace": "host",
 }
-"""Sections that parameters decide which are no fields; others stand in the section of their field."""
+"""Config section of each parameter that is no field; other parameters stand in the section of their field."""
 
 
 def as_toml(found: Calibration, config: Config, rows: list[dict[str, Any]]) -> str:
-    """TOML that gives this config.
+    """Write TOML that gives this config.
 
     Args:
         found: the calibration.
         config: its config.
-        rows: of `parameter_rows`: their intervals stand above the sections that they decide.
+        rows: rows of `parameter_rows`; their intervals stand above the sections that they decide.
     """
     measured = found.space.measured
     told = json.loads(config.to_json())
@@ -54,7 +52,7 @@ def as_toml(found: Calibration, config: Config, rows: list[dict[str, Any]]) -> s
     for section, value in _differing(told, usual).items():
         lines += ["", *_comment(_intervals(section, rows)), *_section(section, value)]
     text = "\n".join(lines) + "\n"
-    # A base may have what is at its default and yet has to be said.
+    # Some base configs need fields to be written although they are at their defaults.
     return text if _gives(text, config) else config.to_toml()
 
 
@@ -100,7 +98,7 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _section(path: str, value: Mapping[str, Any]) -> Iterator[str]:
-    """A table under its header; tables in it that fit no line, and lists of tables, have headers of their own."""
+    """A table under its header. Tables in it that do not fit a line, and lists of tables, have headers of their own."""
     here, apart = [], []
     for name, inner in value.items():
         written = f"{name} = {_inline(inner)}"

@@ -1,4 +1,4 @@
-"""An ensemble of points that closes in on what was measured."""
+"""An ensemble of points that moves towards the measured quantities."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def assimilated(
     times: int,
     random: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """The points moved to where, by their own regression, their quantities would be those that were measured.
+    """Move the points to where, by a regression among them, their quantities would be the measured ones.
 
     Args:
-        points: that were simulated, in the unit cube (points, size).
-        off: of `Target.off` (points, quantities). Points that lack quantities are replaced by others.
-        target: what was measured.
-        times: how often measurements are assimilated in all: each time as if they were less certain by the root of it.
-        random: for the draws.
+        points: simulated points, in the unit cube (points, size).
+        off: values of `Target.off` (points, quantities). Points that lack quantities are replaced by others.
+        target: the measured quantities.
+        times: number of assimilations in all. Each takes the standard deviations of the measurements times the root of
+            this number.
+        random: generator of the draws.
 
     Source: A. Emerick, A. Reynolds, "Ensemble smoother with multiple data assimilation", Comput. Geosci. 55, 2013, eq.
-    8, with equal coefficients. Deviations: places are mirrored at the borders of the cube, and spread by a tenth of the
-    ensemble's deviation, as few points are more alike than they should be.
+    8, with equal coefficients. Deviations: points are mirrored at the borders of the cube. They are also spread by a
+    tenth of the ensemble's deviation, as few points are more alike than they should be.
     """
     known = np.isfinite(off).mean(axis=1) >= _KNOWN
     if known.sum() < _LEAST:

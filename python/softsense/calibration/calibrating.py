@@ -1,10 +1,10 @@
-"""Calibration: a posterior of the parameters of a drive, from what it did under load, by simulating it again and again.
+"""Calibration: a posterior of the parameters of a drive from measurements under load, by many simulations of the drive.
 
-There is no formula for the latency of a read behind a program that rests behind a collection; there is a simulator. So
-its likelihood is inferred. Points spread over the prior are simulated under all loads; an ensemble of them closes in
-on what was measured; a search goes on from the best to where the loads are explained; an emulator learns what is
-there, and points of its posterior are simulated, from which it learns again. What neither simulator nor emulator
-explains is a part of the likelihood, and becomes an error of each kind of quantity.
+There is no formula for the latency of a read among suspended programs and collections, but there is a simulator. So
+the likelihood of the measurements is inferred in four steps. Points spread over the prior are simulated under all
+loads. An ensemble of them moves towards the measured quantities, and a search goes on from the best point. An emulator
+is fitted to these points. Points of its posterior are simulated, and the emulator is fitted again. Differences that
+neither simulator nor emulator explains are a part of the likelihood, and become an error of each kind of quantity.
 
 Source: M. Kennedy, A. O'Hagan, "Bayesian calibration of computer models", J. R. Statist. Soc. B 63(3), 2001 (the error
 of the model beside its parameters); N. Hansen, A. Ostermeier, "Completely derandomized self-adaptation in evolution
@@ -50,18 +50,18 @@ _STEP = 0.1
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is simulated.
+    """The amount of simulation.
 
     Attributes:
         first: points spread over the prior, a Latin hypercube.
-        assimilations: of an ensemble, which closes in on what was measured.
-        ensemble: points of it.
-        generations: of the search from the best of them.
+        assimilations: number of times that the ensemble is moved towards the measured quantities.
+        ensemble: points of the ensemble.
+        generations: generations of the search from the best of them.
         population: points of a generation.
-        batches: of points of the posterior, from which the emulator learns.
-        batch: points of each of them.
+        batches: batches of points of the posterior, from which the emulator is fitted again.
+        batch: points of each batch.
         drawn: points of the posterior at which all loads are predicted.
-        effort: of each load of a point.
+        effort: length of the simulation of each load of a point.
     """
 
     first: int = 128
@@ -76,30 +76,30 @@ class Plan:
 
     @property
     def points(self) -> int:
-        """That are simulated in all, those of the predictions included."""
+        """Number of points that are simulated in all, those of the predictions included."""
         searched = self.assimilations * self.ensemble + self.generations * self.population
         return self.first + searched + self.batches * self.batch + self.drawn + 1
 
 
 QUICK = Plan(48, 2, 32, 1, batches=1, batch=16, drawn=4, effort=Effort(1_000, 50_000, 2.0))
-"""To see whether files are right: intervals are wide, and the search is not at its end."""
+"""A plan to test input files with: intervals are wide, and the search is not at its end."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What measurements under load tell of a drive.
+    """The parameters of a drive that measurements under load tell, with predictions of the loads.
 
     Attributes:
-        space: the parameters, and what was measured.
-        samples: of the posterior, in the unit cube (samples, size).
-        errors: of the model, by group: standard deviation of a logarithm, samples (samples, groups).
-        best: the simulated point that is most probable, in the unit cube.
+        space: the parameters and the measurements.
+        samples: samples of the posterior, in the unit cube (samples, size).
+        errors: errors of the model, by group, as standard deviations of a logarithm (samples, groups).
+        best: the most probable simulated point, in the unit cube.
         simulated: for each load, in order, and each quantity: `best`, at the best point, and `drawn`, at some of the
             samples.
-        emulator_off: how far the emulator is off from the simulator where it was not fitted: standard deviation of a
-            logarithm, by group.
-        points: that were simulated.
-        seed: of the samplers and of the simulations.
+        emulator_off: error of the emulator at points that were left out of its fit, by group: standard deviation of a
+            logarithm.
+        points: number of simulated points.
+        seed: seed of the samplers and of the simulations.
     """
 
     space: Space
@@ -113,7 +113,7 @@ class Calibration:
 
 
 class _StoppedError(Exception):
-    """Ctrl-C: the store has what was finished."""
+    """Stop after Ctrl-C: the store has the finished work."""
 
 
 def calibrate(
@@ -125,17 +125,17 @@ def calibrate(
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> Calibration | None:
-    """Fit a drive to what was measured of it under load.
+    """Fit a drive to its measurements under load.
 
     Args:
-        measured: of `read_measured`; its held-out loads are predicted, and not looked at.
-        plan: how much is simulated.
-        seed: the same seed gives the same result, on any number of workers.
+        measured: measurements from `read_measured`; held-out loads are predicted, and not looked at.
+        plan: the amount of simulation.
+        seed: seed of samplers and simulations; the same seed gives the same result, on any number of workers.
         workers: threads, or an executor; default: a thread for each CPU.
-        store: keeps what was simulated; a calibration goes on from it.
+        store: keeps simulated points; a calibration goes on from it.
         progress: called with a name, points done, and their fraction.
 
-    Returns the calibration, or None after Ctrl-C, when the store has what was finished.
+    Returns the calibration, or None after Ctrl-C; the store then has the finished work.
 
     Raises:
         ConfigError: no point of the prior could be simulated; or a library is missing that `softsense[fit]` brings.
@@ -173,7 +173,7 @@ def calibrate(
             batch = posterior.some(plan.batch, seed + number)
             seen = seen.and_also(batch, off(batch, "learning what is near"))
             posterior = sample(seen.points, seen.off, target, seed + number + 1)
-        # The most probable point by what was simulated, and not by what was emulated.
+        # The most probable point by its simulated quantities; emulated ones have errors.
         best = seen.points[int(np.argmax(target.density(seen.off, np.median(posterior.errors, axis=0))))]
         last = np.concatenate([best[None], posterior.some(plan.drawn, seed + plan.batches)])
         careful = replace(plan.effort, seen=2 * plan.effort.seen, most=2 * plan.effort.most)
@@ -194,7 +194,7 @@ def calibrate(
 
 @dataclass(frozen=True)
 class _Seen:
-    """Points that were simulated, and by how much the logarithms of their quantities are off."""
+    """Simulated points, and the distances of the logarithms of their quantities from the measured ones."""
 
     points: NDArray[np.float64]
     off: NDArray[np.float64]
@@ -210,7 +210,7 @@ def _searched(
     seed: int,
     off: Callable[[NDArray[np.float64], str], NDArray[np.float64]],
 ) -> _Seen:
-    """Points of the prior and of a search from the best of them, and by how much they are off."""
+    """Points of the prior, of the ensemble and of a search from the best of them, with their distances."""
     from cmaes import CMA
 
     names = [each.name for each in space.parameters]
@@ -258,7 +258,7 @@ def _by_load(loads: Sequence[Load], found: Sequence[dict[str, Any]]) -> tuple[di
 
 @dataclass(frozen=True)
 class _Work:
-    """The simulation of points under loads, as units of `run_units`: pickles."""
+    """The simulation of points under loads, as units of `run_units`; it can be pickled."""
 
     measured: Measured
     loads: tuple[Load, ...]
@@ -269,7 +269,7 @@ class _Work:
 
     @property
     def identity(self) -> str:
-        """A hash of all that the results depend on: that of the config to begin with has the model's version and the
+        """A hash of all inputs of the results. The hash of the base config covers the version of the model and the
         content of tables.
         """
         space = Space.of(self.measured)
@@ -282,7 +282,7 @@ class _Work:
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def run(self, unit: int, stop: StopFlag | None = None) -> Any:
-        """What a point has under each load; `error`, where there is no such drive; None if stopped."""
+        """Quantities of a point under each load; `error`, where there is no such drive; None if stopped."""
         space = Space.of(self.measured)
         values = space.values(self.points[unit])
         rows: list[dict[str, float]] = [{} for _ in self.loads]
@@ -299,11 +299,11 @@ class _Work:
         return {"loads": rows}
 
     def _order(self) -> list[int]:
-        """The load with most writes first: a drive that writes far too fast or too slowly need not do more."""
+        """Numbers of loads, most writes first: a drive whose rate of writes is far off needs no other loads."""
         return sorted(range(len(self.loads)), key=lambda number: -self.loads[number].measured.get("write_iops", 0.0))
 
 
 def _is_hopeless(row: Mapping[str, float], load: Load) -> bool:
-    """Whether a drive has another rate of writes altogether."""
+    """Whether the rate of writes of a drive is more than a factor of 1.3 off the measured one."""
     measured = load.measured.get("write_iops")
     return measured is not None and abs(math.log(row.get("write_iops", 1e-9) / measured)) > _HOPELESS

@@ -1,7 +1,7 @@
-"""An emulator: what a simulator would have said, in a millisecond, from what it has said nearby.
+"""An emulator: the result of the simulator at a point, in a millisecond, from its results nearby.
 
-Each quantity's logarithm is a quadratic in the logarithms of the parameters, fitted to simulated points by ridge
-regression; how far it is off is known from each point when that point is left out.
+The logarithm of each quantity is a quadratic in the logarithms of the parameters, fitted to simulated points by ridge
+regression. Its error is known from the error at each point when that point is left out.
 
 Source: A. Hoerl, R. Kennard, "Ridge regression", Technometrics 12(1), 1970; leaving one out: G. Golub, M. Heath,
 G. Wahba, "Generalized cross-validation as a method for choosing a good ridge parameter", Technometrics 21(2), 1979, eq.
@@ -29,9 +29,9 @@ class Emulator:
     """Quadratics of a vector.
 
     Attributes:
-        center, scale: of the vector (size,): the quadratics are of (vector - center) / scale.
-        weights: (terms, quantities).
-        error: standard deviation of what each quantity is off by, where it was not fitted (quantities,).
+        center, scale: center and scale of the vectors (size,): the quadratics are of (vector - center) / scale.
+        weights: coefficients (terms, quantities).
+        error: standard deviation of the error of each quantity, at points that were left out of the fit (quantities,).
     """
 
     center: NDArray[np.float64]
@@ -44,8 +44,8 @@ class Emulator:
         """Fit simulated points.
 
         Args:
-            vectors: (points, size).
-            quantities: (points, quantities); NaN where a point lacks one.
+            vectors: simulated points (points, size).
+            quantities: their quantities (points, quantities); NaN where a point lacks one.
         """
         center = vectors.mean(axis=0)
         scale = np.maximum(vectors.std(axis=0), 1e-6)
@@ -63,14 +63,15 @@ class Emulator:
 
 
 def _terms(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1, each element, and each product of two."""
+    """Terms of the quadratic: 1, each element, and each product of two."""
     rows, columns = np.triu_indices(x.shape[1])
     return np.concatenate([np.ones((len(x), 1)), x, x[:, rows] * x[:, columns]], axis=1)
 
 
 def _ridge(terms: NDArray[np.float64], values: NDArray[np.float64], size: int) -> tuple[NDArray[np.float64], float]:
-    """Weights, and the error of leaving one out, by the ridge for which this error is least; the constant and the
-    linear terms are held back a hundred times less than the products.
+    """Weights, and the error of leaving one out, with the ridge for which this error is least.
+
+    The penalty on linear terms is a hundredth of that on products; the penalty on the constant is negligible.
     """
     if len(values) < 3:
         return np.zeros(terms.shape[1]), FARTHEST

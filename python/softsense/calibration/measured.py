@@ -1,4 +1,4 @@
-"""What was measured of a real drive under load: loads as jobs of fio, and what each job got."""
+"""Measurements of a real drive under load: loads as jobs of fio, and rates and latencies of each job."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from softsense.fio import Job, bins_of, job_of
 
 KINDS = ("read", "write")
 LATENCIES = ("p10_us", "p50_us", "p90_us", "p95_us", "p99_us", "p99.9_us")
-"""What may be measured of the latencies of a kind of requests of a job."""
+"""Statistics of the latencies of a kind of requests of a job that may be measured."""
 RATES = ("read_iops", "write_iops")
-"""What may be measured of all jobs together; and of a job, as `job.read_iops`."""
+"""Rates that may be measured of all jobs together, or of one job, as `job.read_iops`."""
 WRITE_AMPLIFICATION = "write_amplification"
 _USUAL_BASE = "tlc-enterprise"
 _REACHED = 0.985
@@ -31,15 +31,15 @@ _SOONER = 2.0
 
 @dataclass(frozen=True)
 class Load:
-    """Jobs that ran together, and what was measured.
+    """Jobs that ran together, and their measured quantities.
 
     Attributes:
-        name: what results call it.
-        jobs: of fio. How long they ran and what they log says nothing here.
-        measured: by quantity: `job.read.p99_us`, `read_iops` and `write_iops` of all jobs or of one (`job.read_iops`),
-            `write_amplification`.
+        name: name of the load in results.
+        jobs: jobs of fio. Their runtimes and logs have no meaning here.
+        measured: values by quantity: `job.read.p99_us`, `read_iops` and `write_iops` of all jobs or of one
+            (`job.read_iops`), `write_amplification`.
         filled: the share of the drive that held data.
-        held_out: whether it is predicted, and not looked at.
+        held_out: whether the load is predicted, and not looked at.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Load:
 
     @property
     def writes(self) -> bool:
-        """Whether any of its jobs writes."""
+        """Whether any of the jobs writes."""
         return any(job.read_share < 1 for job in self.jobs)
 
     @property
@@ -60,7 +60,7 @@ class Load:
         return sum(sizes) / len(sizes) if sizes else 0.0
 
     def offered_iops(self, kind: str) -> float | None:
-        """Requests a second that its jobs ask for; None if one of them asks for the next when one is done."""
+        """Requests a second that the jobs ask for; None if a job issues its next request when one is done."""
         offered = 0.0
         for job in self.jobs:
             if job.rate_iops is None:
@@ -69,17 +69,19 @@ class Load:
         return offered
 
     def served_iops(self, kind: str) -> float | None:
-        """Requests of a kind a second as far as they are known: as many as were measured, or offered."""
+        """Requests of a kind a second, as far as known: the measured rate, or else the offered one."""
         return self.measured.get(f"{kind}_iops") or self.offered_iops(kind)
 
     def reached(self) -> bool:
-        """Whether the drive served what was offered, as far as was measured."""
+        """Whether the drive served the offered rates, as far as they were measured."""
         pairs = ((self.offered_iops(kind), self.measured.get(f"{kind}_iops")) for kind in KINDS)
         return all(got >= _REACHED * offered for offered, got in pairs if offered and got is not None)
 
     def as_issued(self) -> Load:
-        """With jobs whose rate was not reached issuing the next request when one is done, as they then do: fio and its
-        like take the time of a request from its issue, and have `iodepth` of them in flight.
+        """The load with jobs whose rate was not reached issuing each request when another is done.
+
+        Such jobs do so in practice: fio and similar programs take the time of a request from its issue, and then have
+        `iodepth` requests in flight.
         """
         return replace(self, jobs=tuple(self._as_issued(job) for job in self.jobs))
 
@@ -92,7 +94,7 @@ class Load:
         return replace(job, rate_iops=None) if missed > (1 - _REACHED) * offered else job
 
     def _missed(self, job: Job) -> float:
-        """Requests a second that a job was not served, if those with most requests went short of them first."""
+        """Requests a second that a job was not served, if the jobs with the highest rates lack requests first."""
         missed = 0.0
         for kind in KINDS:
             offered, got = self.offered_iops(kind), self.measured.get(f"{kind}_iops")
@@ -106,7 +108,7 @@ class Load:
 
 
 def _offered(job: Job) -> float:
-    """Requests a second that a job asks for; 0 where it asks for the next one when one is done."""
+    """Requests a second that a job asks for; 0 where it issues its next request when one is done."""
     return job.numjobs * (job.rate_iops or 0.0)
 
 
@@ -115,12 +117,12 @@ class Measured:
     """A drive, and the loads under which it was measured.
 
     Attributes:
-        name: of the drive.
-        user_bytes: that it sells.
-        base: the config to begin with: a shipped one, or a file.
-        settings: fields of it to replace, each written as `host.link.latency_us=1.5`: what is known of the drive.
-        loads: in order.
-        notes: what was found odd in the measurements.
+        name: name of the drive.
+        user_bytes: capacity that the drive sells.
+        base: the base config: a shipped one, or a file.
+        settings: fields to replace in it, each written as `host.link.latency_us=1.5`: known facts about the drive.
+        loads: the loads, in order.
+        notes: oddities of the measurements.
     """
 
     name: str
@@ -132,7 +134,7 @@ class Measured:
 
     @property
     def fitted(self) -> tuple[Load, ...]:
-        """The loads that are looked at."""
+        """The loads that are fitted."""
         return tuple(load for load in self.loads if not load.held_out)
 
 
@@ -143,17 +145,17 @@ def read_measured(
     base: str | None = None,
     hold_out: Sequence[str] = (),
 ) -> Measured:
-    """Read what was measured of a drive: one TOML file, or JSON files of fio, each of jobs that ran together.
+    """Read the measurements of a drive: one TOML file, or JSON files of fio, each of jobs that ran together.
 
     Args:
         paths: the file, or files.
-        user_bytes: that the drive sells, for files of fio, which do not know it.
-        base: the config to begin with; default: that of the TOML file, or `tlc-enterprise`.
+        user_bytes: capacity that the drive sells, for files of fio, which do not know it.
+        base: the base config; default: that of the TOML file, or `tlc-enterprise`.
         hold_out: names of loads to predict, beside those of the TOML file. A load of a JSON file has the file's name.
 
     Raises:
         FileError: a file cannot be read.
-        ConfigError: something in it, or the config to begin with, is missing or wrong, with file and place.
+        ConfigError: something in a file, or the base config, is missing or wrong, with file and place.
     """
     if len(paths) == 1 and Path(paths[0]).suffix == ".toml":
         found = _of_toml(Path(paths[0]))
@@ -215,7 +217,7 @@ def _load(told: Any, where: str) -> Load:
 
 
 def _job(options: Mapping[str, str], where: str) -> Job:
-    # How long a job ran decides nothing here, but has to be said to fio.
+    # The runtime of a job has no meaning here, but `job_of` requires one.
     job, _ = job_of({"runtime": "1", **options}, where)
     if any(job.name == kind for kind in KINDS) or "." in job.name:
         raise ConfigError(
@@ -225,7 +227,7 @@ def _job(options: Mapping[str, str], where: str) -> Job:
 
 
 def _quantities(told: Any, jobs: Sequence[str], where: str) -> Iterator[tuple[str, float]]:
-    """Of `measured = { write_iops, probe = { read = { p50_us } } }` each number, by the name of its quantity."""
+    """Each number of `measured = { write_iops, probe = { read = { p50_us } } }`, by the name of its quantity."""
     where = f"{where}: measured"
     if not isinstance(told, dict):
         raise ConfigError(f"{where}: expected a table, such as {{ write_iops = 70000 }}")
@@ -261,7 +263,7 @@ def _of_fio(path: Path) -> Load:
     measured, jobs = dict[str, float](), list[Job]()
     for name, clones in named.items():
         options = {**shared, **clones[0].get("job options", {}), "name": name}
-        # Clones have a row each, unless they report as a group.
+        # Each clone has its own row, unless clones report as a group.
         if options.get("group_reporting", "0") == "0":
             options["numjobs"] = len(clones)
         jobs.append(_job({key: str(value) for key, value in options.items()}, f"{path}: {name}"))
@@ -290,7 +292,7 @@ def _quantiles_of_fio(directions: Sequence[Mapping[str, Any]], where: str) -> It
 
 
 def _odd(loads: Sequence[Load]) -> Iterator[str]:
-    """What measurements say of themselves that a reader has to know first."""
+    """Oddities of the measurements that a reader has to know first."""
     for load in loads:
         if not load.reached():
             got = ", ".join(
@@ -327,7 +329,7 @@ def _odd_repeats(load: Load, other: Load) -> Iterator[str]:
 
 
 def _odd_rise(light: Load, heavy: Load) -> Iterator[str]:
-    """Tells where the heavier of two loads of the same jobs got fewer requests, or had much shorter latencies."""
+    """Sentences about a heavier load of the same jobs with fewer requests, or with much shorter latencies."""
     for name, before in light.measured.items():
         after = heavy.measured.get(name)
         if after is None:
@@ -351,7 +353,7 @@ def _without_rates(load: Load) -> tuple[tuple[Job, ...], float]:
 
 
 def _asked(load: Load) -> float:
-    """Requests a second that it asks for; infinite where it asks for the next when one is done."""
+    """Requests a second that a load asks for; infinite where a job issues its next request when one is done."""
     return math.inf if any(job.rate_iops is None for job in load.jobs) else sum(_offered(job) for job in load.jobs)
 
 

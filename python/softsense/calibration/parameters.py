@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from softsense.calibration.measured import Measured
 
 _WORDLINES = 11
-"""Of a block of the drive that is simulated for a fit: such a drive comes to its steady state within 0.1 GB."""
+"""Wordlines of a block of the drive that is simulated for a fit: it comes to its steady state within 0.1 GB."""
 _WATERMARK = 4
 _LOAD_US = 1.0
 _MB_PER_S = 1e6
 _FULL = 0.95
 _NEAR, _FAR = (0.9, 1.4), (1.0, 8.0)
-"""Of the highest rate of writes that was served: where that of the drive is, if it was saturated, and if not."""
+"""Prior of the drive's rate of writes, over the highest rate that was served: for a saturated drive, and for others."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Parameter:
     """A number that is fitted.
 
     Attributes:
-        name: a config field where it is one.
-        unit: of it.
+        name: name of the parameter; that of a config field where it is one.
+        unit: unit of the number.
         low, high: ends of the prior, which is even in the logarithm.
-        about: what it is.
-        writes: whether only writes can tell it.
+        about: description of the parameter.
+        writes: whether only writes can tell the parameter.
     """
 
     name: str
@@ -81,11 +81,11 @@ PARAMETERS = (
 
 @dataclass(frozen=True)
 class Space:
-    """The parameters that measurements may tell, and the drive that they are of.
+    """The parameters that measurements may tell, and the measured drive.
 
     Attributes:
         measured: the drive and its loads.
-        parameters: in the order of a vector.
+        parameters: the parameters in the order of a vector.
     """
 
     measured: Measured
@@ -93,7 +93,7 @@ class Space:
 
     @staticmethod
     def of(measured: Measured) -> Space:
-        """Without those of writes, where nothing was written."""
+        """The space of the parameters, without parameters of writes where nothing was written."""
         writes = any(load.writes for load in measured.fitted)
         told = tuple(each for each in PARAMETERS if writes or not each.writes)
         return Space(measured, tuple(_about_what_was_served(each, measured) for each in told))
@@ -104,7 +104,7 @@ class Space:
         return len(self.parameters)
 
     def values(self, unit: NDArray[np.float64]) -> dict[str, float]:
-        """The parameters at a place in the unit cube (size,), as a config can have them."""
+        """Values of the parameters at a point of the unit cube (size,), rounded to six digits."""
         found = {
             each.name: each.low * (each.high / each.low) ** float(share)
             for each, share in zip(self.parameters, unit, strict=True)
@@ -116,9 +116,9 @@ class Space:
         """The config of a drive with these parameters.
 
         Args:
-            values: by the names of the parameters.
-            whole: with blocks of their true size. Without it blocks have eleven wordlines, and as many of them as
-                before, so that shares of free and spare flash are the same and a steady state is near.
+            values: values by the names of the parameters.
+            whole: whether blocks have their true size. Without it blocks have eleven wordlines, and there are as many
+                blocks as before. Shares of free and spare flash are then unchanged, and a steady state is near.
 
         Raises:
             ConfigError: no such drive exists, such as one whose buffer is larger than its flash.
@@ -131,8 +131,9 @@ class Space:
 
 
 def _about_what_was_served(parameter: Parameter, measured: Measured) -> Parameter:
-    """With the range of the rate of writes about the highest rate that was served: near, where a load saturates the
-    drive, and up to eight times it, where none does.
+    """The parameter; that of the rate of writes has its range about the highest rate that was served.
+
+    The range is near that rate where a load saturates the drive, and goes up to eight times that rate where none does.
     """
     if parameter.name != "steady_write_mb_per_s":
         return parameter
@@ -164,7 +165,7 @@ def greedy_write_amplification(spare: float) -> float:
 
 
 def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str, float], whole: bool) -> list[str]:
-    """The fields of the config `told` that make it a drive with these parameters."""
+    """Overrides of the config `told` that give a drive with these parameters."""
     geometry, types = told["geometry"], told["flash"]["page_types"]
     channels = geometry["channels"]
     dies = max(1, round(values["dies"] / channels))
@@ -204,7 +205,7 @@ def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str,
         fields["flash.suspend"] = f"{{ {suspend}, while_writes_wait = {waits!r}, resume_us = 10.0 }}"
         fields["host.max_outstanding"] = max(1, math.floor(values["host.max_outstanding"]))
         fields["host.link.write_command_us"] = values["host.link.write_command_us"]
-        # The config's pace counts programs; collection takes the same share of it as of the steady rate.
+        # The config's pace counts programs. Collection takes the same share of the pace as of the steady rate.
         pace = float(f"{values['write_pace'] * programmed:.6g}")
         burst = int(values["host.write_pacing.burst_bytes"])
         fields["host.write_pacing"] = f"{{ mb_per_s = {pace!r}, burst_bytes = {burst} }}"
@@ -214,7 +215,7 @@ def _overrides(told: Mapping[str, Any], measured: Measured, values: Mapping[str,
 
 
 def _sensings(values: Mapping[str, float], types: int) -> list[float]:
-    """Of each page type, evenly apart, with the mean and the ratio that were asked for."""
+    """Sensing time of each page type, us: evenly spaced, with the given mean and ratio."""
     mean, ratio = values["sense_us"], values["sense_ratio"]
     half = (ratio - 1) / (ratio + 1) if types > 1 else 0.0
     shares: Sequence[float] = np.linspace(-half, half, types).tolist()

@@ -21,12 +21,12 @@ _BEYOND = 0.02
 
 @dataclass(frozen=True)
 class Posterior:
-    """Samples, and the emulator that they are of.
+    """Samples of the posterior, and the emulator with which they were drawn.
 
     Attributes:
-        samples: (samples, size), in the unit cube.
-        errors: of the model (samples, groups).
-        emulator: of the logarithms that are off.
+        samples: points in the unit cube (samples, size).
+        errors: errors of the model (samples, groups).
+        emulator: emulator of the values of `Target.off`.
     """
 
     samples: NDArray[np.float64]
@@ -34,19 +34,19 @@ class Posterior:
     emulator: Emulator
 
     def some(self, count: int, seed: int) -> NDArray[np.float64]:
-        """So many samples."""
+        """Random choice of `count` samples."""
         random = np.random.default_rng([seed, 41])
         return np.asarray(self.samples[random.choice(len(self.samples), count, replace=len(self.samples) < count)])
 
 
 def sample(points: NDArray[np.float64], off: NDArray[np.float64], target: Target, seed: int) -> Posterior:
-    """Samples of the posterior by an affine-invariant ensemble, with an emulator of the points that come nearest.
+    """Sample the posterior by an affine-invariant ensemble, with an emulator of the most probable points.
 
     Args:
-        points: that were simulated (points, size).
-        off: of `Target.off` (points, quantities).
-        target: what was measured.
-        seed: the same seed gives the same samples.
+        points: simulated points (points, size).
+        off: values of `Target.off` (points, quantities).
+        target: the measured quantities.
+        seed: seed of the sampler; the same seed gives the same samples.
 
     Source: J. Goodman, J. Weare, "Ensemble samplers with affine invariance", 2010, as emcee has it (D. Foreman-Mackey
     et al., 2013).
@@ -60,7 +60,7 @@ def sample(points: NDArray[np.float64], off: NDArray[np.float64], target: Target
     terms = (size + 1) * (size + 2) // 2
     near = order[: min(int(known.sum()), int(_TIMES_AS_MANY * terms))]
     emulator = Emulator.of(points[near], off[near])
-    # Beyond the points that it knows an emulator knows nothing.
+    # An emulator knows nothing beyond the points that it was fitted to.
     low = np.clip(points[near].min(axis=0) - _BEYOND, 0, 1)
     high = np.clip(points[near].max(axis=0) + _BEYOND, 0, 1)
 

@@ -1,4 +1,4 @@
-"""A calibration told: a table for people, JSON, a config, and a picture."""
+"""The result of a calibration: a table for people, JSON, a config, and a picture."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 _INTERVAL = (0.025, 0.5, 0.975)
 _TOLD = 0.5
-"""A parameter whose interval is shorter than this share of its prior is told by the measurements."""
+"""Largest share of its prior that the interval of a parameter may have if the measurements tell the parameter."""
 _COLOURS = {"p50_us": "#2a6f97", "p90_us": "#8a5a9e", "p99_us": "#d9593d"}
 
 
 def parameter_rows(found: Calibration) -> list[dict[str, Any]]:
-    """Of each parameter `name`, `unit`, `about`, `low`, `median` and `high` of its 95 % interval, `best`, the value
-    that the config has, `prior`, and `is_told`: whether the interval is shorter than half of the prior.
+    """A dict for each parameter.
+
+    Its fields are `name`, `unit`, `about`, `low`, `median` and `high` of the 95 % interval, `best`, the value in the
+    config, `prior`, and `is_told`: whether the interval is shorter than half of the prior.
     """
     low, median, high = (found.space.values(each) for each in np.quantile(found.samples, _INTERVAL, axis=0))
     best = found.space.values(found.best)
@@ -53,8 +55,10 @@ def parameter_rows(found: Calibration) -> list[dict[str, Any]]:
 
 
 def quantity_rows(found: Calibration) -> list[dict[str, Any]]:
-    """Of each quantity of each load `load`, `held_out`, `quantity`, `measured`, `simulated` at the best point (None if
-    it has none), `off` (simulated over measured, less 1), and `low` and `high` of the predicted 95 % interval.
+    """A dict for each quantity of each load.
+
+    Its fields are `load`, `held_out`, `quantity`, `measured`, `simulated` at the best point (None if it has none),
+    `off` (simulated over measured, less 1), and `low` and `high` of the predicted 95 % interval.
     """
     random = np.random.default_rng([found.seed, 50])
     rows = []
@@ -64,7 +68,7 @@ def quantity_rows(found: Calibration) -> list[dict[str, Any]]:
             row = {"load": load.name, "held_out": load.held_out, "quantity": name, "measured": measured}
             row |= {"simulated": best, "off": None if best is None else best / measured - 1, "low": None, "high": None}
             if drawn:
-                # What the model is off by elsewhere, it may be off by here.
+                # The model may be off here by as much as for other quantities of the group.
                 errors = random.choice(found.errors[:, group_of(name)], 2000)
                 logs = np.log(random.choice(drawn, 2000)) + errors * random.standard_t(FREEDOM, 2000)
                 row["low"], row["high"] = (float(np.exp(np.quantile(logs, at))) for at in (_INTERVAL[0], _INTERVAL[2]))
@@ -73,7 +77,7 @@ def quantity_rows(found: Calibration) -> list[dict[str, Any]]:
 
 
 def errors(found: Calibration) -> dict[str, float]:
-    """How far the model is off in each group of quantities that was measured: median of the standard deviation of a
+    """Error of the model in each group of quantities that was measured: median of the standard deviation of a
     logarithm.
     """
     seen = {group_of(name) for load in found.space.measured.fitted for name in load.measured}
@@ -147,7 +151,8 @@ def config(found: Calibration) -> Config:
 
 
 def config_toml(found: Calibration, overrides: Sequence[str] = ()) -> str:
-    """That config as TOML, with the intervals of what was fitted: what it has at its defaults is left out.
+    """The config of the best drive as TOML, with the intervals of fitted parameters; fields at their defaults are left
+    out.
 
     Args:
         found: the calibration.
@@ -157,8 +162,9 @@ def config_toml(found: Calibration, overrides: Sequence[str] = ()) -> str:
 
 
 def picture(found: Calibration) -> Figure:
-    """Quantiles of the latency of reads and writes by the rate of all requests, measured and simulated; loads that
-    were held out are hollow.
+    """Quantiles of the latency of reads and writes by the rate of all requests, measured and simulated.
+
+    Held-out loads are drawn as hollow points.
     """
     from matplotlib.figure import Figure
 
@@ -174,7 +180,7 @@ def picture(found: Calibration) -> Figure:
 
 
 def _series(found: Calibration, kind: str) -> Iterator[tuple[str, str]]:
-    """Jobs and statistics whose latencies were measured."""
+    """Jobs and statistics of this kind of requests whose latencies were measured."""
     names = dict.fromkeys(name for load in found.space.measured.loads for name in load.measured)
     for name in names:
         job, _, rest = name.partition(".")
@@ -224,8 +230,9 @@ def _draw(axes: Axes, found: Calibration, kind: str, rows: dict[tuple[str, str],
 
 
 def write(found: Calibration, folder: Folder | Path, *, draw: bool = True) -> list[Path]:
-    """Write `calibrated.toml`, `calibration.json`, and with `draw` `calibration.png` into a folder; each whole or not
-    at all.
+    """Write `calibrated.toml`, `calibration.json`, and with `draw` `calibration.png` into a folder.
+
+    Each file is written whole or not at all.
     """
     from softsense.folders import opened_folder
 

@@ -1,4 +1,4 @@
-"""What a simulated drive gets under a load, by the names of the quantities that were measured."""
+"""The quantities of a simulated drive under a load, by the names of the measured quantities."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _SIZES = (
     "codewords_per_page",
     "codeword_bytes",
 )
-"""Sizes of a geometry whose product is the bytes of a block of each plane."""
+"""Sizes of a geometry whose product is the number of bytes of one block on every plane."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a load is simulated.
+    """The length of the simulation of a load.
 
     Attributes:
-        seen: requests of each kind whose latencies are looked at, at least.
-        most: requests of all jobs, at most.
-        rounds: how often the host fills a block of each plane before them, so that the drive comes to its steady state;
-            half of `most` writes are enough.
+        seen: least number of requests of each kind whose latencies are counted.
+        most: largest number of requests of all jobs.
+        rounds: number of times that the host first fills a block of each plane, so that the drive comes to its steady
+            state; never more than half of `most` writes.
     """
 
     seen: int = 2_000
@@ -55,10 +55,10 @@ class Effort:
 def simulate(
     device: Config, load: Load, effort: Effort, seed: int, stop: StopFlag | None = None
 ) -> dict[str, float] | None:
-    """The measured quantities of a load, as a device has them after it has come to its steady state; None if stopped.
+    """The measured quantities of a load, by simulation of a device in its steady state; None if stopped.
 
-    A function of its arguments but `stop`. A quantity of which the device has none, such as the latency of reads that
-    never ended, is missing.
+    The result depends on the arguments alone, but for `stop`. A quantity that the device does not have, such as the
+    latency of reads that never ended, is missing.
     """
     load = load.as_issued()
     seconds, before = _durations(load, effort, _round_writes(device, load))
@@ -72,13 +72,15 @@ def simulate(
 
 
 def _round_writes(device: Config, load: Load) -> float:
-    """Writes that fill a block of each plane."""
+    """Number of writes that fill one block on every plane."""
     geometry = json.loads(device.to_json())["geometry"]
     return math.prod(geometry[name] for name in _SIZES) / load.write_bytes if load.writes else 0.0
 
 
 def _durations(load: Load, effort: Effort, round_writes: float) -> tuple[float, float]:
-    """Seconds that are measured, and those before: by the rates that the drive had, so that no load takes long."""
+    """Seconds that are measured, and seconds before, from the measured rates of the drive, so that no load takes
+    long.
+    """
     rates = {kind: _served(load, kind) for kind in KINDS}
     total = sum(rates.values())
     wanted = effort.seen / total
@@ -89,19 +91,19 @@ def _durations(load: Load, effort: Effort, round_writes: float) -> tuple[float, 
     if not load.writes:
         return _seconds(min(wanted, effort.most / total)), _seconds(_READS_BEFORE / total)
     if WRITE_AMPLIFICATION in load.measured or not load.reached() or load.offered_iops("write") is None:
-        # How much is collected differs from one block to the next.
+        # The amount of collection differs from one block to the next.
         wanted = max(wanted, _ROUNDS_SEEN * round_writes / rates["write"])
     before = min(effort.rounds * round_writes, effort.most / 2)
     return _seconds(min(wanted, effort.most / total)), _seconds(before / rates["write"])
 
 
 def _seconds(value: float) -> float:
-    """Rounded, as the last digits of quotients differ between machines."""
+    """The value rounded to six digits, as the last digits of quotients differ between machines."""
     return float(f"{value:.6g}")
 
 
 def _served(load: Load, kind: str) -> float:
-    """Requests of a kind a second: as many as were measured, or offered, or a guess."""
+    """Requests of a kind a second: the measured rate, else the offered one, else a guess."""
     if (known := load.served_iops(kind)) is not None:
         return known
     share = sum(job.read_share * job.numjobs for job in load.jobs) / sum(job.numjobs for job in load.jobs)
@@ -109,7 +111,7 @@ def _served(load: Load, kind: str) -> float:
 
 
 def _rate(load: Load, name: str, kind: str) -> float | None:
-    """Requests of a kind that a job had a second."""
+    """Requests of a kind that a job had a second; None if unknown."""
     if (measured := load.measured.get(f"{name}.{kind}_iops")) is not None:
         return measured
     job = next(each for each in load.jobs if each.name == name)
@@ -156,7 +158,7 @@ def _quantity(name: str, tenants: Mapping[str, Sequence[int]], result: RunResult
 
 
 def _quantile(result: RunResult, numbers: Sequence[int], kind: str, share: float) -> float | None:
-    """The latency in us that a share of the requests of some tenants has at most."""
+    """The latency, us, that a share of the requests of some tenants does not exceed."""
     values: list[NDArray[np.float64]] = []
     counts: list[NDArray[np.float64]] = []
     for number in numbers:

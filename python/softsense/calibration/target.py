@@ -1,4 +1,4 @@
-"""How well a point explains what was measured: the likelihood, with an error of the model beside the parameters."""
+"""The likelihood of the measured quantities at a point, with an error of the model beside the parameters."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUPS = ("median of reads", "tail of reads", "median of writes", "tail of writes", "rates", "write amplification")
-"""Kinds of quantities, each with an error of the model of its own: what is lacking of tails must not cost medians."""
+"""Kinds of quantities. Each has its own error of the model, so that a misfit of tails does not spoil medians."""
 
 PRIOR_ERROR = np.array([0.15, 0.2, 0.15, 0.4, 0.03, 0.05])
-"""By group, the standard deviation of the half-normal prior of that error, which is one of a logarithm."""
+"""Standard deviation of the half-normal prior of the error of each group; the error is one of a logarithm."""
 _MEDIANS = ("p10_us", "p50_us")
 LEAST_ERROR = np.array([0.01, 0.01, 0.01, 0.01, 0.005, 0.005])
 FARTHEST = float(np.log(8.0))
-"""A logarithm that is off by more counts as off by so much."""
+"""Largest distance of a logarithm from the measured one; larger distances count as this."""
 FREEDOM = 4
-"""Degrees of freedom of Student's t, by which logarithms are off."""
+"""Degrees of freedom of Student's t, the distribution of the distances of logarithms from the measured ones."""
 
 
 def group_of(quantity: str) -> int:
@@ -44,7 +44,7 @@ class Target:
         loads: the loads.
         names: for each quantity the number of its load, and its name.
         logs_measured: logarithms of the measured values.
-        groups: the group of each.
+        groups: the group of each quantity.
     """
 
     loads: tuple[Load, ...]
@@ -54,7 +54,7 @@ class Target:
 
     @staticmethod
     def of(loads: Sequence[Load]) -> Target:
-        """Of loads that are fitted."""
+        """The target of loads that are fitted."""
         names = tuple((number, name) for number, load in enumerate(loads) for name in load.measured)
         logs = np.array([np.log(loads[number].measured[name]) for number, name in names])
         return Target(tuple(loads), names, logs, np.array([group_of(name) for _, name in names]))
@@ -65,8 +65,9 @@ class Target:
         return len(self.names)
 
     def off(self, simulated: dict[str, Any]) -> NDArray[np.float64]:
-        """Logarithms of what a point has, over what was measured; NaN where it has nothing. What is farther than a
-        factor of eight is that far: how far beyond all hope a point is says nothing of others.
+        """Logarithm of each quantity of a point, over the measured one; NaN where the point lacks the quantity.
+
+        Distances are at most a factor of eight: how much farther a hopeless point is says nothing about other points.
         """
         rows = simulated.get("loads")
         if rows is None:
@@ -77,15 +78,15 @@ class Target:
     def density(
         self, off: NDArray[np.float64], errors: NDArray[np.float64], emulator: NDArray[np.float64] | float = 0.0
     ) -> NDArray[np.float64]:
-        """Log posterior density, up to a constant, where logarithms are off by so much (n, quantities).
+        """Log posterior density, up to a constant, of distances of logarithms from the measured ones (n, quantities).
 
         Args:
-            off: of `off`, or of an emulator; what is NaN counts as farthest.
-            errors: of the model, by group (groups,) or (n, groups).
-            emulator: standard deviation of what an emulator is off by, by quantity.
+            off: distances, from `Target.off` or an emulator; NaN counts as `FARTHEST`.
+            errors: errors of the model, by group (groups,) or (n, groups).
+            emulator: standard deviation of the error of the emulator, by quantity.
 
-        Student's t, so that one quantity that no point reaches does not draw all others away from theirs. The prior of
-        the errors is one of their logarithms.
+        The likelihood is Student's t, so that one quantity that no point reaches does not draw all others away from
+        their measured values. The prior of the errors is a density of their logarithms.
         """
         far = np.nan_to_num(off, nan=FARTHEST)
         variance = errors[..., self.groups] ** 2 + np.square(emulator)

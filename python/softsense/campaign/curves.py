@@ -1,4 +1,4 @@
-"""Frame error rates that were found: points of curves, and where these cross a target."""
+"""Measured frame error rates: points of curves, and where the curves cross a target."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CONTINUED = 1e4
-"""What may be missing, over what was measured, of a rate that is told by extrapolation."""
+"""Largest missing part of a rate, over the measured part, with which the rate may be extrapolated."""
 
 THRESHOLD_TARGETS = (1e-2, 1e-6, 1e-10, 1e-15, 1e-17)
-"""Failure probabilities of a codeword for which results say the raw bit error rate."""
+"""Failure probabilities of a codeword at which results give the raw bit error rate."""
 
 UBER_TARGETS = (1e-15, 1e-16)
-"""Uncorrectable bit error rates, failures per data bit read, for which they say it, too.
+"""Uncorrectable bit error rates, failures per data bit read, at which results give the raw bit error rate, too.
 
 Source: JESD218, for client and enterprise drives.
 """
@@ -31,16 +31,22 @@ class FerResult:
     """Frame error rates of a code, as measured.
 
     Attributes:
-        description: what was run; ready for JSON.
-        points: one for each level and raw bit error rate (or age), ready for JSON. `fer` is the rate of what was
-            measured, `lo` to `hi` its 95 % interval and `relative_error` its standard error over it. It is the sum of
-            `waterfall`, by error weight, and `floor`, by the listed absorbing sets (`floor_lo` to `floor_hi`,
-            `floor_relative_error`, `floor_strata`; None where none are listed; sets that never failed may add up to
-            `floor_at_most`, which `hi` does not contain). `unlisted` is an upper bound of what
-            neither has seen. `missing` is what strata of error weight below the lowest that failed would add, over
-            `fer`, by extrapolation (None if unknown): above 25 % a point is not `complete`. `judged` is what
-            splitting says: `fer`, `relative_error` and whether it `agrees` (None where it was not asked).
-        interrupted: whether it was stopped before its end.
+        description: inputs of the measurement; ready for JSON.
+        points: one dict for each level and raw bit error rate (or age), ready for JSON:
+
+            - `fer` is the measured rate, `lo` to `hi` its 95 % interval and `relative_error` its standard error over
+              it. `fer` is the sum of `waterfall` and `floor`.
+            - `waterfall` is the rate by error weight.
+            - `floor` is the rate by the listed absorbing sets (`floor_lo` to `floor_hi`, `floor_relative_error`,
+              `floor_strata`; None where none are listed). Sets that never failed may add up to `floor_at_most`, which
+              `hi` does not contain.
+            - `unlisted` is an upper bound of the rate of failures that neither `waterfall` nor `floor` has seen.
+            - `missing` is an extrapolation, over `fer`: the rate of strata of error weight below the lowest that failed
+              (None if unknown). A point with more than 25 % is not `complete`.
+            - `judged` is the result of splitting: `fer`, `relative_error` and whether it `agrees` (None where splitting
+              was not asked).
+
+        interrupted: whether the measurement was stopped before its end.
     """
 
     description: dict[str, Any]
@@ -63,12 +69,12 @@ class FerResult:
 
     @property
     def thresholds(self) -> list[dict[str, Any]]:
-        """The raw bit error rates at which each level fails as often as `targets` says, where points are around.
+        """Raw bit error rates at which each level fails as often as `targets` says, where points are around.
 
-        `failure` is the failure probability of a codeword, `uber` the uncorrectable bit error rate from which it was
-        computed, if it was. Between points ln FER is interpolated linearly; `lo` and `hi` are interpolated between the
-        ends of the intervals, and `complete` says whether the points on both sides are complete. `floor_at_most` is
-        taken from the point above.
+        `failure` is the failure probability of a codeword. `uber` is the uncorrectable bit error rate from which
+        `failure` was computed, or None. Between points ln FER is interpolated linearly, and `lo` and `hi` are
+        interpolated between the ends of the intervals. The field `complete` says whether the points on both sides are
+        complete. The field `floor_at_most` is that of the point above.
         """
         return [
             {"level": level, "uber": uber, **found}
@@ -104,11 +110,11 @@ class FerResult:
         """Draw frame error rate against raw bit error rate; save the figure with its `savefig`.
 
         Args:
-            title: of the picture; default: the code's name.
+            title: title of the picture; default: the code's name.
             axes: axes of your own to draw into, so that curves of several codes can share them; default: a new figure.
-            style: of a new figure: `screen`, or `paper` for one as wide as a column of a paper (3.5 inches) or as two
-                (7.16), with all text at 8 points.
-            columns: that a picture for a paper spans: 1 or 2; default: 2.
+            style: style of a new figure: `screen`, or `paper`. A figure for a paper is as wide as one of its columns
+                (3.5 inches) or two (7.16 inches), with all text at 8 points.
+            columns: number of columns that a picture for a paper spans: 1 or 2; default: 2.
 
         Returns the figure, whose axes and texts can be restyled. Raises `ValueError` for another style or number of
         columns, and for either with axes.
@@ -125,7 +131,7 @@ class FerResult:
 
 
 def targets(data_bits: int | None) -> list[tuple[float | None, float]]:
-    """The failure probabilities that thresholds are told for, each after the uncorrectable bit error rate behind it."""
+    """Failure probabilities at which thresholds are given, each after the uncorrectable bit error rate behind it."""
     of_uber = [(uber, uber * data_bits) for uber in UBER_TARGETS] if data_bits else []
     return [*((None, target) for target in THRESHOLD_TARGETS), *of_uber]
 
@@ -141,9 +147,10 @@ def continued(point: dict[str, Any], curve: str = "fer") -> float | None:
 
 
 def threshold(points: Sequence[dict[str, Any]], target: float) -> dict[str, Any] | None:
-    """Where a curve of points by increasing `rber` crosses the failure probability `target`; None if it does not.
+    """The point where a curve of points by increasing `rber` crosses the failure probability `target`; None without
+    one.
 
-    What is missing counts, by extrapolation: where that is more than a little, the threshold is not `complete`.
+    The missing part of a rate counts, by extrapolation. If it is more than a little, the threshold is not `complete`.
     """
 
     def crossing(values: Sequence[float | None]) -> tuple[float, bool, float] | None:

@@ -1,17 +1,19 @@
 """Splitting as a check of strata: does the list of absorbing sets contain all ways in which decoding fails?
 
-Chains that walk among failing patterns use neither error weights nor absorbing sets. They begin in the waterfall and
-are carried down to error rates at which strata predict how often decoding fails: on hard decisions through all points;
-at a soft level to the lowest one alone, as references and LLRs are made for the point where a ladder ends all the way.
-A chain stays in one kind of failure, so others start in the listed sets; the share of their time in which a listed set
-is nearly all wrong says how much of their kind the list has:
+Chains that walk among failing patterns use neither error weights nor absorbing sets. They begin in the waterfall, and
+are carried down to error rates at which strata predict how often decoding fails. On hard decisions they pass through
+all points. At a soft level they go to the lowest point alone, as the whole ladder has the references and LLRs of its
+last point.
+
+A chain stays in one kind of failure, so other chains start in the listed sets. The share of their time in which a
+listed set is nearly all wrong tells how much of their kind of failure the list has:
 
     FER by splitting = rate of the chains from the waterfall + floor / share of time
 
 A set is present if at most two of its bits are right; the floor in this formula is the rate that such sets add.
 
-The judge agrees where it differs from the strata by no more than 30 %, or by no more than both errors explain: from the
-rate as it was measured and as it is with what is missing, and from anything between the two.
+The strata give a range of rates: from the measured rate to the rate with the missing part. The judge agrees if it
+differs from the nearest rate in that range by no more than 30 %, or by no more than both errors explain.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ if TYPE_CHECKING:
     from softsense.traps import Traps
 
 SPLIT_FROM = 3e-3
-"""Splitting starts at the lowest point at which so many frames fail, or more."""
+"""Least frame error rate from which splitting starts: it starts at the lowest point that fails as often, or more."""
 
 MOST_APART = 1.3
-"""The ratio of the two rates from which on they differ."""
+"""Largest ratio of the two rates at which they agree, whatever their errors."""
 
 _FLOOR_SHARE = 0.01
 _CHAINS = 12
@@ -60,15 +62,18 @@ class WalkWork:
 
     @property
     def identity(self) -> str:
-        """What chains depend on."""
+        """A hash of all inputs of the chains."""
         text = ["walk", 1, self.task.identity, self.rber, self.traps.sets.identity, self.classes, _CHAINS, _STEPS]
         return hashlib.sha256(json.dumps(text).encode()).hexdigest()
 
     def run(self, unit: int, stop: StopFlag | None = None) -> list[float] | None:
-        """The share of its second half that each chain has a listed set present, all but two of its bits wrong."""
+        """For each chain, the share of its second half in which a listed set is present, all but two of its bits
+        wrong.
+        """
         listed = [trap for trap in self.traps.list if (len(trap.bits), trap.violated) in self.classes]
         starts = [list(listed[(unit * _CHAINS + i) % len(listed)].bits) for i in range(_CHAINS)]
-        # Rotations look alike to the decoder, and a chain that leaves for another set of the orbit has still one.
+        # Rotations look alike to the decoder, and a chain that leaves for another set of the orbit still has a listed
+        # set.
         sets = [bits for trap in listed for bits in self.traps.rotations(trap)]
         found = self.task.walk(
             self.rber, starts, _STEPS, unit, sets, every=_EVERY, missing=MOST_RIGHT, most_draws=100_000, stop=stop
@@ -89,14 +94,16 @@ def judge_points(
 ) -> bool:
     """Set `judged` of the points that splitting can be asked about; returns whether it was interrupted.
 
-    These are all hard points by weight that fail less often than `SPLIT_FROM`, and of each soft level of one Gaussian
-    boundary the lowest such point; none of a level without a point that fails as often.
+    Splitting is asked about all hard points by weight that fail less often than `SPLIT_FROM`. Of each soft level of one
+    Gaussian boundary it is asked about the lowest such point. It is not asked about a level without a point that fails
+    at least as often as `SPLIT_FROM`.
 
     Args:
         campaign: the code, decoder, goal, store and listed sets.
-        points: what the campaign found.
-        placement: where references of soft levels stand, as `measure_fer` takes it.
-        runs: of splitting, and of chains from listed sets at each point where these are a hundredth of the rate.
+        points: the points that the campaign found.
+        placement: placement of the references of soft levels, as `measure_fer` takes it.
+        runs: number of runs of splitting; also of chains from listed sets, at each point where the rate of such sets is
+            more than a hundredth of the rate.
         workers: threads of this process, or an executor.
         progress: called now and then.
     """
@@ -105,7 +112,8 @@ def judge_points(
     def judge(level: int) -> None:
         nonlocal interrupted
         read = [p for p in points if p["level"] == level]
-        # Where frames as they come fail often enough to be counted, strata are not asked; on hard decisions they are.
+        # Soft points where direct frames fail often enough to be counted have no strata, but can start a ladder. Hard
+        # points have strata everywhere.
         starts = [p for p in read if p["fer"] >= SPLIT_FROM and (level > 1 or p["method"] == "weight")]
         least = campaign.goal.down_to / 10
         below = [p for p in read if p["fer"] > 0 and least <= p["fer"] < SPLIT_FROM and p["method"] == "weight"]
@@ -142,8 +150,7 @@ def judge_points(
 def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
     if not math.isfinite(fer):
         return False
-    # Strata give the measured rate, and by extrapolation the missing part: every rate between the two is compatible
-    # with them.
+    # Strata give the measured rate, and by extrapolation the missing part: they are compatible with every rate between.
     told = min(max(fer, point["fer"]), continued(point) or point["fer"])
     both = math.hypot(deviation / fer, point["relative_error"] or 1.0)
     return abs(math.log(fer / told)) <= max(math.log(MOST_APART), 2 * both)

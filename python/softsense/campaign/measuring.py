@@ -56,34 +56,35 @@ def measure_fer(
 ) -> FerResult:
     """Measure frame error rates of a code against raw bit error rate, or against the age of cells.
 
-    Counts depend on the code, the decoder, the channel and the seed alone, and what is counted on these and the goal:
-    results are the same for any workers, and for a campaign that was stopped and resumed from its store.
+    Counts depend on the code, the decoder, the channel and the seed alone. Which frames are counted depends on these
+    and on the goal. So results are the same for any workers, and for a campaign that was stopped and resumed from its
+    store.
 
     Args:
         code: a code, or a name or file that `Code.open` takes.
         rber: raw bit error rates from 0 to 0.5 (bit errors per bit), as numbers or as `0.004:0.012:0.0005`; default: of
             each level, round numbers across its waterfall.
         levels: read levels, 1 (hard decision, the default) to 7, as numbers or as `1-7`.
-        placement: where references stand: `mutual_information`, `nested`, `uniform`, or `uniform:STEP_V` (V).
-        decoder: as `Code.decoder` takes it; of this and of `iterations` BCH codes take no notice.
-        iterations: after how many a decoder gives up.
+        placement: placement of references: `mutual_information`, `nested`, `uniform`, or `uniform:STEP_V` (V).
+        decoder: a decoder as `Code.decoder` takes it; BCH codes ignore it and `iterations`.
+        iterations: number of iterations after which a decoder gives up.
         method: `weight` samples frames with given numbers of errors (see `softsense.strata`), `direct` frames as they
             come; `analytic` is the binomial tail of a BCH code on hard decisions; `auto` takes the cheapest.
         relative_error: standard error over rate at which a rate is known.
-        down_to: rates below this one are not sampled for.
+        down_to: least rate that is sampled for.
         frames: frames that a point may cost at most; hard decisions are measured for all points at once.
-        seed: of data and noise.
+        seed: seed of data and noise.
         traps: the absorbing sets that make the error floor, as `find_traps` or `softsense code traps` has them, or
             their file; default: those that are shipped with the code; None: no floor is measured.
         floor_frames: frames that the error floor of a point may cost at most.
         floor_down_to: error floors are sampled until they are known, or bounded below this rate; default: below a tenth
             of the rate without them, or of `down_to`.
-        judge: so many runs of splitting (see `softsense.splitting`) judge the rates of hard decisions, and of each soft
-            level the lowest that is not below `down_to`, where the same level has a point that fails once in 300 reads
-            or more to start from; soft levels of cells are not judged. Default: none.
+        judge: number of runs of splitting (see `softsense.splitting`), which judge the rates of hard decisions. Of each
+            soft level they judge the lowest rate that is not below `down_to`, if the level has a point that fails once
+            in 300 reads or more to start from. Soft levels of cells are not judged. Default: none.
         cells: instead of `rber`: a shipped model of cells or a TOML file, at each of `pe_cycles` and `retention_days`.
         pe_cycles: program/erase cycles, as numbers or as text like that of `rber`.
-        retention_days: days since the page was written, likewise.
+        retention_days: days since the page was written, in the form of `pe_cycles`.
         page: the name or number of the page; `mean` is a codeword spread over all of them.
         llrs_for: program/erase cycles and days for which references and LLRs are made; default: those of the cells.
         workers: threads of this process (default: one per CPU), or any executor, such as a pool of processes or that
@@ -95,7 +96,7 @@ def measure_fer(
         SoftsenseError: a code, option, store or worker is wrong; the message names it.
         Interrupted: Ctrl-C; its `result` is what had been measured, or None. The store keeps every count.
 
-    Of a BCH code the rate is a sum, of others it is measured:
+    The rate of a BCH code is a sum; rates of other codes are measured:
 
     >>> import softsense
     >>> result = softsense.measure_fer("bch:m=10,t=5,k=512", [0.001, 0.002])
@@ -150,7 +151,7 @@ def measure_fer(
 
 
 def _reading(cells: str | os.PathLike[str], page: str, llrs_for: tuple[int, float] | None) -> dict[str, Any]:
-    """Which cells and which page, as a task has them."""
+    """Cells, page and age of the LLRs, as a task has them."""
     opened = Cells.open(os.fspath(cells))
     age = None
     if llrs_for:
@@ -161,7 +162,7 @@ def _reading(cells: str | os.PathLike[str], page: str, llrs_for: tuple[int, floa
 
 
 def opened_traps(code: Code, traps: Traps | str | os.PathLike[str] | None) -> Traps | None:
-    """The absorbing sets that are meant: as they are, from a file, those shipped with the code (`SHIPPED`), or none."""
+    """The absorbing sets for a code: the given ones, from a file, those shipped with the code (`SHIPPED`), or None."""
     from softsense.traps import Traps, load_traps, matrix_identity, shipped_traps
 
     if traps is None or code.kind == "bch":

@@ -12,7 +12,8 @@ _MOST_POINTS = 1000
 
 
 def parse_list(text: str, name: str, least: float, most: float) -> list[float]:
-    """Numbers in increasing order from `0.004,0.005` or `0.004:0.012:0.0005` (start, stop and step, both ends in it).
+    """Numbers in increasing order from `0.004,0.005` or `0.004:0.012:0.0005` (start, stop and step, both ends
+    included).
 
     Raises:
         ConfigError: not such a list, more than 1000 numbers, or one outside `least` to `most`.

@@ -33,7 +33,7 @@ _GRID_STEPS = 20
 
 @dataclass(frozen=True)
 class Place:
-    """Where frames are read: a level, a raw bit error rate, and the age that it comes from, if it does."""
+    """The conditions of a read: a level, a raw bit error rate, and the age that causes it, if cells have one."""
 
     task: FrameTask
     level: int
@@ -66,7 +66,7 @@ class Place:
             "relative_error": deviation / fer if fer else None,
             "waterfall": estimate.fer,
             "floor": floor.rate if floor else None,
-            # Where none was seen to fail there is a bound, and no interval.
+            # Strata that never failed give a bound, and no interval.
             "floor_lo": floor.lo if floor and floor.rate else None,
             "floor_hi": floor.hi if floor and floor.rate else None,
             "floor_at_most": floor.at_most if floor else None,
@@ -85,7 +85,7 @@ class Place:
 
 
 def mean_iterations(counts: Counts, limit: int) -> float | None:
-    """Iterations that a frame took, those given up after `limit` included; None without frames."""
+    """Mean iterations of a frame; frames that were given up count as `limit`. None without frames."""
     if not counts.frames:
         return None
     done = sum(i * n for i, n in enumerate(counts.iterations))
@@ -97,11 +97,11 @@ class Campaign:
 
     Args:
         code: the code.
-        decoder: as `Code.decoder` takes it.
-        iterations: after how many it gives up.
-        seed: of data and noise.
-        goal: when a rate is known well enough.
-        store: where plans look up what has been counted.
+        decoder: a decoder as `Code.decoder` takes it.
+        iterations: number of iterations after which the decoder gives up.
+        seed: seed of data and noise.
+        goal: precision at which a rate is known well enough.
+        store: the store in which plans look up counts.
         traps: the absorbing sets that make the error floor, if any are known.
     """
 
@@ -119,7 +119,7 @@ class Campaign:
         self.code, self.decoder, self.iterations, self.seed, self.goal = code, decoder, iterations, seed, goal
         self.store = store
         self.view = store.counts
-        """What became of the first units of a task, so far."""
+        """Counts of the first units of a task so far."""
         self._bch = code.kind == "bch"
         self.rungs = ladder(code.codeword_bits, every=self._bch)
         if goal.method == "analytic" and not self._bch:
@@ -129,7 +129,7 @@ class Campaign:
         self.hard = self.task({"hard": {"rber": None}})
 
     def task(self, channel: dict[str, Any], condition: dict[str, Any] | None = None) -> FrameTask:
-        """A task of this code and decoder; with a condition, of frames that are drawn by the listed absorbing sets."""
+        """A task of this code and decoder. With a condition, its frames are drawn by the listed absorbing sets."""
         spec = {"decoder": self.decoder, "iterations": self.iterations, "seed": self.seed, "channel": channel}
         if condition is None:
             return FrameTask(self.code, json.dumps(spec))
@@ -146,7 +146,9 @@ class Campaign:
         progress: Progress | None,
         **ladder: Any,
     ) -> SplitResult:
-        """Rates by splitting, with this code, decoder, seed and store. `ladder`: further arguments of `split`."""
+        """Measure rates by splitting, with this code, decoder, seed and store. `ladder`: further arguments of
+        `split`.
+        """
         from softsense.splitting import split
 
         return split(
@@ -165,14 +167,17 @@ class Campaign:
         )
 
     def floor(self, place: Place, waterfall: float, strata: Strata | None = None) -> Plan[Floor | None]:
-        """What the listed absorbing sets add at a place to a `waterfall`, which strata of error weight say, if any."""
+        """The rate that the listed absorbing sets add to the `waterfall` at a place; None without sets.
+
+        `strata` are the strata of error weight from which the waterfall follows, if there are any.
+        """
         error_rate = place.task.decision_error_rate
         if self.traps is None or not error_rate or self.goal.method == "direct":
             return None
         channel = json.loads(place.task.spec_json)["channel"]
         if "hard" in channel or ("cells" in channel and place.level == 1):
             channel = {"hard": {"rber": error_rate}}
-        # Errors are here wrong decisions, of which a soft level, where an LLR may be 0, has fewer than raw bit errors.
+        # Errors here are wrong decisions. A soft level has fewer of them than raw bit errors, as an LLR may be 0.
         lowest = round(strata.lowest * error_rate / place.rber) if strata and strata.measured else None
         return (
             yield from measure_floor(
@@ -188,14 +193,14 @@ class Campaign:
         )
 
     def gaussian(self, level: int, rber: float, placement: str | dict[str, Any]) -> Place:
-        """One boundary between two Gaussian states, at a raw bit error rate."""
+        """The place of one boundary between two Gaussian states, at a raw bit error rate."""
         self._check_level(level)
         if level == 1:
             return Place(self.task({"hard": {"rber": rber}}), 1, rber)
         return Place(self.task({"gaussian": {"rber": rber, "level": level, "placement": placement}}), level, rber)
 
     def aged(self, level: int, pe_cycles: int, retention_days: float, reading: dict[str, Any]) -> Place:
-        """Cells at an age; `reading` says which, and how they are read."""
+        """The place of cells at an age; `reading` says which cells, and how they are read."""
         self._check_level(level)
         age = {"pe_cycles": pe_cycles, "retention_hours": HOURS_PER_DAY * retention_days, "level": level}
         task = self.task({"cells": {**age, **reading}})
@@ -203,7 +208,7 @@ class Campaign:
         return Place(task, level, task.raw_error_rate, pe_cycles, retention_days)
 
     def describe(self) -> dict[str, Any]:
-        """What is measured, and how; ready for JSON."""
+        """Inputs of the measurement; ready for JSON."""
         build = _core.build_info()
         return {
             "code": self.code.name,
@@ -227,7 +232,7 @@ class Campaign:
         }
 
     def plan(self) -> dict[str, Any]:
-        """A store notes this of a campaign: its description, and a hash that tells matrices of one name apart."""
+        """The entry of a campaign in a store: its description, and a hash that distinguishes matrices of one name."""
         return {**self.describe(), "hard_task": self.hard.identity}
 
     def _check_level(self, level: int) -> None:
@@ -250,7 +255,7 @@ class Campaign:
         return [self._automatic(level, placement) for level in levels]
 
     def hard_points(self, places: Sequence[Place]) -> Plan[list[dict[str, Any]]]:
-        """Rates of hard decisions: one series of strata for all of them, or the binomial tail."""
+        """Rates of hard decisions: one series of strata for all places, or the binomial tail."""
         if self._bch and self.goal.method in ("auto", "analytic"):
             return [self._analytic(place) for place in places]
         strata = yield from self._hard_strata([place.rber for place in places])
@@ -260,7 +265,7 @@ class Campaign:
         if not strata.frames:
             return []
         if not self._bch:
-            # For their iterations alone.
+            # One unit each, for the mean iterations.
             yield Round([Request(place.task, None, 1) for place in places])
         points = []
         for place in places:
@@ -304,7 +309,7 @@ class Campaign:
         return (yield from self._by_weight(place, strata))
 
     def descent(self, places: Iterable[Place]) -> Plan[list[dict[str, Any]]]:
-        """Rates from high raw bit error rates down, as far as they can be found and are not below `goal.down_to`."""
+        """Rates from high raw bit error rates down, until a rate cannot be found or is below `goal.down_to`."""
         points: list[dict[str, Any]] = []
         for place in places:
             point = yield from self.own_point(place)
@@ -363,7 +368,7 @@ class Campaign:
             return (yield from self.descent(self.gaussian(level, rber, placement) for rber in rbers))
         strata = yield from self._hard_strata(rbers)
         expected = [strata.expected(binomial_weights(self.code.codeword_bits, rber)) for rber in rbers]
-        # The first one below the goal closes the curve.
+        # The first rate below the goal closes the curve.
         shown = next((i + 1 for i, rate in enumerate(expected) if rate < self.goal.down_to), len(rbers))
         return (yield from self._hard_points([self.gaussian(1, rber, placement) for rber in rbers[:shown]], strata))
 

@@ -1,4 +1,4 @@
-"""`softsense compare --across`: where the ranking of read policies holds."""
+"""`softsense compare --across`: cases in which the ranking of read policies holds."""
 
 from __future__ import annotations
 

@@ -44,12 +44,12 @@ def calibrate_command(
     as_json: bool,
     no_progress: bool,
 ) -> int:
-    """Fit a device config to what a real drive did under load.
+    """Fit a device config to a real drive under load.
 
-    FILE is a TOML file with loads and what was measured under each, or JSON files of fio (--output-format=json+), each
-    of jobs that ran together. Reads that meet writes, write buffers, collection and saturation are fitted by simulating
-    the loads again and again. What was simulated is kept: the same command continues where it was stopped. The folder
-    holds calibrated.toml, calibration.json, calibration.png and calibration.store.
+    FILE is a TOML file with loads and the measurements under each, or JSON files of fio (--output-format=json+), each
+    of jobs that ran together. Fitted are reads that meet writes, write buffers, collection and saturation, by
+    simulating the loads again and again. Simulations are kept: the same command continues where it was stopped. The
+    folder holds calibrated.toml, calibration.json, calibration.png and calibration.store.
     """
     from softsense import calibration
     from softsense.folders import Folder, default_folder, stem

@@ -218,7 +218,7 @@ def code_bench(
     except Interrupted as interruption:
         interrupted, result = True, interruption.result
     click.echo(json.dumps(result, indent=2, allow_nan=False) if as_json else tables.describe(tables.bench(result)))
-    # Who brings a matrix may have it with circulants; codes to learn with have none.
+    # A matrix from a file may well have circulants of its own; codes to learn with have none.
     is_file = code.name not in dict(Code.entries())
     if is_file and decoder == "min-sum" and result["decoder"].startswith("layered-"):
         slow = "is not made of circulants, which the fast decoders need"
@@ -416,8 +416,8 @@ def code_design_command(
 ) -> None:
     """Design an LDPC code for a page, a decoder and a failure rate.
 
-    Column weights are ranked by density evolution of the decoder, the best are made into matrices with several seeds,
-    small absorbing sets are searched for in them, and the best few are measured. --out writes the best one.
+    Density evolution of the decoder ranks column weights. The best are made into matrices with several seeds. Small
+    absorbing sets are searched for in these, and the best few are measured. --out writes the best one.
     """
     from softsense import following, tables
     from softsense.code_design import parity_of_rate, parse_shares

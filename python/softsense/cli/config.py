@@ -111,7 +111,7 @@ def config_ages(
 
 
 def _ages(config: softsense.Config) -> list[int]:
-    """P/E cycles in ten steps, as far as the config goes."""
+    """P/E cycles in ten steps, up to the most that the config has."""
     starts = json.loads(config.to_json())["precondition"]
     oldest = [starts["pe_cycles"], *(ssd["pe_cycles"] for ssd in starts["ssds"])]
     most = max(5000, *oldest, *(code["to_pe_cycles"] for code in config.bch_codes()))

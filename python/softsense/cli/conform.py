@@ -36,8 +36,8 @@ _DIFFERS = 1
 def code_conform(backend: str, algorithms: str, codes: tuple[str, ...], as_json: bool, no_progress: bool) -> int:
     """Compare decoder NAME with the one that ships, bit for bit.
 
-    NAME is a decoder of your own, FILE.py:CLASS or MODULE:CLASS (docs/accelerators.md). Every case of a fixed list of
-    codes, limits of iterations and frames is decoded by it and by the CPU. The exit code is 1 if any case differs or is
+    NAME is a decoder of your own, FILE.py:CLASS or MODULE:CLASS (docs/accelerators.md). It and the CPU decode every
+    case of a fixed list of codes, limits of iterations and frames. The exit code is 1 if any case differs or is
     refused.
     """
     from softsense import tables

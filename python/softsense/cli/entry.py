@@ -28,8 +28,8 @@ _MOMENT_S = 0.01
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    The exit code is 0; 1 for an error in the user's own code; 2 for bad input; 70 for a bug of softsense; 130 for
-    Ctrl-C; 141 where standard output was closed by its reader.
+    The exit code is 0 for success, 1 for an error in the user's own code, and 2 for bad input. A bug of softsense gives
+    70, and Ctrl-C 130. If the reader of standard output has closed it, the code is 141.
     """
     _core.keep_panics_quiet()
     said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
@@ -54,8 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _noting_ctrl_c() -> Iterator[list[int]]:
-    """Give a list that is no longer empty after Ctrl-C. KeyboardInterrupt is raised as usual; in other threads nothing
-    is noted.
+    """Give a list that is no longer empty after Ctrl-C. KeyboardInterrupt is raised as usual.
+
+    Outside of the main thread nothing is noted.
     """
     heard: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -67,7 +68,7 @@ def _noting_ctrl_c() -> Iterator[list[int]]:
         signal.default_int_handler(number, frame)
 
     before = signal.getsignal(signal.SIGINT)
-    # Where SIGINT is ignored, as shells set it for jobs in the background, it stays ignored.
+    # If SIGINT is ignored, as shells set it for jobs in the background, it stays ignored.
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, hear)
     try:
@@ -77,8 +78,9 @@ def _noting_ctrl_c() -> Iterator[list[int]]:
 
 
 def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
-    """Send Ctrl-C once more where a destructor or a weak reference's callback received it: Python drops their
-    exceptions.
+    """Send Ctrl-C once more if a destructor or a weak reference's callback received it.
+
+    Python drops the exceptions of these.
     """
     if isinstance(dropped.exc_value, KeyboardInterrupt):
         # Sent at once, the signal would be dropped again within this hook; so would another Ctrl-C that comes

@@ -1,4 +1,4 @@
-"""How the command ends: its exit codes, and the one line that says what went wrong."""
+"""The end of the command: its exit codes, and the one line about what went wrong."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _report_bug(error: BaseException) -> int:
 
 
 def complain(*faults: str) -> int:
-    """Say what is wrong with the input, a line for each fault, and return the exit code."""
+    """Print the faults of the input, a line each, and return the exit code."""
     lines = "\n       ".join(" ".join(fault.split()) for fault in faults)
     print(f"error: {lines}", file=sys.stderr)
     return _BAD_INPUT

@@ -96,7 +96,7 @@ def explain_command(
 ) -> int:
     """Explain the life of one codeword, from program to decode.
 
-    Shows its cells, what sensing tells of them, how decoding goes, and what its read costs. The codeword is really
+    Shows its cells, the results of sensing them, how decoding goes, and the cost of its read. The codeword is really
     programmed, aged, sensed and decoded, level by level. The time of each read policy holds for an otherwise idle
     device. Reads that move references, as with --set 'read.references="sentinels"', are shown step by step.
 
@@ -126,6 +126,6 @@ def _serve(config: str, host: str, port: int) -> None:
             raise ConfigError(f"{parameter.opts[0]}: found with --serve, expected it chosen on the page")
     from softsense.live import explaining, server
 
-    # Says that a device cannot be explained before a browser is opened.
+    # Made here, so that a device that cannot be explained is reported before a browser is opened.
     found = explaining.Explaining(config)
     server.serve(server.Server(found.answered, host, port, found.named), say_address)

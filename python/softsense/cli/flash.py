@@ -242,8 +242,8 @@ def flash_measure(
 def flash_bake(as_json: bool, **protocol: float) -> None:
     """Compute how long to bake a chip to age it (Arrhenius' law).
 
-    A chip that was cycled quickly is baked twice: once to recover as it would have between cycles that are days apart,
-    and once more, after it was written, to age as data at rest would.
+    A chip that was cycled quickly is baked twice. The first bake lets it recover as it would have between cycles that
+    are days apart. The second, after it was written, ages it as data at rest would age.
     """
     from softsense import flash, tables
 

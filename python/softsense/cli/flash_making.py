@@ -24,7 +24,7 @@ from softsense.cli.ranges import Real, Whole
 from softsense.files import replacing
 from softsense.formats import as_share
 
-# Options of commands that make something for cells by age, which is then written into the cells' file.
+# Options of commands that make a part of the description of cells by age, which is then written into the cells' file.
 _placing_options = together(
     cells_argument("tlc-measured"),
     click.option(
@@ -243,7 +243,7 @@ def flash_calibrate(
     """Scale chip_factors to a mean decoding failure probability.
 
     The factors of CONFIG are scaled so that the mean failure probability over the codewords of its device is P. The
-    device is as it starts, at the wear and age of [precondition], and fails as its decode table says.
+    device is in its initial state, at the wear and age of [precondition], and fails as its decode table says.
     """
     from softsense import flash, tables
 

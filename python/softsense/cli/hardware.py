@@ -45,8 +45,8 @@ from softsense.cli.options import codes_argument, example, redundant_checks_opti
 def code_hardware(names: list[str], redundant_checks: bool, gbps: float | None, as_json: bool, **circuit: Any) -> None:
     """Estimate gates, area, cycles and energy of CODE's circuits.
 
-    The circuits are a decoder and an encoder. Of several codes, or with --gbps, decoders of equal data rates are
-    compared: of each code as many as it takes, as parallel as costs the least area.
+    The circuits are a decoder and an encoder. For several codes, or with --gbps, decoders of equal data rates are
+    compared. Their number and parallelism for each code are those that take the least area.
     """
     from softsense import codes, tables
 

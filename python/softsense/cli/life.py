@@ -1,4 +1,4 @@
-"""`softsense lifetime` and `design`: how long flash lasts with which codes."""
+"""`softsense lifetime` and `design`: the lifetime of flash with given codes, and codes for a lifetime."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def lifetime_command(
 ) -> None:
     """Compute how much can be written before codes give up.
 
-    Several codes are also used one after the other, each until it meets the limits no longer. The raw bit error rates
-    by wear and the age of data are those of CONFIG, failure rates come from decode tables, and write amplification is
+    Several codes are also used one after the other, each until it no longer meets the limits. The raw bit error rates
+    by wear and the age of data are those of CONFIG. Failure rates come from decode tables, and write amplification is
     simulated. With [reliability.bch] the codes are CONFIG's.
     """
     from softsense import lifetime
@@ -228,7 +228,7 @@ def design_ecc_by_age(
 
 
 def _wear_points(text: str) -> list[tuple[int, float]]:
-    """P/E cycles and raw bit error rates of an option."""
+    """Pairs of P/E cycles and raw bit error rate from the text of an option."""
     pairs = [word.split(":") for word in text.split(",") if word.strip()]
     try:
         return [(int(pe_cycles), float(rber)) for pe_cycles, rber in pairs]

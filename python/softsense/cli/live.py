@@ -22,7 +22,7 @@ def serve_results_command(folder: Path, once: bool, as_json: bool, host: str, po
 
     The page shows sweeps, reproductions and measurements of frame error rates while they run, and all other results
     with their files. FOLDER is a folder of results, or a folder that contains folders of results and stores of `fer`.
-    Nothing outside of FOLDER is served, only whoever knows the address that is printed gets an answer, and only this
+    Nothing outside of FOLDER is served. Only a client that knows the printed address gets an answer, and only this
     machine can connect unless --host says otherwise.
     """
     from softsense.live import results, server

@@ -1,4 +1,4 @@
-"""What several commands open before they measure: codes, traces, workers and Dask clusters."""
+"""Inputs that several commands open before they measure: codes, traces, workers and Dask clusters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def measuring(name: str, no_progress: bool, options: dict[str, Any]) -> Iterator
 def measuring_codes(
     names: Sequence[str], no_progress: bool, options: dict[str, Any]
 ) -> Iterator[tuple[list[Code], dict[str, Any]]]:
-    """The same for several codes."""
+    """Open several codes, and turn command-line options into arguments, as `measuring` does for one code."""
     from softsense import following
 
     given = dict(options)
@@ -51,7 +51,7 @@ def measuring_codes(
 
 @contextlib.contextmanager
 def opened_shard(store: Path | None, shard: str | None) -> Iterator[Path | Store | None]:
-    """The store of a shard; without one the file that was given, or None."""
+    """The store of a shard; without a shard the file that was given, or None."""
     if shard is None:
         yield store
         return
@@ -67,7 +67,7 @@ def opened_shard(store: Path | None, shard: str | None) -> Iterator[Path | Store
 
 
 def asked(options: dict[str, Any]) -> dict[str, Any]:
-    """Of the options of a measurement those on which its results depend, but for the seed: not who carries it out."""
+    """The options of a measurement on which its results depend, without the seed and without those about workers."""
     return {key: value for key, value in options.items() if key not in ("workers", "dask", "store", "shard", "seed")}
 
 

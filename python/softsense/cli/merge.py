@@ -1,4 +1,4 @@
-"""`softsense merge`: the parts of a campaign or a sweep, put together."""
+"""`softsense merge`: putting the parts of a campaign or a sweep together."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def merge_command(out: Path, sources: tuple[Path, ...], as_json: bool, no_progre
     """Add up SHARDs of a campaign or a sweep in OUT.
 
     OUT is the --store of all shards, or the folder of a sweep; it is made if there is none. Each SHARD is a store, or a
-    folder of points, of any command with --shard. They stay as they are and may come in any order, unfinished, or again
-    and again: nothing counts twice. Shards of another code, decoder, version or plan are refused.
+    folder of points, of any command with --shard. SHARDs stay unchanged. They may come in any order, unfinished, or
+    repeatedly: nothing counts twice. Shards of another code, decoder, version or plan are refused.
 
     The command of the shards, without --shard, then measures what is still missing and ends with the result.
     """

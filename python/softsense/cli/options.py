@@ -22,7 +22,7 @@ from softsense.cli.completing import (
 from softsense.cli.ranges import Days, Whole
 from softsense.serve.units import in_days
 
-# The same numbers as in `sampling.Goal`, whose module would load NumPy; a test compares them.
+# Defaults of `sampling.Goal`, whose module would load NumPy; a test compares them.
 LEVELS = Whole(1, _core.MAX_LEVEL, f"1-{_core.MAX_LEVEL}")
 MOST_FRAMES = 4_194_304
 MOST_FLOOR_FRAMES = 131_072
@@ -50,7 +50,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 def example(command: str) -> str:
-    """The epilog of a command's help: a command line to begin with."""
+    """The epilog of a command's help: an example of a command line."""
     return f"\b\nExample:\n  {command}"
 
 
@@ -60,21 +60,21 @@ no_progress_option = click.option(
 
 
 def picture_option(draws: str) -> Decorator:
-    """`--picture FILE`, which draws what `draws` names."""
+    """An option `--picture FILE`; `draws` names what it draws."""
     return click.option(
         "--picture", type=click.Path(path_type=Path), metavar="FILE", help=f"Draw {draws}: .png, .svg or .pdf."
     )
 
 
 def cells_argument(default: str) -> Decorator:
-    """The cells that a command looks at: a name or a file."""
+    """The argument for the cells of a command: a name or a file."""
     return click.argument(
         "name", metavar="[CELLS]", default=default, shell_complete=complete_cells, callback=named(Cells.names)
     )
 
 
 def pe_cycles_option(default: int) -> Decorator:
-    """The P/E cycles of one age."""
+    """The option for the P/E cycles of one age."""
     return click.option(
         "--pe-cycles",
         "--pe",
@@ -86,7 +86,7 @@ def pe_cycles_option(default: int) -> Decorator:
 
 
 def retention_option(default: str, help_text: str) -> Decorator:
-    """The retention time, with a unit. A number alone is a number of days."""
+    """The option for the retention time, with a unit. A number alone is a number of days."""
 
     def with_unit(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
         return f"{given}d" if given.replace(".", "", 1).isdecimal() else given
@@ -101,7 +101,7 @@ def retention_option(default: str, help_text: str) -> Decorator:
 
 
 def retention_days_option(default: float) -> Decorator:
-    """The retention time, in days for the command."""
+    """The option for the retention time, which the command gets in days."""
     return click.option(
         *("--retention", "--retention-days", "retention_days"),
         default=default,
@@ -112,7 +112,7 @@ def retention_days_option(default: float) -> Decorator:
 
 
 def retention_list_option(default: str) -> Decorator:
-    """Retention times, as a list in days for the command."""
+    """The option for a list of retention times, which the command gets in days."""
     return click.option(
         *("--retention", "--retention-days", "retention_days"),
         default=default,

@@ -57,8 +57,9 @@ def show_rows(
     picture: Path | None,
     draw: Callable[[ModuleType], Figure],
 ) -> None:
-    """Print rows as a table or as JSON, and draw them if a picture is asked for; `draw` is called with
-    `softsense.plots`.
+    """Print rows as a table or as JSON, and draw them if a picture is asked for.
+
+    `draw` is called with `softsense.plots`.
     """
     drawn = None
     if picture:
@@ -79,8 +80,9 @@ def say_address(address: str) -> None:
 
 @contextlib.contextmanager
 def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
-    """Progress bars with an estimate of the time left on a terminal; elsewhere a line now and then; nothing if
-    `off`.
+    """Progress bars with an estimate of the time left on a terminal; elsewhere a line now and then.
+
+    No output if `off`.
     """
     if off:
         yield lambda name, count, fraction: None
@@ -107,7 +109,7 @@ def progress_bars(off: bool, unit: str = "requests") -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    # What is printed meanwhile goes through the bars, which would act on escape sequences.
+    # Text that is printed meanwhile goes through the bars, which would act on escape sequences.
     with Progress(*columns, console=Console(file=raw(sys.stderr)), transient=True) as bars, escaping():
         tasks: dict[str, Any] = {}
 

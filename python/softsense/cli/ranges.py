@@ -1,7 +1,7 @@
 """Types of options that take a number of a range.
 
-Help names the kind of number and leaves the range to the option's own words: most bounds only keep a mistyped number
-out. An error names what was found and what was expected, as everywhere.
+Help names the kind of number, and the text of the option names the range, as most bounds only refuse mistyped numbers.
+An error names what was found and what was expected, as everywhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Range(_Type):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; a usage error if it is none, or out of the range."""
         number = self.kind.convert(value, param, ctx)
-        # Written so that NaN, too, is refused.
+        # The comparison is written so that NaN, too, is refused.
         if not ((self.low is None or number >= self.low) and (self.high is None or number <= self.high)):
             self.fail(f"found {value}, expected {self._expected()}", param, ctx)
         return number
@@ -68,12 +68,12 @@ class Days(Real):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Days; a usage error if it is no time, or out of the range."""
+        """The time in days; a usage error if it is no time, or out of the range."""
         return super().convert(in_days(value, "--retention") if isinstance(value, str) else value, param, ctx)
 
 
 def whole_numbers(option: str, text: str, example: str) -> list[int]:
-    """Whole numbers with commas between them; an error that names the option and shows `example` otherwise.
+    """Whole numbers with commas between them. For any other text the error names the option and shows `example`.
 
     Raises:
         ConfigError: `text` is something else.

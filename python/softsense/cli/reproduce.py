@@ -114,7 +114,7 @@ def reproduce_command(
         return Manifest("reproduce", command_line(), asked=asked, known_by={"paper": paper, "traces": of_traces})
 
     def of_simulations(result: papers.Reproduction) -> Manifest:
-        """What the simulations of a paper rest on; each is a line of runs.csv."""
+        """The manifest with the inputs of a paper's simulations; each simulation is a line of runs.csv."""
         device, *others = (of_config(each, softsense.Config.open(each)) for each in result.devices)
         runs = {"file": "runs.csv", "simulations": result.runs, "further_configs": others} if result.runs else {}
         manifest = manifest_of(result.paper.name)
@@ -129,7 +129,7 @@ def reproduce_command(
     manifest = manifest_of(name)
     out = out or default_folder(Path("out") / name, manifest)
     if shard:
-        # Shards may be at work together, and one process has a folder.
+        # Shards may run at the same time, and one process has a folder for itself.
         out = beside(out, *parse_part(shard))
     results: list[papers.Reproduction] = []
     with (

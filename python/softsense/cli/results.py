@@ -30,7 +30,7 @@ def results_group() -> None:
 def results_list(folder: Path, as_json: bool) -> None:
     """List the folders of results in FOLDER (default: out), newest first.
 
-    A folder whose files are not all those of its run is marked as changed, and one whose run has not come to its end as
+    A folder whose files are not all those of its run is marked as changed, and a folder whose run has not ended as
     unfinished.
     """
     from softsense import folders
@@ -62,10 +62,10 @@ def results_list(folder: Path, as_json: bool) -> None:
 @_folder
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 def results_show(folder: Path, as_json: bool) -> None:
-    """Show what a folder of results holds.
+    """Show the content of a folder of results.
 
-    Shows the command, the version and the date that FOLDER is from, its config, traces and seeds, its tables, and files
-    that do not belong to it.
+    Shows the command, the version and the date of FOLDER, its config, traces and seeds, its tables, and files that do
+    not belong to it.
     """
     from softsense import folders, tables
     from softsense._core import read_text
@@ -111,8 +111,8 @@ def results_show(folder: Path, as_json: bool) -> None:
 def results_compare(folders: tuple[Path, ...], metrics: tuple[str, ...], everything: bool, as_json: bool) -> None:
     """Compare folders of results side by side.
 
-    Shows what differs in config, trace, seeds and version, and the metrics of each folder with their ratios to the
-    first FOLDER. Where two folders have the same seeds, a difference within its 95 % interval is marked.
+    Shows differences in config, trace, seeds and version, and the metrics of each folder with their ratios to the first
+    FOLDER. If two folders have the same seeds, a difference within its 95 % interval is marked.
     """
     from softsense.folders import Results
     from softsense.results_compared import compare_results
@@ -166,7 +166,7 @@ def results_export(folder: Path, out: Path, force: bool, as_json: bool) -> None:
 
 
 def _what(manifest: Signed) -> tuple[str, str, str]:
-    """Config, traces and seeds, in words."""
+    """Config, traces and seeds of a manifest, in words."""
     config = manifest.config["name"] if manifest.config else "-"
     simulated = manifest.kind in ("run", "compare", "sweep")
     names = [Path(trace["file"]).name for trace in manifest.traces]

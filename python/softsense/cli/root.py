@@ -49,12 +49,13 @@ _SUBJECTS = {
 """The commands in the order of the help: each stands under one subject."""
 
 _OF_DRIVE = ("age", "fault", "scrub", "serve", "status")
-"""Commands of `softsense drive` that go without its name, too: they once did."""
+"""Commands of `softsense drive` that also work without its name, as earlier versions had them."""
 
 
 class _Commands(MutableMapping[str, click.Command]):
-    """Commands by name, whose modules are loaded when somebody asks for them: to load all takes longer than many a
-    command runs.
+    """Commands by name, whose modules are loaded when they are used.
+
+    Loading all of them takes longer than many a command runs.
     """
 
     def __init__(self) -> None:
@@ -84,7 +85,7 @@ class _Commands(MutableMapping[str, click.Command]):
 
 
 class _Root(click.Group):
-    """The command itself: its help goes by subject."""
+    """The command itself, whose help is ordered by subject."""
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in _OF_DRIVE:
@@ -121,8 +122,8 @@ class _Root(click.Group):
 def cli() -> None:
     """Simulate SSDs whose error correction is real.
 
-    Real LDPC and BCH decoders run on what sensing worn flash cells returns; an event-driven SSD turns each decode into
-    response time, energy and lifetime.
+    Real LDPC and BCH decoders run on the results of sensing worn flash cells. An event-driven SSD turns each decode
+    into response time, energy and lifetime.
     """
 
 

@@ -159,8 +159,9 @@ def policies_command(as_json: bool) -> None:
 
 
 def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Config:
-    """The config with decoders of the same area as the reference's, if there is a reference; prints a line about
-    them.
+    """The config with decoders of the same area as the reference's, if there is a reference.
+
+    Prints a line about them.
     """
     if reference is None:
         return config
@@ -177,7 +178,7 @@ def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Conf
 
 
 class _WithoutLogError(Exception):
-    """Gives up the log of requests, and nothing else."""
+    """A signal to give up the log of requests, and nothing else."""
 
 
 def _measure(
@@ -239,7 +240,7 @@ def _measure(
         for cost in tables.own_costs(comparison):
             click.echo(cost, err=True)
         workload = trace_name(trace_file) if trace_file else "its own workload"
-        # Printed before anything is written, as the disk may be full.
+        # Printed before any file is written, as the disk may be full.
         click.echo(summary if as_json else f"{table(width())}\n")
         folder.write("config.toml", config.to_toml())
         folder.write("summary.json", summary + "\n")
@@ -267,7 +268,7 @@ def _measure(
         has_report = command == "compare" or not as_json
         if has_report:
             folder.write("report.html", comparison.report(title))
-        # What an earlier run has left here, and this one does not write, would be taken for a result of this one.
+        # Files of an earlier run that this one does not write would be taken for results of this one.
         written = {picture: not as_json, "over-time.png": command == "run" and not as_json, "report.html": has_report}
         written |= {"timeline.json": timeline is not None, "requests.parquet": requests_log and not log_error}
         for left in (name for name, is_new in written.items() if not is_new):
@@ -284,8 +285,9 @@ def _measure(
 
 
 def _told(result: RunResult | Comparison | SeededComparison) -> tuple[Comparison, Callable[[int], str]]:
-    """The comparison to draw, and a function from a number of columns to the text to print, which begins with
-    warnings.
+    """The comparison to draw, and a function that makes the text to print.
+
+    The function takes a number of columns and returns the text, which begins with warnings.
     """
     from softsense import tables
 

@@ -186,7 +186,7 @@ def status_command(drive: Path, watch: bool, page_file: Path | None, as_json: bo
 @click.argument("words", metavar="FAULT [N]...", nargs=-1, shell_complete=complete_fault)
 @click.option("--json", "as_json", is_flag=True, help="Print the drive's answer as one JSON document.")
 def fault_command(drive: Path, words: tuple[str, ...], as_json: bool) -> None:
-    """Break something in a served DRIVE.
+    """Break a part of a served DRIVE.
 
     FAULT is kill-die DIE, kill-plane PLANE, kill-block DIE PLANE BLOCK, flip-bits LBA BITS, drop-power or heal.
     drop-power cuts the power and restores it; heal repairs dies, planes and blocks that were killed. DRIVE is
@@ -232,7 +232,7 @@ def _check_page(file: Path | None) -> None:
 
 
 def _say_in_place() -> Callable[[str], None]:
-    """Says a line in place of the last one, as wide as the terminal."""
+    """A function that prints a line in place of the last one, cut to the width of the terminal."""
 
     def say(line: str) -> None:
         steer("\r\x1b[K")

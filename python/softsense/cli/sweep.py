@@ -56,8 +56,8 @@ def sweep_command(
     """Simulate a grid, a Latin hypercube or a search of designs.
 
     SWEEP.toml names config fields and their values, read policies, traces and seeds. Finished points are kept at once:
-    the same command continues where it was stopped or killed, and the results are the same bytes whatever the workers.
-    Designs that lose data, cannot serve the load or break a constraint are listed first, and are on no frontier; points
+    the same command continues where it was stopped or killed. The results are the same bytes whatever the workers.
+    Designs that lose data, cannot serve the load or break a constraint are listed first, and are on no frontier. Points
     that failed are listed at the end. The folder holds sweep.parquet, designs.csv, failures.csv, frontier.png and
     report.html.
     """
@@ -72,7 +72,7 @@ def sweep_command(
     # A sweep file keeps its folder however it is changed; another file of the same name gets another folder.
     manifest = manifests.Manifest("sweep", command_line(), known_by={"file": str(file.resolve())})
     path = out or folders.default_folder(Path("out") / spec.name, manifest)
-    # Shards have the folder together.
+    # Shards share the folder.
     alone = contextlib.nullcontext() if shard else folders.Folder(path, manifest.identity)
     told = sharing.Share(*parse_part(shard)).folder(path) if shard else path
     with alone as folder, dask_executor(dask) as executor:
@@ -104,7 +104,7 @@ def sweep_command(
                 )
         except Interrupted as interruption:
             interrupted, result = True, interruption.result
-        # Before anything is printed, which nobody may read: what is written is whole by then.
+        # Signed before anything is printed, as printing may fail: the files are whole by then.
         if folder and not interrupted:
             folder.sign(manifest)
         if as_json:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _out_option(help_text: str) -> Decorator:
-    """`--out PATH`, which a command that makes a table must have."""
+    """The option `--out PATH`, which a command that makes a table requires."""
     return click.option("--out", "to", required=True, type=click.Path(path_type=Path), metavar="PATH", help=help_text)
 
 
@@ -75,7 +75,7 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
 
     A decode table has the failure probability and the iterations of a decoder for each read level and raw bit error
     rate. Levels go from 1 to at most 7 (default). With --store the measurement can be stopped and resumed. With --for
-    the table tells all that a config asks of it.
+    the table covers all reads of a config.
     """
     import numpy as np
 
@@ -148,11 +148,11 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
 def table_judge(
     name: str, to: Path, code_name: str | None, force: bool, as_json: bool, no_progress: bool, **options: Any
 ) -> None:
-    """Let splitting say the rarest rates of TABLE.
+    """Measure the rarest rates of TABLE by splitting.
 
-    Splitting carries failing frames from frequent to rare failures and extrapolates nothing. It says the failure
-    probabilities of a table of which more than a quarter was extrapolated, or that are upper bounds, and it says where
-    the others differ from it. `table build` does the same for the tables that it makes.
+    Splitting carries failing frames from frequent to rare failures and extrapolates nothing. It replaces failure
+    probabilities of which more than a quarter was extrapolated, or that are upper bounds. It reports where other
+    probabilities differ from its own. `table build` does the same for the tables that it makes.
     """
     from softsense.judged_tables import judge_table
 
@@ -177,7 +177,7 @@ def table_judge(
 
 
 def _code_of(table: str) -> str:
-    """The shipped code that a table names."""
+    """The name of the shipped code that a table names."""
     name: str = _core.read_toml(_core.DecodeTable(table).text, table)["code"].split(":")[0]
     if name not in {shipped for shipped, _ in softsense.Code.entries()}:
         raise softsense.TableError(
@@ -187,7 +187,7 @@ def _code_of(table: str) -> str:
 
 
 def _write(folder: Folder, name: str, built: BuiltTable, manifest: Manifest) -> None:
-    """The table, what it says as JSON, as text and as a report, and what the folder is of."""
+    """Write the table, its content as JSON, as text and as a report, and the manifest into a folder."""
     from softsense import decode_tables, tables
     from softsense.report import of_decode_table
 
@@ -213,7 +213,7 @@ def table_list(as_json: bool) -> None:
 @picture_option("the curves")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 def table_show(name: str, picture: Path | None, as_json: bool) -> None:
-    """Show a decode table, and what its levels can correct.
+    """Show a decode table, and the raw bit error rates that its levels correct.
 
     TABLE is the name of a shipped decode table, or a file.
     """

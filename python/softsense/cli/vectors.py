@@ -1,4 +1,4 @@
-"""`softsense code vectors`: frames and what a decoder makes of them, for those who build one in hardware."""
+"""`softsense code vectors`: frames and their decodes, for those who build a decoder in hardware."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def code_vectors(
 ) -> None:
     """Write test vectors of CODE's decoder for hardware.
 
-    Frames as they come, as decided and, with --steps, all that is held in between, bit for bit
+    Frames are written as received, as decoded and, with --steps, with all states of the decoder in between, bit for bit
     (docs/decoders-in-hardware.md).
     """
     from softsense.vectors import decoder_vectors, expect_free

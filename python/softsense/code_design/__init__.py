@@ -4,9 +4,9 @@
 
     design = softsense.design_code(32768, 4096, fer=1e-10, iterations=20, store="design.store")
     print(design.table)  # a candidate a row: predicted, measured, absorbing sets, hardware
-    design.save("mine.qc")  # of the best; `softsense fer mine.qc`
+    design.save("mine.qc")  # the best candidate; `softsense fer mine.qc`
 
-Column weights are ranked by density evolution, the best are lifted with several seeds, small absorbing sets are
+Column weights are ranked by density evolution, and the best are lifted with several seeds. Small absorbing sets are
 searched for in the matrices, and the best few are measured. `_core.Waterfall` predicts (docs/model/ldpc-codes.md).
 """
 

@@ -1,4 +1,4 @@
-"""Designing a code, from a target to a matrix."""
+"""The design of a code, from a target to a matrix."""
 
 from __future__ import annotations
 
@@ -34,32 +34,40 @@ if TYPE_CHECKING:
     import polars as pl
 
 FAMILIES = ("regular", "two_weights", "three_weights")
-"""The families that are tried where none are asked for: all but chains."""
+"""The families that are tried by default: all but chains and punctured ones."""
 
 
 @dataclass
 class CodeDesign:
-    """A designed code, and what it was chosen from.
+    """A designed code, and the candidates that it was chosen from.
 
     Attributes:
-        asked: what was asked for; ready for JSON.
+        asked: the arguments of the design; ready for JSON.
         limit: raw bit error rate at which the best possible codes of these lengths would have the target's frame error
             rate, by `softsense.codes.limit`.
-        profiles: the best column weights of each family and shape, as predicted, ready for JSON: `circulant_size`,
-            `rows`, `columns`, `family`, `column_weights`, `memory` (of a chain, in block rows), `punctured` (how many
-            of the block columns, the last ones, are not sent; they and as many block rows are not in `columns` and
-            `rows`), `threshold`, `rber` (predicted: no level fails more often there than it may), `limiting_level`
-            (which level is not allowed more).
-        candidates: matrices, the best first, ready for JSON: the same fields, `seed`, `girth`, `six_cycles`,
-            `eight_cycles`, absorbing `sets` by class, `floor_bound` (failures per codeword at `rber` if each set failed
-            whenever all of its bits are wrong), `floor` and `floor_at_most` (failures per codeword at `rber` of frames
-            with wrong sets that were decoded: rate, and what their number cannot exclude), `floor_of_largest` (the
-            share that sets of the most bits that were searched for had in that rate when the matrix was chosen: where
-            it is large, larger sets may add as much), `mm2` and `cycles` of a decoder. Of the measured ones `points`
-            (`level`, `rber`, `fer`, 95 % interval `lo` to `hi`, `predicted`) and `measured_rber` (the prediction moved
-            to where it was measured); else None.
-        code: the best.
-        text: its `.qc` file.
+        profiles: predictions of the best column weights of each family and shape, ready for JSON:
+
+            - `circulant_size`, `rows`, `columns`, `family`, `column_weights`;
+            - `memory`: memory of a chain, in block rows;
+            - `punctured`: number of block columns, the last ones, that are not sent. These columns, and as many block
+              rows, are not in `columns` and `rows`;
+            - `threshold`;
+            - `rber`: highest raw bit error rate at which no level is predicted to fail more often than it may;
+            - `limiting_level`: the level that fails as often as it may there.
+        candidates: matrices, the best first, ready for JSON. The fields are those of `profiles`, and:
+
+            - `seed`, `girth`, `six_cycles`, `eight_cycles`, and absorbing `sets` by class;
+            - `floor_bound`: failures per codeword at `rber` if each set failed whenever all of its bits are wrong;
+            - `floor`: failures per codeword at `rber`, by decoding frames with wrong sets;
+            - `floor_at_most`: the rate that the number of these frames cannot exclude;
+            - `floor_of_largest`: the share of the largest sets that were searched for in `floor` when the matrix was
+              chosen. Where it is large, larger sets may add as much;
+            - `mm2` and `cycles` of a decoder;
+            - `points`: for measured candidates (`level`, `rber`, `fer`, 95 % interval `lo` to `hi`, `predicted`), else
+              None;
+            - `measured_rber`: for measured candidates the prediction, moved to agree with the measurement, else None.
+        code: the best code.
+        text: the `.qc` file of the best code.
 
     >>> import softsense
     >>> design = softsense.design_code(1024, 256, fer=1e-4, families=["regular"], seeds=1, measured=0)
@@ -98,7 +106,7 @@ class CodeDesign:
 
 
 def parity_of_rate(data_bits: int, rate: float) -> int:
-    """Parity bits with which a code has about a rate: those next to it that make whole circulants, as large as fit.
+    """Number of parity bits that gives a rate nearly, in whole circulants, as large as fit.
 
     >>> parity_of_rate(32768, 8 / 9)
     4096
@@ -154,37 +162,37 @@ def design_code(
 ) -> CodeDesign:
     """Design a quasi-cyclic LDPC code.
 
-    The result is a function of the arguments: not of workers, nor of whether it was stopped and resumed.
+    The result depends on the arguments alone: not on workers, nor on whether it was stopped and resumed.
 
     Args:
-        data_bits: k of the code.
-        parity_bits: its parity bits.
-        fer: frame error rate that is aimed at, 1e-15 to 0.1.
+        data_bits: number of data bits, k.
+        parity_bits: number of parity bits.
+        fer: target frame error rate, 1e-15 to 0.1.
         level: read level, 1 (hard decision) to 7.
-        shares: of shallower levels, the share of reads that may fail and be read again more deeply, 1e-15 to 0.5, such
-            as `{1: 0.1, 3: 1e-3}`; default: any.
-        decoder: what candidates are measured with, as `Code.decoder` takes it, such as `rcq:4` for messages of four
-            bits. Predictions are those of `min-sum`.
-        iterations: after how many the decoder gives up, 1 to 1,000.
-        circulant_sizes: those that the hardware allows, powers of two; default: the two largest of 16 to 1,024 that
+        shares: for each shallower level, the share of reads that may fail and be read again more deeply, 1e-15 to 0.5,
+            such as `{1: 0.1, 3: 1e-3}`; default: any.
+        decoder: decoder with which candidates are measured, as `Code.decoder` takes it, such as `rcq:4` for messages of
+            four bits. Predictions are those of `min-sum`.
+        iterations: number of iterations after which the decoder gives up, 1 to 1,000.
+        circulant_sizes: sizes that the hardware allows, powers of two; default: the two largest of 16 to 1,024 that
             leave six block rows or more, or the largest that fits.
         lightest: the least column weight, 3 to 16. With 4 there are fewer small absorbing sets.
         heaviest: the largest column weight, 3 to 16.
-        families: of `regular`, `two_weights`, `three_weights`, `punctured` (with one or two columns that are not sent)
-            and `coupled` (terminated chains; they need many small circulants and long codewords).
-        profiles: so many of the best column weights are lifted, at most one of each family and shape.
-        seeds: matrices that are made of each.
-        measured: so many of the best candidates are measured; 0: none is.
-        most_bits: absorbing sets of up to so many bits, and as many violated checks, are searched for; 3 to 10.
-        frames: so many frames are decoded for a point, at most.
-        seed: of the first matrix; the next numbers are those of the others. Also of data and noise.
+        families: some of `regular`, `two_weights`, `three_weights`, `punctured` (with one or two columns that are not
+            sent) and `coupled` (terminated chains; they need many small circulants and long codewords).
+        profiles: number of the best column weights that are lifted, at most one of each family and shape.
+        seeds: number of matrices that are made of each.
+        measured: number of the best candidates that are measured; 0: none is.
+        most_bits: largest number of bits, and of violated checks, of the absorbing sets that are searched for; 3 to 10.
+        frames: largest number of frames that are decoded for a point.
+        seed: seed of the first matrix; the next numbers are those of the others. Also the seed of data and noise.
         workers: threads of this process (default: one per CPU), or any executor.
-        store: a store or its file: what is done is kept there and not done again.
+        store: a store or its file: finished work is kept there and not done again.
         progress: called now and then with a name, the units done so far and the completed fraction.
 
     Raises:
         SoftsenseError: no shape fits, an option is wrong, or no matrix can be made; the message names it.
-        Interrupted: Ctrl-C. The store keeps everything that was done.
+        Interrupted: Ctrl-C. The store keeps the finished work.
 
     >>> import softsense
     >>> design = softsense.design_code(1024, 256, fer=1e-4, families=["regular"], seeds=1, measured=0)
@@ -212,7 +220,7 @@ def design_code(
         if of > level or not (of >= 1 and 1e-15 <= share <= 0.5):
             expected = f"expected shares from 1e-15 to 0.5 of levels below {level}"
             raise CodeError(f"shares: found {share:g} of level {of}, {expected}")
-    # Whether there is such a decoder at all is known before hours of work.
+    # A decoder that does not exist, or cannot decode the level, is refused before hours of work.
     if Code.construct("any", 16, 4, [3] * 8).decoder(decoder, iterations).max_level < level:
         raise CodeError(f"decoder: found {decoder}, which decodes hard decisions, for level {level}")
     reading = Reading(targets, decoder, iterations)
@@ -249,13 +257,13 @@ def design_code(
 
 
 def _rank(row: dict[str, Any], fer: float) -> tuple[bool, bool, float]:
-    """Measured ones come first, then those whose floor is not above the target, then the higher raw bit error rate."""
+    """Sort key: measured candidates first, then those whose floor is not above the target, then the higher rate."""
     measured = row["measured_rber"]
     return measured is None, row["floor"] > fer, -(measured or row["rber"])
 
 
 def _header(asked: dict[str, Any], row: dict[str, Any]) -> str:
-    """How a matrix was made, as comments of its file."""
+    """The origin of a matrix, as comments of its file."""
     size, columns, rows, punctured = row["circulant_size"], row["columns"], row["rows"], row["punctured"]
     kind = "" if row["memory"] is None else f"memory {row['memory']}, "
     kind += f"punctured {punctured}, " if punctured else ""

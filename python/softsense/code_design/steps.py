@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from softsense.traps import Traps
 
 MEASURED_AT = (1e-2, 1e-3)
-"""The best candidate is measured where it is predicted to fail so often, and all others at the same places."""
+"""Predicted frame error rates at which the best candidate is measured; all others are measured at the same places."""
 
 FEWEST_FAILURES = 10
-"""A point with fewer failures does not move a prediction."""
+"""Least number of failures of a point that moves a prediction."""
 
 FEWEST_ROWS = 6
-"""Block rows that are left where no circulant sizes are asked for."""
+"""Least number of block rows of a shape where no circulant sizes are asked for."""
 
 _USUAL_SHAPES = 2
 _FEWEST_SEARCHED = 2
 FLOOR_FRAMES = (2**13, 2**18)
-"""What a floor may cost that tells which of some matrices is taken: more where few frames find none that matters."""
+"""Frames that a floor may cost when one of some matrices is chosen: the second number where the first finds no floor
+that matters.
+"""
 _NEGLIGIBLE = 0.1
 _VERSION = 1
 
@@ -46,7 +48,7 @@ Runs = list[tuple[int, int]]
 
 
 def shapes_of(data_bits: int, parity_bits: int, sizes: Sequence[int] | None) -> list[Shape]:
-    """The shapes with these circulant sizes; where none are asked for, the usual ones."""
+    """The shapes with these circulant sizes; for None, the usual shapes."""
     shapes = code_shapes(data_bits, parity_bits, None if sizes is None else list(sizes))
     if sizes is not None:
         return shapes
@@ -55,12 +57,12 @@ def shapes_of(data_bits: int, parity_bits: int, sizes: Sequence[int] | None) -> 
 
 @dataclass(frozen=True)
 class Reading:
-    """How codewords are read and decoded, and how often that may fail.
+    """The reading and decoding of codewords, and how often decoding may fail.
 
     Attributes:
-        targets: of each read level, the frame error rate that is allowed; the last is the one that is aimed at.
-        decoder: as `Code.decoder` takes it.
-        iterations: after how many it gives up.
+        targets: allowed frame error rate of each read level; that of the last level is the target.
+        decoder: a decoder as `Code.decoder` takes it.
+        iterations: number of iterations after which the decoder gives up.
     """
 
     targets: dict[int, float]
@@ -74,20 +76,20 @@ class Reading:
 
     @property
     def fer(self) -> float:
-        """How often the deepest level may fail."""
+        """The frame error rate that the deepest level may have."""
         return self.targets[self.level]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Column weights of a shape, and where they are predicted to fail as often as is allowed.
+    """Column weights of a shape, and the raw bit error rate at which they are predicted to fail as often as is allowed.
 
     Attributes:
-        memory: of a chain, in block rows; None of any other code.
-        punctured: how many of the block columns, the last ones, are not sent. They are beside those of the shape.
-        threshold: of the deepest level.
-        rber: the highest at which no level fails more often than it may.
-        limiting_level: the one that fails as often as it may there.
+        memory: memory of a chain, in block rows; None for any other code.
+        punctured: number of block columns, the last ones, that are not sent. They are not among those of the shape.
+        threshold: threshold of the deepest level.
+        rber: the highest raw bit error rate at which no level fails more often than it may.
+        limiting_level: the level that fails as often as it may there.
     """
 
     shape: Shape
@@ -107,7 +109,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Work:
-    """Who does the work, and where what is done is kept."""
+    """The workers of a design, and the store that keeps finished work."""
 
     store: Store
     workers: int | Executor
@@ -138,11 +140,11 @@ class PredictTask:
 
     @property
     def identity(self) -> str:
-        """What the results depend on."""
+        """A hash of all inputs of the results."""
         return _digest("predictions, layered", *self._of)
 
     def run(self, unit: int, stop: StopFlag | None = None) -> list[float] | None:
-        """Threshold of the last level, and of each the predicted raw bit error rate for its target."""
+        """The threshold of the last level, and for each level the predicted raw bit error rate at its target."""
         profiles, targets, iterations = self._of
         rbers = []
         for level, fer in targets:
@@ -164,11 +166,11 @@ class LiftTask:
 
     @property
     def identity(self) -> str:
-        """What the results depend on."""
+        """A hash of all inputs of the results."""
         return _digest("matrices", *self._of)
 
     def run(self, unit: int, stop: StopFlag | None = None) -> dict[str, Any] | None:
-        """The matrix, its girth and cycles by length and extrinsic degree; or why there is none."""
+        """The matrix, its girth and cycles by length and extrinsic degree; or the reason why there is none."""
         (size, rows, _), weights, memory, punctured, first_seed = self._of
         rows, seed = rows + punctured, first_seed + unit
         try:
@@ -211,13 +213,13 @@ def ranked(
         key = (profile.shape, profile.family)
         if key not in best or profile.rber > best[key].rber:
             best[key] = profile
-    # Of equal ones those of larger circulants and fewer weights, which come first.
+    # Among equals, larger circulants and fewer weights come first, as the sort is stable.
     return sorted(best.values(), key=lambda profile: -profile.rber)
 
 
 @dataclass
 class Candidate:
-    """A matrix, and what is known of it."""
+    """A matrix with its absorbing sets, predictions and measurements."""
 
     profile: Profile
     seed: int
@@ -294,13 +296,13 @@ def profile_row(profile: Profile) -> dict[str, Any]:
 
 
 def _widths(decoder: str) -> dict[str, int]:
-    """What a decoder with tables says of its circuit."""
+    """The widths of messages and posteriors of a decoder with tables, in bits; empty for any other decoder."""
     name, *bits = decoder.split(":")
     return dict(zip(("message_bits", "posterior_bits"), map(int, bits), strict=False)) if name == "rcq" else {}
 
 
 def made_of(work: Work, profile: Profile, seed: int, seeds: int) -> list[dict[str, Any]]:
-    """Matrices of some column weights, by seed, or why there is none."""
+    """Matrices of some column weights, by seed, or the reasons why there are none."""
     task = LiftTask(profile.shape, profile.weights, profile.memory, profile.punctured, seed)
     return work.units(task, seeds, f"matrices of {_name(profile)}")
 
@@ -328,9 +330,9 @@ def _best(
 ) -> Candidate | None:
     """The best of the matrices that were made of some column weights; None if there is none.
 
-    Matrices are searched for absorbing sets, those with the fewest short cycles first, two at least, until one has a
-    floor that does not matter at the target's raw bit error rate. The one that is taken has the lowest floor; of those
-    whose floors do not matter it has the sets that would fail least often, were all of their bits wrong.
+    Absorbing sets are searched for in at least two matrices, those with the fewest short cycles first, until one has a
+    floor that does not matter at the target's raw bit error rate. The matrix with the lowest floor is taken. Among
+    floors that do not matter, the sets of the best matrix would fail least often, were all of their bits wrong.
     """
     fair = [(_cost(found["cycles"]), seed + unit, found) for unit, found in enumerate(made) if "matrix" in found]
     best: tuple[tuple[float, float, float, int], Candidate] | None = None
@@ -355,7 +357,7 @@ def _best(
 def predicted_floor(
     work: Work, code: Code, traps: Traps, rber: float, reading: Reading, seed: int, frames: int
 ) -> Floor:
-    """What listed sets add to the frame error rate of the deepest level, by so many frames at most."""
+    """The rate that listed sets add to the frame error rate of the deepest level, with at most `frames` frames."""
     from softsense.campaign.plans import Campaign
     from softsense.runner import Runner
     from softsense.sampling import Goal
@@ -371,7 +373,7 @@ def predicted_floor(
 
 
 def _traps(work: Work, code: Code, most_bits: int) -> Traps:
-    """The absorbing sets of a matrix, kept whole: even a search that is in the store would be made ready once more."""
+    """The absorbing sets of a matrix. They are kept whole in the store, as even the set-up of a search takes time."""
     from softsense.traps import Traps, find_traps, matrix_identity
 
     identity = _digest("absorbing sets", matrix_identity(code), most_bits)
@@ -390,7 +392,9 @@ def _traps(work: Work, code: Code, most_bits: int) -> Traps:
 
 
 def _cost(cycles: dict[str, list[list[int]]]) -> float:
-    """Short cycles as the construction weighs them: half as much for each extrinsic edge, and those of 6 edges more."""
+    """Weighted number of short cycles, as the construction weighs them: half for each extrinsic edge, more with 6
+    edges.
+    """
     return sum(
         number * 2.0 ** (12 - min(extrinsic, 12) + (12 if length == "6" else 0))
         for length, spectrum in cycles.items()
@@ -399,7 +403,7 @@ def _cost(cycles: dict[str, list[list[int]]]) -> float:
 
 
 def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: int, seed: int) -> None:
-    """Measures candidates at the same raw bit error rates, and their floors where they shall reach the target."""
+    """Measure candidates at the same raw bit error rates, and their floors where they are to reach the target."""
     from softsense.campaign import measure_fer
 
     waterfalls = [
@@ -441,7 +445,7 @@ def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: i
                     candidate.floor, candidate.floor_at_most = point["floor"], point["floor_at_most"]
                 if point["rber"] not in places[level]:
                     continue
-                # A point of which a part was extrapolated is no measurement.
+                # A point of which a part was extrapolated does not count as a measurement.
                 counts = point["complete"] and point["failures"] >= FEWEST_FAILURES and 0 < point["fer"] < 0.5
                 told = {key: point[key] for key in ("level", "rber", "fer", "lo", "hi")}
                 candidate.points.append(told | {"predicted": predicted.fer(point["rber"])})
@@ -454,7 +458,7 @@ def measure(work: Work, candidates: list[Candidate], reading: Reading, frames: i
 
 
 def _waterfall(candidate: Candidate, level: int, iterations: int) -> Waterfall:
-    """What is predicted of a matrix by its own column weights."""
+    """The prediction for a matrix by its own column weights."""
     runs = [(weight, count) for weight, count in _runs_of(candidate.code)]
     profile = candidate.profile
     return Waterfall(profile.shape, runs, profile.memory, profile.punctured, level=level, iterations=iterations)

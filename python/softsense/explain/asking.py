@@ -1,4 +1,4 @@
-"""What is asked for: checked, and where it comes from."""
+"""The arguments of `explain`: their checks, and the values that follow from the config."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_retention(text: str) -> float:
 
 
 def device_for(config: str | os.PathLike[str] | Config, overrides: Sequence[str], max_level: int | None) -> Config:
-    """The device."""
+    """The device, with overrides and the deepest level."""
     changes = list(overrides)
     if max_level is not None:
         if not 1 <= max_level <= MAX_LEVEL:
@@ -42,7 +42,7 @@ def device_for(config: str | os.PathLike[str] | Config, overrides: Sequence[str]
 
 
 def code_for(code: str | os.PathLike[str], codeword_bytes: int) -> Code:
-    """The code that is asked for, which must fill a codeword of the device."""
+    """The requested code, which must fill a codeword of the device."""
     opened = Code.open(code)
     if opened.data_bits != 8 * codeword_bytes:
         found = f"{opened.data_bits / 8:,.10g} bytes of data in {opened.name}"
@@ -61,11 +61,13 @@ def deepest_level(of_config: int, asked: int | None, code: Code, decoder: str, o
 def rate_of_hard_failure(
     device: Config, resolved: dict[str, Any], code: Code, decoder: str, iterations: int, rber: float
 ) -> float | None:
-    """By the decode table of a config, if it is a shipped one of this code and decoder."""
+    """The probability that hard decision fails, by a config's decode table; None unless it is a shipped one of this
+    code and decoder.
+    """
     reliability = resolved["reliability"]
     if not isinstance(reliability, dict) or reliability.get("table", {}).get("file") not in _core.decode_tables():
         return None
-    # What it is of stands before the numbers.
+    # The code and decoder of a table stand before its numbers.
     name = reliability["table"]["file"]
     table = _core.read_toml(_core.DecodeTable(name).text.partition("[[level]]")[0], name)
     of_decoder = code.kind == "bch" or table["decoder"] == f"{decoder}, {iterations} iterations"
@@ -75,7 +77,7 @@ def rate_of_hard_failure(
 
 
 def name_of_cells(cells: str | os.PathLike[str] | None, resolved: dict[str, Any]) -> str:
-    """What cells were opened as."""
+    """The name by which cells were opened."""
     if cells is not None:
         return os.fspath(cells)
     reliability = resolved["reliability"]

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# The streams of a seed.
+# The random streams of a seed.
 DATA, OTHER_PAGES, QUANTILES = range(3)
 
 
 @dataclass(frozen=True)
 class Codeword:
-    """A codeword in its cells: the stored data, and each cell's bit; by state its cells, from low to high voltage, and
-    their quantiles among cells of the state.
+    """A codeword in its cells: the stored data, and each cell's bit.
+
+    Each state has its cells, from low to high voltage, and their quantiles among cells of the state.
     """
 
     word: NDArray[np.uint8]
@@ -33,9 +34,7 @@ class Codeword:
 
 @dataclass(eq=False)
 class Readings:
-    """The outcomes of reads of a codeword: the simulator's `LoneRead` asks for them, and the answers are kept for the
-    text.
-    """
+    """The outcomes of reads of a codeword. The simulator's `LoneRead` asks for them; they are kept for the text."""
 
     codeword: Codeword
     page: int
@@ -48,7 +47,7 @@ class Readings:
     def attempt(
         self, cells: Cells, references: str, level: int, sensing_percent: int
     ) -> tuple[bool, int, int, int | None]:
-        """Whether it decodes, after how many iterations, and how many bits were wrong and checks violated before."""
+        """Whether the codeword decodes, iterations, wrong bits before decoding, and violated checks before it."""
         how = references, level, sensing_percent
         if how not in self.known:
             read = cells.sense(self.page, level, placement=self.placement)
@@ -63,7 +62,7 @@ class Readings:
         return row["converged"], row["iterations"], row["wrong_signs"], row["violated_checks"]
 
     def violated(self, cells: Cells, references: str, checks: int) -> int:
-        """How many of the first checks hard decisions violate."""
+        """The number of the first checks that hard decisions violate."""
         read = cells.sense(self.page, 1, placement=self.placement)
         self.predicted[references] = self._violated(read, regions_of(cells, self.codeword, read), checks)
         return self.predicted[references]
@@ -73,7 +72,10 @@ class Readings:
 
 
 def _draws(seed: int, stream: int, count: int) -> NDArray[np.uint64]:
-    """The same on every machine and with every NumPy: it keeps the streams of bit generators, not of distributions."""
+    """Random numbers of a stream that are the same on every machine and with every version of NumPy.
+
+    NumPy keeps the streams of bit generators, but not those of distributions.
+    """
     return np.random.PCG64(np.random.SeedSequence([seed, stream])).random_raw(count)
 
 
@@ -100,7 +102,7 @@ def programmed(cells: Cells, page: int, code: Code, seed: int) -> Codeword:
 
 
 def counts_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
-    """How many cells of each state (rows) are in each region (columns).
+    """The number of cells of each state (rows) in each region (columns).
 
     A voltage is below a reference if its quantile is below that of the reference. Quantiles are compared, so that no
     voltage has to be computed.
@@ -113,7 +115,7 @@ def counts_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray
 
 
 def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArray[np.intp]:
-    """The region of each cell: how many references are at or below its voltage."""
+    """The region of each cell: the number of references at or below its voltage."""
     regions = np.empty(len(codeword.bits), dtype=np.intp)
     for its_cells, counts in zip(codeword.cells_by_state, counts_of(cells, codeword, read), strict=True):
         regions[its_cells] = np.repeat(np.arange(len(counts)), counts)
@@ -121,10 +123,10 @@ def regions_of(cells: Cells, codeword: Codeword, read: dict[str, Any]) -> NDArra
 
 
 def step_of(read: dict[str, Any], level: int, rber: float, code: Code) -> float:
-    """The natural logarithm that one step of the decoder's integers stands for."""
+    """The natural logarithm for which one step of the decoder's integers stands."""
     if level > 1:
         return float(read["llr_step"])
-    # The LLR of a hard decision: finite where none is wrong.
+    # The LLR of a hard decision is kept finite even if none is wrong.
     rber = min(max(rber, 0.5 / code.codeword_bits), 0.499)
     return math.log((1 - rber) / rber)
 
@@ -132,8 +134,9 @@ def step_of(read: dict[str, Any], level: int, rber: float, code: Code) -> float:
 def attempt_at(
     codeword: Codeword, level: int, read: dict[str, Any], regions: NDArray[np.intp], decoder: Decoder
 ) -> dict[str, Any]:
-    """The decoder's input from a sensing, hard decisions at level 1 or LLRs at other levels, and the result of decoding
-    it.
+    """The decoder's input from a sensing, and the result of decoding it.
+
+    The input is hard decisions at level 1, LLRs at other levels.
     """
     ones = (read["llrs"] < 0)[regions]
     result = decoder.decode(np.packbits(ones) if level == 1 else read["integer_llrs"][regions])
@@ -151,7 +154,7 @@ def attempt_at(
 
 
 def region_rows(cells: Cells, page: int, sensed: dict[int, dict[str, Any]], codeword: Codeword) -> list[dict[str, Any]]:
-    """What each region of each level holds, row by row."""
+    """The bounds and contents of each region of each level, row by row."""
     rows = []
     bits = np.array([cells.bit(page, state) for state in range(cells.states)])
     for level, read in sensed.items():
@@ -177,7 +180,7 @@ def region_rows(cells: Cells, page: int, sensed: dict[int, dict[str, Any]], code
 
 
 def states_of(cells: Cells, page: int, hard: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each state of the cells: where it is, and how many of its cells are read wrongly."""
+    """Each state of the cells: its mean voltage and spread, and the share of its cells that are read wrongly."""
     moments = [each.means_and_spreads() for each in (cells.at(cells.pe_cycles, 0.0), cells)]
     rows = []
     for state in range(cells.states):

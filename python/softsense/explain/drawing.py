@@ -1,4 +1,4 @@
-"""What the parts of the picture share."""
+"""Common parts of the picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDE = 11.0
 
 
 def draw_key(axes: Axes, entries: list[tuple[Any, str]], said: str) -> None:
-    """One row between the head of a panel and its data: keys at the left, words at the right, or alone at the left."""
+    """Draw a row between the head of a panel and its data: keys at the left, words at the right, or alone there."""
     from softsense import plots
 
     if entries:

@@ -56,38 +56,38 @@ def explain(
 ) -> Explanation:
     """Program one codeword, let it age, read it at every level, and work out the steps and times of the config's reads.
 
-    The read is real: random data is encoded, every cell has a quantile in the distribution of its state, each level's
-    references sort cells into regions, and the decoder gets what these say. Reads are the simulator's, on a device that
-    does nothing else, as the config's `read` says: whenever one senses with other references, deeper or for less time,
-    it is told what comes of that with this codeword. As with the simulator's real decodes, a level deeper than the
-    required one may fail, which is rare.
+    The read is real: random data is encoded, and every cell has a quantile in the distribution of its state. Each
+    level's references sort cells into regions, and the decoder gets the values of these. Steps and times are those of
+    the simulator on a device that does nothing else, with the config's `read`. Whenever a read senses with other
+    references, deeper or for less time, the simulator gets the outcome for this codeword. As with the simulator's real
+    decodes, a level deeper than the required one may fail, which is rare.
 
     Args:
         config: the device: a TOML file, the name of a shipped one, or a `Config`. Its times and its `read` count; its
-            own codewords, ages and workload do not matter. Nothing is remembered of other reads.
+            own codewords, ages and workload do not matter. The device remembers nothing of other reads.
         cells: the cells: a shipped model (`Cells.names`), or a TOML file; default: those of the config, or `mlc` if it
             has none with threshold voltages.
         pe_cycles: program/erase cycles of the cells.
         retention_hours: hours since the codeword was written.
-        page: the page that the codeword is in: its name or number.
+        page: the page of the codeword, by name or number.
         level: the level whose regions are shown, 1 to 7; default: the required one, or the deepest if none decodes.
         max_level: the deepest level that is read, 1 to 7; default: that of the config, and 1 for BCH codes and
             bit-flipping, which take hard decisions.
-        code: a code of as much data as a codeword of the config has, as `Code.open` takes it.
-        decoder: as `Code.decoder` takes it; of this and of `iterations` BCH codes take no notice.
-        iterations: after how many the decoder gives up.
-        placement: where references are: `mutual_information`, `nested` or `uniform`.
+        code: a code, as `Code.open` takes it, with as much data as a codeword of the config.
+        decoder: the decoder, as `Code.decoder` takes it; BCH codes ignore it and `iterations`.
+        iterations: number of iterations after which the decoder gives up.
+        placement: the placement of references: `mutual_information`, `nested` or `uniform`.
         policies: `all`, or read policies such as `two_step`, each optionally with its retry as in `two_step:restart`.
-        seed: of data, other pages and cells, and of what is counted of known cells, ones and valleys. The same seed is
-            the same codeword at any age.
-        needs: the first codeword is taken, of this seed, the next one and so on, whose required level is so deep, or
-            that does not decode: how a codeword is seen that hard decision fails, where that is rare.
+        seed: seed of data, other pages and cells, and of counts of known cells, ones and valleys. Equal seeds give the
+            same codeword at any age.
+        needs: the least required level of the codeword. Seeds are tried from `seed` on, until a codeword needs a level
+            so deep, or does not decode. So a codeword on which hard decision fails is found where that is rare.
         overrides: config fields to replace, each written as `read.retry="incremental"`.
 
-    Returns what was found: a function of the arguments.
+    Returns the explanation: a function of the arguments.
 
-    Raises `ConfigError`, `CodeError` or `FileError`: an argument is wrong, reads want what cells or code do not know,
-    or the device has codes by age or interleaved codewords, of which this knows nothing.
+    Raises `ConfigError`, `CodeError` or `FileError`: an argument is wrong, reads need facts that cells or code do not
+    have, or the device has codes by age or interleaved codewords, which are not supported.
 
     Source: K. Zhao et al., "LDPC-in-SSD", 2013, figs. 4, 6, 7 and 14 (the policies). Cells, references and LLRs are
     those of docs/model/threshold-voltage.md and sensing.md.

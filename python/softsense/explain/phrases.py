@@ -26,12 +26,12 @@ def bit_of(region: dict[str, Any]) -> int:
 
 
 def for_decoder(region: dict[str, Any]) -> str:
-    """What a region is to the decoder: a bit at level 1, an integer at others."""
+    """The decoder's input for a region: a bit at level 1, an integer at other levels."""
     return str(bit_of(region)) if region["level"] == 1 else f"{region['integer_llr']:+d}"
 
 
 def odds_of(region: dict[str, Any]) -> str:
-    """How sure a region's bit is."""
+    """The odds of a region's bit, in words."""
     llr = abs(region["llr"])
     if llr > math.log(1e6):
         return "more than a million to 1"
@@ -47,7 +47,7 @@ def list_of_levels(levels: Sequence[int]) -> str:
 
 
 def filled(paragraph: str, indent: int = 0) -> str:
-    """A paragraph in lines."""
+    """A paragraph, broken into lines."""
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
     return textwrap.fill(paragraph, _WIDTH, **options)
 
@@ -60,5 +60,5 @@ def table_of(corner: str, names: Iterable[Any], columns: list[tuple[str, list[st
 
 
 def references_of(found: Explanation, level: int) -> list[float]:
-    """Where the references of a level stand, V."""
+    """The reference voltages of a level, V."""
     return found.references.filter(found.references["level"] == level)["reference_v"].to_list()

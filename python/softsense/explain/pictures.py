@@ -66,12 +66,12 @@ def draw(found: Explanation) -> Figure:
 
 
 def _shade(llr: float, most: float) -> tuple[str, float]:
-    """The colour of the bit that a region says, and how strong it is."""
+    """The colour of the bit for which a region speaks, and the strength of the colour."""
     return BITS[0 if llr > 0 else 1], 0.04 + 0.26 * min(abs(llr) / most, 1.0)
 
 
 def _largest(regions: pl.DataFrame) -> float:
-    """The largest LLR that is finite."""
+    """The largest finite LLR."""
     return max((abs(llr) for llr in regions["llr"] if math.isfinite(llr)), default=1.0)
 
 

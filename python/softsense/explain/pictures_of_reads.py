@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[dict[str, Any]]) -> None:
-    """The places of the references of each step over the states, a panel for each boundary, and the outcome of each
-    step.
+    """Draw the places of the references of each step over the states, and the outcome of each step.
+
+    Each boundary has a panel.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -70,7 +71,7 @@ def draw_steps(panels: list[Axes], found: Explanation, policy: str, steps: list[
 
 
 def draw_timelines(axes: Axes, found: Explanation) -> None:
-    """What takes how long of the read of each policy."""
+    """Draw the times of the parts of each policy's read."""
     from matplotlib.patches import Patch
 
     from softsense import plots
@@ -157,9 +158,7 @@ def draw_timelines(axes: Axes, found: Explanation) -> None:
 
 
 def _is_failed(span: dict[str, Any], read: dict[str, Any]) -> bool:
-    """Whether the step of a span failed: every step of a read but the last, and the last one, too, if no step
-    decodes.
-    """
+    """Whether the step of a span failed: every step but the last, and the last one, too, if no step decodes."""
     return span["step"] < len(read["levels"]) or not read["decoded"]
 
 

@@ -13,7 +13,7 @@ from softsense.formats import listed
 
 
 def why(read: dict[str, Any]) -> str:
-    """What a policy's read consists of, in one clause; `read` is a row of `reads`."""
+    """The steps of a policy's read, in one clause; `read` is a row of `reads`."""
     levels, last = read["levels"], read["levels"][-1]
     end = "decodes" if read["decoded"] else "fails, too: uncorrectable"
     if read_policies.knows_level(read["policy"]):
@@ -44,7 +44,7 @@ def steps_of(found: Explanation, read: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def moves_references(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether a read is more than levels with the references of the cells; `steps` are its rows."""
+    """Whether a read does more than sense levels with the references of the cells; `steps` are its rows."""
     return any(
         step["references"] != "cells" or step["sensing_percent"] < 100 or step["predicted_violated"] is not None
         for step in steps
@@ -77,7 +77,7 @@ def _place(step: dict[str, Any]) -> str:
 
 
 def where(step: dict[str, Any]) -> str:
-    """Where the references of a step stand, in few words."""
+    """The place of the references of a step, in few words."""
     kind, _, number = step["references"].partition(":")
     if kind == "inferred":
         return f"inferred {int(number):+d}"
@@ -86,14 +86,14 @@ def where(step: dict[str, Any]) -> str:
 
 
 def decodes_there(step: dict[str, Any]) -> str:
-    """What decoding came to in a step."""
+    """The outcome of decoding in a step."""
     if step["known_cells"] or not step["sent"]:
         return "-"
     return "not tried" if step["decoded"] is None else "yes" if step["decoded"] else "no"
 
 
 def is_predicted_to_fail(step: dict[str, Any], found: Explanation) -> bool:
-    """Whether the predictor says so."""
+    """Whether the predictor expects a step to fail."""
     return found.predictor is not None and step["predicted_violated"] > found.predictor["threshold"]
 
 
@@ -121,7 +121,7 @@ def what_was_seen(step: dict[str, Any], found: Explanation) -> str:
 
 
 def converges(row: dict[str, Any], found: Explanation) -> str:
-    """How decoding went."""
+    """The course of decoding, in words."""
     if found.decoder is None:
         said = "corrects them"
     elif row["iterations"] == 0:
@@ -132,5 +132,5 @@ def converges(row: dict[str, Any], found: Explanation) -> str:
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """What decoding came to."""
+    """The outcome of decoding, in a word."""
     return "no" if not row["converged"] else "yes" if row["correct"] else "wrongly"

@@ -1,4 +1,4 @@
-"""Where the time of each read goes, and its steps."""
+"""The parts of the time of each read, and its steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from softsense.explain.codewords import Readings
 
 
 def summed(read: dict[str, Any]) -> dict[str, Any]:
-    """A row of `reads`, from a read of the simulator."""
+    """A row of `reads`, made from a read of the simulator."""
 
     def total(*, wasted: bool = False, **wanted: str) -> int:
         chosen = (s for s in read["spans"] if all(s[name] == value for name, value in wanted.items()))
@@ -31,18 +31,18 @@ def summed(read: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_us(span: dict[str, Any]) -> dict[str, Any]:
-    """A row of `spans`."""
+    """A row of `spans`, made from a span of the simulator."""
     named = {name: span[name] for name in ("resource", "what", "step", "level", "wasted")}
     return {**named, "from_us": span["from_ns"] / 1e3, "to_us": span["to_ns"] / 1e3}
 
 
 def steps_in(read: dict[str, Any], readings: Readings, hard_sense_us: float) -> Iterator[dict[str, Any]]:
-    """Rows of `steps`, from a read of the simulator, and the outcomes that it was given."""
+    """Rows of `steps`, made from a read of the simulator and the outcomes that it was given."""
     steps, measured = read["steps"], read["measured"]
 
     def row(number: int, step: dict[str, Any], *, sent: bool, sense_us: float) -> dict[str, Any]:
         tried = sent and not step["known_cells"]
-        # Nothing is seen of the page where known cells are read of another.
+        # A read of known cells on another page shows nothing of this page.
         nothing = dict.fromkeys(("references_v", "wrong_signs", "violated_checks"))
         how = step["references"], step["level"], step["sensing_percent"]
         found = nothing if step["known_cells"] else readings.known[how]
@@ -53,7 +53,7 @@ def steps_in(read: dict[str, Any], readings: Readings, hard_sense_us: float) -> 
         told = measured.get(step["references"]) if step["level"] == 1 else None
         if told and sent != (told["errors"] is not None):
             told = None
-        # Where known cells take a read of their own, it is that which tells.
+        # If known cells are read in a step of their own, that step has the measurement.
         if told and number < len(steps) and steps[number]["known_cells"]:
             told = None
         up, down = (told and told["errors"]) or (None, None)

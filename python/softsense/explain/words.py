@@ -47,7 +47,7 @@ def text(found: Explanation) -> str:
 
 
 def heading(found: Explanation) -> str:
-    """What codeword this is, in a line."""
+    """The codeword, its page, cells and age, in a line."""
     return (
         f"One codeword of {found.code} in the {found.page} page of {found.cells_name} cells, "
         f"after {found.cells.pe_cycles:,} P/E cycles and {as_age(found.cells.retention_hours)}"
@@ -159,7 +159,7 @@ def _about_attempts(found: Explanation) -> list[str]:
 
 
 def told(found: Explanation) -> str:
-    """How decoding went, in a sentence or two."""
+    """The course of decoding, in a sentence or two."""
     rows = found.attempts.to_dicts()
     hard = rows[0]
     wrong = f"Hard decision: {hard['wrong_signs']:,} of {found.codeword_bits:,} bits are wrong, "

@@ -1,6 +1,6 @@
 """Jobs of fio on a simulated drive: their options, their job files, and results as fio writes them.
 
-fio (Flexible I/O Tester) is what drives are measured with. Jobs have its words here, and run in simulated time: each
+fio (Flexible I/O Tester) is a usual tool to measure drives. Jobs have its words here, and run in simulated time. Each
 job, and each of its clones, is a tenant of the drive that sees all of it and keeps its number of requests in flight.
 """
 

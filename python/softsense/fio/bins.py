@@ -7,7 +7,7 @@ from typing import Any
 
 
 def bins_of(directions: Iterable[Mapping[str, Any]]) -> dict[int, int]:
-    """The requests of several jobs by their latency in ns: those of `clat_ns`, or of `lat_ns` where a job has no other.
+    """The requests of several jobs by their latency in ns: bins of `clat_ns`, or of `lat_ns` where a job lacks those.
 
     Args:
         directions: the object `read` or `write` of each job.

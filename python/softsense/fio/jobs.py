@@ -1,4 +1,4 @@
-"""Jobs of fio: what their options mean, and the fields of a config that make them its load."""
+"""Jobs of fio: the meanings of their options, and the fields of a config that make them its load."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_THE_HOST = frozenset(
         *("fixedbufs", "hipri", "registerfiles", "sqthread_poll", "nonvectored"),
     )
 )
-"""Options that say how fio's own computer issues requests: a simulated one has nothing to set there."""
+"""Options about how fio's own computer issues requests, which do not apply to a simulated one."""
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,23 @@ class Job:
     """A job of fio, as far as it is simulated.
 
     Attributes:
-        name: what results call it.
+        name: its name in results.
         rw: `read`, `write`, `randread`, `randwrite`, `rw` or `randrw`.
-        sizes: of requests, bytes, each with its share; the shares add up to 1.
-        iodepth: requests of it that are in flight.
-        numjobs: clones of it.
+        sizes: sizes of requests, bytes, each with its share; the shares add up to 1.
+        iodepth: number of its requests in flight.
+        numjobs: number of its clones.
         rwmixread: reads of a mixed load, in per cent.
-        size: how much of the drive it goes to, from its beginning: bytes, or a share of the drive up to 1; None: as
-            much as holds data when the run begins.
+        size: the part of the drive that it uses, from the beginning of the drive: bytes, or a share of the drive up to
+            1; None: the part that holds data when the run begins.
         runtime_s: simulated time that is measured; None: until as many bytes as `size` were asked for.
-        ramp_s: simulated time before that.
+        ramp_s: simulated time before the measurement.
         rate_iops: requests a second, reads and writes together; None: the next one comes as soon as one is done.
         poisson: whether these come at random, and not evenly.
-        zipf: exponent of Zipf's law of addresses at random; None: all alike.
+        zipf: exponent of Zipf's law of random addresses; None: all addresses are equally likely.
         number_ios: requests of a clone, in place of those of `size`.
         group_reporting: whether the results of all jobs are one.
-        logs: names of files, by what they log: `bw`, `iops` or `lat`.
-        log_avg_ms: the time that a line of a log is the mean of, ms; 0: each request has a line.
+        logs: names of files, by their contents: `bw`, `iops` or `lat`.
+        log_avg_ms: the time over which a line of a log is a mean, ms; 0: each request has a line.
     """
 
     name: str
@@ -87,19 +87,19 @@ class Job:
 
     @property
     def clones(self) -> list[str]:
-        """The names of its clones: that of the job, where there is one."""
+        """The names of its clones; the name of the job if there is one clone."""
         return [self.name] if self.numjobs == 1 else [f"{self.name} {number + 1}" for number in range(self.numjobs)]
 
 
 def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, list[str]]:
-    """A job of options, by their names in fio, and the names of options that say nothing of a simulated drive.
+    """A job from options, by their names in fio, and the names of options that do not apply to a simulated drive.
 
     Args:
         options: names and values as in a job file; a flag has None or 1.
-        where: begins errors.
+        where: the beginning of error messages.
 
     Raises:
-        ConfigError: an option that is not simulated, or a value that is none, by its name.
+        ConfigError: an option that is not simulated, or a malformed value; the message names the option.
     """
     given = {_SAME.get(name, name): value for name, value in ((n.replace("-", "_"), v) for n, v in options.items())}
     ignored = sorted(name for name in given if name in _OF_THE_HOST)
@@ -170,7 +170,7 @@ def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, 
             given["rate_iops"],
             lambda: fault("rate_iops", "requests a second, or those of reads and of writes: 900,100"),
         )
-        # Reads and writes have a rate each, and how they are mixed follows from both.
+        # Reads and writes have a rate each, which determine the mix.
         rate = float(f"{sum(rates):.10g}") if read_share is None else rates[0 if read_share else 1]
         mixed = float(f"{100 * rates[0] / sum(rates):.10g}")
     job = Job(
@@ -207,7 +207,7 @@ def _bytes(text: str | None, fault: Any) -> int:
 
 
 def _rates(text: str | None, fault: Any) -> tuple[float, float]:
-    """Of reads and of writes; one number is that of each. A rate of one kind alone is none of this drive's."""
+    """Rates of reads and of writes; a single number is the rate of each. A rate of one kind alone is refused."""
     parts = (text or "").split(",")
     if not all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts) or len(parts) > 2:
         raise fault()
@@ -236,7 +236,7 @@ def _sizes(given: Mapping[str, str | None], fault: Any) -> tuple[tuple[int, floa
 
 
 def jobs_of(path: str | os.PathLike[str]) -> tuple[list[Job], list[str]]:
-    """The jobs of a job file of fio, and the names of options that say nothing of a simulated drive.
+    """The jobs of a job file of fio, and the names of options that do not apply to a simulated drive.
 
     Raises:
         FileError: the file cannot be read.
@@ -272,9 +272,9 @@ def overrides_of(jobs: Sequence[Job], user_bytes: int, held: float = 1.0) -> lis
     """The fields of a config that make these jobs its load.
 
     Args:
-        jobs: that run together.
-        user_bytes: of the drive.
-        held: the share of these that holds data when the run begins.
+        jobs: jobs that run together.
+        user_bytes: capacity of the drive for the user.
+        held: the share of this capacity that holds data when the run begins.
 
     Raises:
         ConfigError: jobs that end or begin to be measured at different times, or that go beyond the drive.

@@ -1,4 +1,4 @@
-"""Logs of bandwidth, rates and latencies, in the lines of fio's."""
+"""Logs of bandwidth, rates and latencies, in the format of fio."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DIRECTIONS = {"read": 0, "write": 1, "fua_write": 1}
 def logs_of(result: FioResult) -> Iterator[tuple[str, str]]:
     """The logs that jobs ask for, one for each clone: the name of its file, and its text.
 
-    A line has the time of completion from the start of what is measured (ms), the value, the direction (0 for reads, 1
+    A line has the time of completion since the start of the measurement (ms), the value, the direction (0 for reads, 1
     for writes), the bytes of a request, and 0. Values are KiB a second, requests a second, and ns. With `log_avg_ms` a
-    line is of all requests that completed in so much time, up to its end; a last part of less than that has none.
+    line covers all requests that completed in a window of that time, up to its end; a shorter last window has no line.
     """
     import polars as pl
 
@@ -39,7 +39,7 @@ def logs_of(result: FioResult) -> Iterator[tuple[str, str]]:
             for kind, name in job.logs:
                 lines = _windows(of_clone, kind, job.log_avg_ms) if job.log_avg_ms else _each(of_clone, kind)
                 text = "".join(f"{line}\n" for line in lines)
-                # What is not spent on submission is latency, whichever of the two fio calls it.
+                # The whole latency counts as both, as no time is spent on submission.
                 for logged in ("lat", "clat") if kind == "lat" else (kind,):
                     yield f"{name}_{logged}.{number}.log", text
 
@@ -58,7 +58,7 @@ def _each(done: pl.DataFrame, kind: str) -> pl.Series:
 
 
 def _windows(done: pl.DataFrame, kind: str, window_ms: int) -> pl.Series:
-    """A line for each part of the time, and each direction in it."""
+    """A line for each window of time, and for each direction in it."""
     import polars as pl
 
     window_ns = 1_000_000 * window_ms

@@ -1,4 +1,4 @@
-"""Jobs of fio at work, and what they got, as fio tells it."""
+"""Runs of fio's jobs, and their results in fio's format."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _KINDS = ("read", "write")
 
 @dataclass(frozen=True)
 class FioResult:
-    """What jobs of fio got of a simulated drive.
+    """The result of jobs of fio on a simulated drive.
 
     Attributes:
-        jobs: as they were asked for.
+        jobs: the jobs as they were asked for.
         run: the simulation; each clone of a job is a tenant of it.
     """
 
@@ -33,7 +33,7 @@ class FioResult:
     run: RunResult
 
     def _groups(self) -> Iterator[tuple[Job, list[int]]]:
-        """The jobs that are told of, each with the numbers of its tenants."""
+        """The jobs that are reported, each with the numbers of its tenants."""
         clones = [replace(job, name=name) for job in self.jobs for name in job.clones]
         if any(job.group_reporting for job in self.jobs):
             yield self.jobs[0], list(range(len(clones)))
@@ -89,9 +89,10 @@ class FioResult:
         }
 
     def to_dict(self, *, bins: bool = False) -> dict[str, Any]:
-        """The result in the shape of fio's `--output-format=json`, or with `bins` of `json+`: `jobs`, each with `read`
-        and `write`, and in these bytes, IOPS and latencies in ns. A latency is from the issue of a request to its
-        completion; percentiles are off by 0.4 % at most.
+        """The result in the shape of fio's `--output-format=json`, or with `bins` of `json+`.
+
+        `jobs` each have `read` and `write`, with bytes, IOPS and latencies in ns. A latency is from the issue of a
+        request to its completion; percentiles are off by 0.4 % at most.
         """
         jobs = []
         for job, tenants in self._groups():
@@ -145,14 +146,14 @@ def fio(
 
     Args:
         config: a TOML file, the name of a shipped config, or a `Config`; its own load does not run.
-        jobs: at least one.
+        jobs: the jobs, at least one.
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
         seed: replaces the config's seed. Equal seeds give equal results.
         progress: called now and then with name, completed requests and completed fraction.
 
     Raises:
         SoftsenseError: the config, or a job, is wrong; the message names the place.
-        Interrupted: Ctrl-C; its `result` is the run as far as it went.
+        Interrupted: Ctrl-C; its `result` is the run so far.
 
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
     >>> job = Job("reads", rw="randread", iodepth=4, runtime_s=0.05)

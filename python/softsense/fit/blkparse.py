@@ -24,13 +24,12 @@ def is_event(line: str) -> bool:
 
 
 def read(lines: Lines, read_bytes: int | None, deep: bool = False, claimed: int | None = None) -> Log:
-    """Pair Q and C of reads by device, sector and length.
+    """Read the latencies of reads: the time from Q to the C of the same device, sector and length.
 
-    Reads that were queued while nothing else was outstanding are taken, with `deep` all; how many were outstanding
-    at most
-    is told. A
-    request that is merged or split has no pair, and is left out. Raises `FileError` for times that run backwards, for
-    a file without pairs, and where another depth is claimed.
+    Only reads that were queued while nothing else was outstanding are taken; with `deep` all reads are taken. The
+    largest number of outstanding requests is the depth of the log. A request that is merged or split has no pair, and
+    is left out. Raises `FileError` for times that run backwards, for a file without pairs, and where `claimed` is
+    another depth.
     """
     waiting: dict[tuple[str, str, str], tuple[float, bool, int]] = {}
     outstanding, unpaired, others, before = 0, 0, 0, 0.0

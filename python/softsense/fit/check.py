@@ -1,4 +1,4 @@
-"""Does the simulator with the fitted config reproduce the drive? Simulated latencies beside those of a log."""
+"""Comparison of the simulator that runs the fitted config with the drive: simulated latencies beside those of a log."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from softsense.fit.drive import Fit
 
 SHARES = (0.5, 0.9, 0.99, 0.999)
-"""Of reads, whose latencies are compared."""
+"""Shares of reads: their quantiles of latency are compared."""
 
 MOST_DISTANCE = 0.02
-"""The share of reads that a config may have elsewhere than the fit that it was made of has them."""
+"""Largest share of reads that the simulator may have in other bins than the fit, beyond the share by chance."""
 
 
 def simulate(config: Config, reads: int, seed: int = 1) -> NDArray[np.float64]:
-    """Response times of so many reads of a config's own workload, us (reads,)."""
+    """Response times of `reads` reads of a config's own workload, us (reads,)."""
     from softsense.api import run
 
     result = run(config, overrides=[f"workload.requests={reads}"], seed=seed, log_requests=True)
@@ -38,10 +38,10 @@ def simulate(config: Config, reads: int, seed: int = 1) -> NDArray[np.float64]:
 def distance(predicted: Histogram, simulated: Histogram) -> dict[str, float]:
     """The share of reads that the simulator has in other bins than the prediction, and what chance alone would give.
 
-    The total variation of two distributions, sum |p - q| / 2, is never 0 between a distribution and a sample of it: of
-    N reads each bin is off by sqrt(2 q (1 - q) / (pi N)) in the mean.
+    The total variation of two distributions is sum |p - q| / 2. Between a distribution and a sample of it, the total
+    variation is never 0: of N reads each bin is off by sqrt(2 q (1 - q) / (pi N)) in the mean.
 
-    Returns `share`, and `by_chance` of it.
+    Returns `share`, the total variation, and `by_chance`, its mean for a sample of the prediction.
     """
     q = predicted.all_counts / predicted.reads
     share = 0.5 * float(np.abs(q - simulated.all_counts / simulated.reads).sum())
@@ -50,7 +50,7 @@ def distance(predicted: Histogram, simulated: Histogram) -> dict[str, float]:
 
 
 def refuse_another(checks: Sequence[dict[str, Any]]) -> None:
-    """Raises `ConfigError` if the simulator has another distribution than was fitted, in any round of `compare`."""
+    """Raises `ConfigError` if the simulator's distribution is not the fitted one, in any round of `compare`."""
     off = [(row["distance"]["share"] - row["distance"]["by_chance"], row) for row in checks]
     if not off:
         return
@@ -64,18 +64,23 @@ def refuse_another(checks: Sequence[dict[str, Any]]) -> None:
 
 
 def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
-    """Quantiles, peaks and slow reads of a round: of the log, as the fit predicts them, and as the simulator has them.
+    """Quantiles, peaks and slow reads of a round: in the log, in the fit's prediction, and in the simulation.
 
     Args:
-        fit: what was fitted.
-        of_round: its number; held out or not.
-        reads: to simulate.
+        fit: the fit of the log.
+        of_round: number of the round; held out or not.
+        reads: number of reads to simulate.
 
-    Returns `quantiles` (a dict for each of `SHARES`: `share`, `log_us`, `predicted_us` with `low_us` and `high_us`,
-    `simulated_us`), `distance` (as the function of this name has it, and `log`, that of the log from the prediction),
-    `shift_us` (by which all reads of the log took longer than predicted), `growth` (as `Fit.grown` has it), `peaks`
-    (for each page type where the log, the prediction and the simulation have most reads, lower edge of the bin in us),
-    and `slow` (share beyond 400 us, or beyond 1.5 medians of faster and slower drives).
+    Returns a dict with
+
+    - `quantiles`: a dict for each of `SHARES`, with `share`, `log_us`, `predicted_us` with its interval `low_us` to
+      `high_us`, and `simulated_us`;
+    - `distance`: the result of the function `distance`, and `log`, the distance of the log from the prediction;
+    - `shift_us`: by how much longer all reads of the log took than predicted;
+    - `growth`: the result of `Fit.grown`;
+    - `peaks`: for each page type the bin with the most reads in the log, the prediction and the simulation, as the
+      lower edge of the bin, us;
+    - `slow`: the share of reads beyond 400 us, or beyond 1.5 medians where the bins of the log do not go beyond 400 us.
     """
     measured = next(each for each in fit.log.rounds if each.round == of_round)
     device = Config.from_toml(config_toml(fit, of_round), "fitted.toml")
@@ -112,7 +117,7 @@ def compare(fit: Fit, of_round: float, reads: int = 500_000) -> dict[str, Any]:
 
 
 def _peaks(fit: Fit, *histograms: Histogram) -> list[dict[str, float]]:
-    """Where each histogram has most about each page type: a bin's lower edge."""
+    """The bin with the most reads about each page type, in each histogram: its lower edge, us."""
     p = fit.parameters()
     rows = []
     for k in page_types(fit.structure, p):

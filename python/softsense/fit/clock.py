@@ -1,8 +1,8 @@
-"""How many requests were outstanding while a log was written, and whether its lines are single reads.
+"""The number of requests that were outstanding while a log was written, and whether its lines are single reads.
 
-Latencies that are added up, over the time in which they were measured, are the mean number outstanding (J. D. C.
-Little, "A proof for the queuing formula: L = lambda W", 1961). One read at a time leaves no choice: each is complete as
-long after the one before as it takes, or later.
+The sum of latencies, over the time in which they were measured, is the mean number outstanding (J. D. C. Little, "A
+proof for the queuing formula: L = lambda W", 1961). If one read is outstanding at a time, each read completes at least
+its own latency after the read before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CLOCKS = ("ns", "us", "ms", "s", "none")
-"""Units of the times of a log; none: they are not judged."""
+"""Units of the times of a log; with `none` the times are not judged."""
 
 _TO_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _AGREES = 1.5
@@ -35,13 +35,13 @@ _UNJUDGED = "--clock none: its times are not judged"
 
 @dataclass(frozen=True)
 class Queue:
-    """How many requests were outstanding, as one file tells.
+    """The number of requests that were outstanding while one file was written.
 
     Attributes:
-        depth: reads outstanding that the file is taken for; 0 where nothing says it.
+        depth: reads outstanding; 0 where nothing says it.
         mean: number outstanding on average, from the clock; None where the file has none.
-        source: from what it is known.
-        notes: what has to be said, a sentence each.
+        source: source of `depth` and `mean`, in words.
+        notes: remarks for the user, a sentence each.
     """
 
     depth: int = 0
@@ -55,7 +55,7 @@ class Queue:
         return None if self.mean is None else max(0.0, 1.0 - self.mean)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The queue as a dict for JSON."""
         return {"depth": self.depth or None, "mean": self.mean, "idle": self.idle, "from": self.source}
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Queue:
 
 
 def agreed(place: str, found: float, claimed: int, source: str, way_out: str) -> None:
-    """Raises `FileError` where so many were outstanding as `--depth` does not say."""
+    """Raises `FileError` where the number outstanding that was found is not that of `--depth`, to a factor of 1.5."""
     if not claimed / _AGREES <= max(found, 1.0) <= claimed * _AGREES:
         raise FileError(
             f"{place}: found a depth of {found:.3g} ({source}), expected {claimed} as --depth says ({way_out})"
@@ -74,21 +74,21 @@ def agreed(place: str, found: float, claimed: int, source: str, way_out: str) ->
 
 
 def told(place: str, depth: int, source: str, claimed: int | None, mean: float | None = None) -> Queue:
-    """The queue of a file that counts what is outstanding itself, at most `depth`; `claimed` has to agree with it."""
+    """The queue of a file whose own counts say that at most `depth` are outstanding; `claimed` has to agree."""
     if claimed is not None:
         agreed(place, depth, claimed, source, "without it this is taken")
     return Queue(claimed or depth, mean, source)
 
 
 def noting_idle(queue: Queue, why: str) -> Queue:
-    """With a note where nothing was outstanding for some of the time."""
+    """The queue, with a note where nothing was outstanding for more than a fifth of the time."""
     if queue.mean is None or queue.mean >= _IDLE:
         return queue
     return replace(queue, notes=(f"{queue.idle:.1%} of the time no read was outstanding: {why}",))
 
 
 def unjudged(claimed: int | None, why: str = "not known from this file") -> Queue:
-    """The queue of a file that has no clock, or one that is not judged: what is claimed."""
+    """The queue of a file that has no clock, or one that is not judged: the claimed depth."""
     return Queue(claimed or 0, None, why if claimed is None else f"as --depth says, {why}")
 
 
@@ -99,9 +99,9 @@ class Stamped:
     Attributes:
         place: the file.
         lines: number of each line in the file.
-        times: at which it was complete, in the unit of the clock.
-        latencies_us: how long it took.
-        reads: whether it is a read.
+        times: completion time of each request, in the unit of the clock.
+        latencies_us: latency of each request, us.
+        reads: whether the request is a read.
     """
 
     place: str
@@ -111,23 +111,26 @@ class Stamped:
     reads: NDArray[np.bool_]
 
     def part(self, begin: int, end: int) -> Stamped:
-        """Some of the lines."""
+        """The lines from `begin` to before `end`."""
         some = slice(begin, end)
         return Stamped(self.place, self.lines[some], self.times[some], self.latencies_us[some], self.reads[some])
 
 
 def judge(log: Stamped, clock: str | None, claimed: int | None, deep: bool) -> Queue:
-    """How many requests were outstanding, and that a line is one read.
+    """The number of requests that were outstanding; checks that each line is one read.
 
     Args:
         log: all requests that are in the log.
         clock: unit of its times, one of `CLOCKS`; default: ms, as fio writes.
         claimed: reads outstanding, as `--depth` says.
-        deep: whether several may be without that.
+        deep: whether several reads may be outstanding although `claimed` does not say so.
 
-    Raises `FileError` for several reads outstanding where one was expected, or another number than was claimed; for
-    times that go back; for lines on a grid with gaps between, which are means; and for a clock that seems to have
-    another unit.
+    Raises `FileError`
+
+    - for several reads outstanding where one was expected, or another number than was claimed;
+    - for times that go back;
+    - for lines at regular times with gaps between, which are means of many reads;
+    - for a clock that seems to have another unit.
     """
     if clock == "none":
         return unjudged(claimed, "the clock is not judged")
@@ -176,7 +179,7 @@ def judge(log: Stamped, clock: str | None, claimed: int | None, deep: bool) -> Q
 
 
 def _tick(times: NDArray[np.float64]) -> float:
-    """The granularity of times, in their unit."""
+    """The granularity of times, in the unit of the clock."""
     if np.all(times == np.round(times)):
         return 1.0
     steps = np.diff(np.unique(times))
@@ -184,13 +187,13 @@ def _tick(times: NDArray[np.float64]) -> float:
 
 
 def _run(run: Stamped, unit: float, tick: float) -> Queue:
-    """One read at a time, or as many as were outstanding where it was more than one."""
+    """The queue of one run: depth 1, or the number outstanding in the parts of the run where more than one was."""
     source = "sum of latencies over the time of the log's clock"
     us, elapsed = run.latencies_us[1:], (run.times[1:] - run.times[0]) * unit
     if len(us) == 0:
         return Queue(1, None, source)
-    # Parts long enough for the ticks of the clock. One read at a time fills none of them more than once, and gaps
-    # between others do not hide one that is fuller.
+    # Each part lasts many ticks of the clock. One read at a time fills no part more than once, and gaps in some parts
+    # do not hide that another part is fuller.
     done = np.cumsum(us)
     parts = max(1, int(done[-1] // max(_BLOCK * tick * unit, _BLOCK * us.mean()))) if done[-1] > 0 else 1
     ends = np.unique(np.searchsorted(done, done[-1] * np.arange(1, parts) / parts).clip(max=len(us) - 1))
@@ -204,7 +207,7 @@ def _run(run: Stamped, unit: float, tick: float) -> Queue:
 
 
 def _single(run: Stamped, clock: str | None, unit: float) -> None:
-    """Raises `FileError` where lines of a log with gaps are no single reads, or its clock has another unit."""
+    """Raises `FileError` where lines of a log with gaps are no single reads, or where its clock has another unit."""
     times, us = run.times[run.reads], run.latencies_us[run.reads]
     if len(times) < _BLOCK:
         return
@@ -229,7 +232,7 @@ def _single(run: Stamped, clock: str | None, unit: float) -> None:
 
 
 def _grid(times: NDArray[np.float64], steps: NDArray[np.float64]) -> float | None:
-    """The window of a log with a line at most for each, in units of its clock; None if it has no grid."""
+    """The window of a log that has at most one line for each window, in units of its clock; None if it has no grid."""
     window = float(np.median(steps))
     if window <= 0 or np.mean(steps <= 0) > _FEW:
         return None
@@ -241,9 +244,10 @@ def _grid(times: NDArray[np.float64], steps: NDArray[np.float64]) -> float | Non
 
 
 def of_jobs(place: str, jobs: Sequence[dict[str, Any]], said: int, claimed: int | None, clock: str | None) -> Queue:
-    """The queue of fio's JSON: its requests, times their mean latency, over the time they took.
+    """The queue of fio's JSON: number of requests, times their mean latency, over the time that they took.
 
-    Jobs of a group run at once. Raises `FileError` where that is not what is claimed, or else `said` by its options.
+    Jobs of a group run at once. Raises `FileError` where the depth found is not `claimed`, or else not `said`, the
+    depth by the options of the jobs.
     """
     by_options = "iodepth and numjobs"
     if clock == "none":
@@ -267,7 +271,7 @@ def of_jobs(place: str, jobs: Sequence[dict[str, Any]], said: int, claimed: int 
 
 
 def _of_job(job: dict[str, Any]) -> float:
-    """Requests of all directions outstanding on average; 0 where it is not told."""
+    """Requests of all directions outstanding on average; 0 where the job does not tell it."""
     busy_ns, runtime_ms = 0.0, 0.0
     for direction in ("read", "write", "trim"):
         of = job.get(direction)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from softsense.fit.histograms import Histogram
 
 DIES = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Numbers of dies that are tried, on a channel each: those that serve reads at once. The last stands for more, too."""
+"""Numbers of dies that are tried, each die on its own channel. The last number stands for more dies, too."""
 
 _CLASSES = 12
 _READS = 20_000
@@ -34,9 +34,9 @@ class Deep:
     """A log with several reads outstanding.
 
     Attributes:
-        latencies: of its reads.
+        latencies: latencies of its reads.
         depth: reads outstanding, 2 or more.
-        queue: from what `depth` is known; None where nothing said it.
+        queue: source of `depth`; None where nothing said it.
         source: the name of the log in messages.
 
     Raises `ConfigError` for a depth below 2.
@@ -58,13 +58,13 @@ class Deep:
 
 @dataclass(frozen=True)
 class Depth:
-    """The posterior of how many dies serve reads at once.
+    """The posterior of the number of dies that serve reads at once.
 
     Attributes:
-        logs: from which it is known.
-        probabilities: of each of `DIES` by all logs together, in sum 1.
-        alone: the same by each log.
-        misfit: how many times as far the logs are from the most probable drive as chance would have them; 1 at least.
+        logs: the logs from which it is known.
+        probabilities: probability of each of `DIES` by all logs together; their sum is 1.
+        alone: probabilities of `DIES` by each log alone.
+        misfit: deviance of the logs from the most probable drive, over its degrees of freedom; 1 at least.
     """
 
     logs: tuple[Deep, ...]
@@ -74,17 +74,17 @@ class Depth:
 
     @property
     def best(self) -> int:
-        """The most probable number; the last of `DIES` stands for more, too."""
+        """The most probable number of dies; the last of `DIES` stands for more, too."""
         return _best(self.probabilities)
 
     def interval(self) -> tuple[int, int]:
-        """The least and the largest of the values that together have 95 % of the probability."""
+        """The least and the largest number of dies among those that together have 95 % of the probability."""
         order = np.argsort(-np.array(self.probabilities))
         enough = order[: int(np.searchsorted(np.cumsum(np.array(self.probabilities)[order]), 0.95)) + 1]
         return DIES[int(enough.min())], DIES[int(enough.max())]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The posterior as a dict for JSON."""
         return {
             "depths": [log.depth for log in self.logs],
             "queue_depth": [log.queue.to_dict() if log.queue else None for log in self.logs],
@@ -96,7 +96,7 @@ class Depth:
         }
 
     def told(self) -> list[str]:
-        """In lines of text."""
+        """The posterior in lines of text."""
         low, high = self.interval()
         lines = [f"Queue depth of the deep log: {log.queue}" for log in self.logs if log.queue]
         by = listed([str(log.depth) for log in self.logs])
@@ -128,20 +128,22 @@ def _named(dies: int) -> str:
 def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) -> Depth:
     """Compare logs with several reads outstanding with simulations of the fitted drive on 1 to 128 dies.
 
-    Latencies are counted in twelve classes between quantiles of a log. The likelihood of its counts, taken as 2,000
-    reads at most since neighbours in a queue are alike, is Dirichlet-multinomial given the simulated ones; all numbers
-    of dies are as probable before. Logs of one drive have one number of dies, and their likelihoods are multiplied.
-    Where even the most probable number leaves a deviance above its degrees of freedom, the model lacks something, and
-    the logarithm of the likelihood is divided by their ratio, so that the interval does not claim what the simulated
-    drive cannot know. What a drive has beside dies that queues, such as channels that several share, is taken for
-    fewer dies.
+    Latencies are counted in twelve classes between quantiles of a log. The likelihood of the counts is
+    Dirichlet-multinomial given the simulated counts, and all numbers of dies are equally probable before. Neighbours in
+    a queue are alike, so a log counts as 2,000 reads at most. Logs of one drive have one number of dies, and their
+    likelihoods are multiplied.
+
+    The model lacks something if even the most probable number leaves a deviance above its degrees of freedom. The
+    logarithm of the likelihood is then divided by their ratio, so that the interval does not claim more than the
+    simulated drive can know. A drive may have other queues beside those of dies, such as channels that several dies
+    share; they make the number of dies look smaller.
 
     Args:
-        fit: of a log with one read outstanding.
-        logs: of the same drive, one at least.
+        fit: the fit of a log with one read outstanding.
+        logs: deep logs of the same drive, one at least.
         progress: called after each simulation.
 
-    A function of its arguments. Raises `ConfigError` for no log.
+    The result depends on the arguments alone. Raises `ConfigError` for no log.
 
     Source: S. Wood, "Statistical inference for noisy nonlinear ecological dynamic systems", 2010 (a likelihood from
     simulations), with counts in place of means; P. McCullagh, J. Nelder, "Generalized Linear Models", 1989, section 4.5
@@ -157,7 +159,7 @@ def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) 
         bounds, counts = _classes(log.latencies)
         freedom[i] = len(counts) - 1
         overrides = [f"host.issue.closed_loop.queue_depth={log.depth}"]
-        # No simulation of so many reads can make these counts more likely.
+        # The largest log-likelihood that a simulation of this many reads could give.
         most = _log_likelihood(counts, counts / counts.sum() * _READS + 0.5)
         for j, text in enumerate(devices):
             latencies = simulate(Config.from_toml(text, "fitted.toml", overrides), _READS, fit.seed)
@@ -178,7 +180,7 @@ def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) 
 
 
 def _classes(deep: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Classes between quantiles of a log, and its counts in them."""
+    """Classes between quantiles of a log, and its counts in the classes."""
     edges = np.unique(deep.quantile_us(np.arange(1, _CLASSES) / _CLASSES))
     reached = np.interp(edges, deep.edges_us, np.concatenate([[0.0], np.cumsum(deep.counts)])) / deep.reads
     counts = np.diff(np.concatenate([[0.0], reached, [1.0]])) * min(_COUNTED, deep.reads)

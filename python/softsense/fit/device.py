@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from softsense.fit.drive import Fit
 
 MOST_SLOTS = 16
-"""Page types that a device has at most."""
+"""The largest number of page types of a device."""
 
 _USUAL_BYTES = 16_384
 _BUS_BYTES_PER_US = 800.0
@@ -25,18 +25,20 @@ _GROUP_SHARE = 0.01
 _SEEN_SHARE = 0.01
 _BUSY_PARTS = 16
 _BUSY_SIGMA = 0.5
-"""Standard deviation of a part, as a share of its width: sums of such normal distributions are level to 1.5 %."""
+"""Standard deviation of each part of the wait, as a share of its width: such normal distributions add up to a level
+density, to 1.5 %.
+"""
 
 
 @dataclass(frozen=True)
 class Times:
-    """How the sums that a log tells are divided. Only the sums are known; the division is assumed.
+    """The division of the sums that a log tells. Only the sums are known; the division is assumed.
 
     Attributes:
-        overhead_us, memory_us, transfer_us, decode_us: of each read.
-        link_us: of each read, across the link; 0 where none is said.
-        jitter_us: standard deviation of what all reads have in common: of the narrowest peak with 1 % of the reads.
-        divides: in words, how.
+        overhead_us, memory_us, transfer_us, decode_us: parts of each read.
+        link_us: time of each read on the link; 0 where no link is given.
+        jitter_us: standard deviation that all reads have in common: that of the narrowest peak with 1 % of the reads.
+        divides: the division in words.
     """
 
     overhead_us: float
@@ -51,11 +53,11 @@ class Times:
 def divided(fit: Fit, p: Parameters) -> Times:
     """The times of a config, into which the fitted sums are divided.
 
-    A hit is overhead, 1 us of memory and the link; a page crosses 800 MB/s and a decoder of 13 Gb/s, but both take
-    at most half of what there is. Raises `ConfigError` for a link that is slower than the fastest reads.
+    A hit is overhead, 1 us of memory and the link. A page takes a bus of 800 MB/s and a decoder of 13 Gb/s, but at
+    most half of the time that is left. Raises `ConfigError` for a link that is slower than the fastest reads.
     """
     read_bytes = fit.log.read_bytes or _USUAL_BYTES
-    # Minor peaks, too: what is sooner than overhead, transfer and decode together could not be simulated.
+    # The least over minor peaks, too: a read faster than overhead, transfer and decode together cannot be simulated.
     least = min(float(p.at_us[k]) for k in range(int(fit.structure.hit), fit.structure.peaks))
     memory = _MEMORY_US
     link = fit.link.crossing_us(read_bytes) if fit.link else 0.0
@@ -74,7 +76,7 @@ def divided(fit: Fit, p: Parameters) -> Times:
     else:
         overhead, how = overhead_us(fit.structure, p), "overhead is assumed: no read was a hit"
     transfer, decode = read_bytes / _BUS_BYTES_PER_US, read_bytes / _DECODE_BYTES_PER_US
-    # At most half of the time.
+    # Transfer and decode take at most half of the time; sensing takes the rest.
     room = max(least - overhead - link - _LEAST_SENSE_US, 0.0)
     scale = min(1.0, (1 - SENSED) * room / (transfer + decode))
     return Times(overhead, memory, transfer * scale, decode * scale, link, jitter, how)
@@ -83,12 +85,13 @@ def divided(fit: Fit, p: Parameters) -> Times:
 def slots(shares: np.ndarray, groups: list[list[int]]) -> list[list[tuple[int, float]]]:
     """Page types of equal frequency that together have the peaks in their shares.
 
-    A device has pages of all types equally often, 16 types at most. As many are taken as divide the groups of peaks
-    best; what they do not divide is had by types that have pages of two groups.
+    A device has pages of all types equally often, and 16 types at most. The number of types is the first that gives
+    each group of peaks its share to 1 %, or the nearest. Where a group is no whole number of types, a type has pages of
+    two groups.
 
     Args:
-        shares: of all peaks.
-        groups: peaks that belong together, a page type with its minor ones, in order of time.
+        shares: share of the reads of each peak.
+        groups: peaks that belong together, a page type with its minor peaks, in order of time.
 
     Returns for each type its peaks and their shares within it, which add up to 1.
     """
@@ -119,10 +122,11 @@ def config_toml(
     """The config, as TOML with comments.
 
     Args:
-        fit: what was fitted.
-        of_round: of which it is to be the drive; default: of all together.
-        parameters: instead of the most probable ones, such as a sample of the posterior.
-        dies: that serve reads at once, on a channel each; default: 8 on 4 channels, since nothing tells how many.
+        fit: the fit of the log.
+        of_round: number of the round whose drive the config describes; default: the drive of all rounds together.
+        parameters: parameters in place of the most probable ones, such as a sample of the posterior.
+        dies: dies that serve reads at once, each on its own channel; default: 8 on 4 channels, as only a
+            deep log tells how many.
     """
     p = fit.parameters(of_round) if parameters is None else parameters
     s, times = fit.structure, divided(fit, p)
@@ -137,7 +141,7 @@ def config_toml(
     spent = times.overhead_us + times.transfer_us + times.decode_us + times.link_us
     step = float(p.step_us) if s.ladder else 0.0
     decode = min(times.decode_us, step) if s.ladder else times.decode_us
-    # A retry decodes again; where that takes longer than the whole step, more of the sum is transfer.
+    # A retry decodes again. Where a decode would take longer than the whole step, the transfer gets the excess.
     transfer = times.transfer_us + times.decode_us - decode
     lines = [
         f"# A drive as `softsense fit` sees it in {fit.log.source}"
@@ -165,7 +169,7 @@ def config_toml(
         "",
     ]
     for slot in layout:
-        # What is sooner than a page can be is as soon as it can: seldom, and no hit.
+        # A peak earlier than the fixed parts of a read is moved to their sum: such reads are rare, and no hits.
         at = {k: max(float(p.at_us[k]), spent) for k, _ in slot}
         first = min(at.values())
         largest = max(slot, key=lambda each: each[1])[0]
@@ -238,7 +242,9 @@ def config_toml(
 
 
 def _service(fit: Fit, p: Parameters, jitter_us: float) -> list[str]:
-    """Parts of the spread of all reads. A wait for the rest of an operation is one of sixteen as wide parts of it."""
+    """Parts of the spread of all reads, as lines of TOML. The wait for the rest of an operation is sixteen parts of
+    equal width.
+    """
     s, part_us = fit.structure, float(p.busy_us) / _BUSY_PARTS
     waits: list[tuple[float, float, float, float]] = []
     if s.slow:
@@ -271,10 +277,10 @@ def _adding_up(slot: list[tuple[int, float]]) -> list[tuple[int, float]]:
 
 
 def round_up(whole: int, part: int) -> int:
-    """How many parts a whole takes."""
+    """The number of parts that cover a whole."""
     return -(-whole // part)
 
 
 def config(fit: Fit, of_round: float | None = None) -> Config:
-    """The config, checked."""
+    """The config, parsed and checked."""
     return Config.from_toml(config_toml(fit, of_round), "fitted.toml")

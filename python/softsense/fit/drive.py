@@ -1,4 +1,4 @@
-"""Fitting a drive: its structure, a posterior for each round and one for all together, how slow reads grow."""
+"""Fitting a drive: its structure, a posterior for each round and one for all together, and the growth of slow reads."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _BISECTIONS = 12
 
 @dataclass(frozen=True)
 class Fit:
-    """What a log tells of a drive.
+    """The structure, posteriors and growth that a log tells of a drive.
 
     Attributes:
-        log: what it was fitted to, held-out rounds included.
+        log: the log that was fitted, held-out rounds included.
         structure: the parts of its latencies.
         rounds: the posterior of each round that was fitted.
-        whole: the posterior of all of them together; of the round, if there is one.
-        growth: how slow reads become more; none of one or two rounds.
+        whole: the posterior of all rounds together; that of the round, if there is one.
+        growth: the law of the growth of slow reads; None for one or two rounds.
         held_out: numbers of rounds that were not looked at.
-        notes: what was left out and why, and what was assumed.
-        seed: of the samplers.
-        cell_us: of the grid on which latencies were worked out.
-        link: between host and drive; without one its time is in the overhead.
-        shifts: how much longer all reads of a fitted round took than those of a usual one, us, by its number; where
-            they did. Parameters and posteriors are those of a usual round.
+        notes: omissions with their reasons, and assumptions.
+        seed: seed of the samplers.
+        cell_us: width of the cells of the grid of time, us.
+        link: link between host and drive; without one its time is in the overhead.
+        shifts: how much longer all reads of a fitted round took than those of a usual one, us, by number of the round;
+            only rounds that are shifted. Parameters and posteriors are those of a usual round.
     """
 
     log: Log
@@ -69,8 +69,9 @@ class Fit:
     shifts: dict[float, float] = field(default_factory=dict)
 
     def shift_us(self, of_round: float | None) -> float:
-        """How much longer all reads of a round took than those of a usual one; for other rounds, and for all
-        together, the mean of the fitted rounds.
+        """How much longer all reads of a round took than those of a usual one, us.
+
+        For rounds that were not fitted, and for all together, the mean of the fitted rounds.
         """
         if of_round in {each.round for each in self.rounds}:
             return self.shifts.get(of_round, 0.0)
@@ -79,8 +80,8 @@ class Fit:
     def parameters(self, of_round: float | None = None) -> Parameters:
         """The most probable parameters: of all rounds together, or as they are predicted for one round.
 
-        With a law of growth, retries, pauses and peaks of slow reads are as many times as often as gives the share of
-        slow reads that it says.
+        With a law of growth, the frequencies of retries, waits and peaks of slow reads are multiplied by one factor, so
+        that the share of slow reads is that of the law.
         """
         whole = unpack(self.structure, self.whole.mode)
         if self.growth is None:
@@ -89,13 +90,13 @@ class Fit:
         return self._slowed(whole, self._law(rounds))
 
     def _law(self, rounds: NDArray[np.float64]) -> float:
-        """The share of reads beyond the bound that the law of growth has in rounds, in their mean."""
+        """The share of reads beyond the bound by the law of growth: the mean over the rounds, median of the samples."""
         assert self.growth is not None
         return float(np.median(self.growth.at(rounds).mean(axis=1)))
 
     def _slowed(self, p: Parameters, share: float) -> Parameters:
-        """With retries, pauses and slow peaks as often as has this share beyond the bound of the growth, or comes
-        nearest.
+        """The parameters, with retries, waits and slow peaks so frequent that the share beyond the bound is `share`, or
+        as near as possible.
         """
         assert self.growth is not None
         low, high, bound = -_MOST_DOUBLINGS, _MOST_DOUBLINGS, self._bound_us
@@ -107,7 +108,7 @@ class Fit:
 
     @property
     def _bound_us(self) -> float:
-        """Beyond which the law of growth counts reads, as far as the log goes."""
+        """The latency beyond which the law of growth counts reads, us; at most the last edge of the log."""
         assert self.growth is not None
         return min(self.growth.bound_us, float(self.log.rounds[0].edges_us[-1]))
 
@@ -118,8 +119,8 @@ class Fit:
     def grown(self, of_round: float) -> dict[str, float] | None:
         """The share of slow reads of a round by the law of growth, beside that of the parameters for this round.
 
-        Returns `bound_us`, beyond which reads are slow, and two shares, `law` and `parameters`, which differ where
-        nothing of the fit can become as frequent as the law says; None without a law.
+        Returns `bound_us`, beyond which reads are slow, and two shares, `law` and `parameters`; None without a law. The
+        shares differ where no part of the fit can become as frequent as the law says.
         """
         if self.growth is None:
             return None
@@ -127,7 +128,7 @@ class Fit:
         return {"bound_us": self._bound_us, "law": law, "parameters": self._share_beyond(self.parameters(of_round))}
 
     def predicted(self, of_round: float | None = None, edges_us: NDArray[np.float64] | None = None) -> Histogram:
-        """What the most probable parameters predict for a round: shares of its bins, in sum 1."""
+        """The prediction of the most probable parameters for a round: shares of its bins, whose sum is 1."""
         grid = Grid(self.log.rounds[0].edges_us if edges_us is None else edges_us, self.cell_us)
         shares = grid.probabilities(self.structure, self.parameters(of_round).later(self.shift_us(of_round)))
         return Histogram(-1.0 if of_round is None else of_round, grid.edges_us, shares[:-1], float(shares[-1]))
@@ -135,8 +136,8 @@ class Fit:
     def quantile_intervals(self, shares: Sequence[float], of_round: float, draws: int = 200) -> NDArray[np.float64]:
         """Median and 95 % interval of quantiles of a round, us (3, shares).
 
-        Rounds differ, and each is known as well as its own posterior says: draws are of both. A round that was not
-        fitted may be shifted as any that was, and be further from them than they are from one another.
+        Draws are of the rounds, since rounds differ, and of the posterior of each. A round that was not fitted may be
+        shifted like any fitted round, and may be further from the fitted rounds than they are from one another.
         """
         random = np.random.default_rng([self.seed, 30])
         grid = Grid(self.log.rounds[0].edges_us, self.cell_us)
@@ -151,7 +152,7 @@ class Fit:
             moved = of_round if of_round in fitted else each.round
             weights = grid.probabilities(self.structure, drawn.later(self.shift_us(moved)))
             found.append(Histogram(of_round, grid.edges_us, weights[:-1], float(weights[-1])).quantile_us(shares))
-        # What is beyond the last edge is taken for twice as far.
+        # Latencies beyond the last edge are taken as twice the last edge.
         most = 2 * grid.edges_us[-1]
         values = np.log(np.nan_to_num(np.array(found), posinf=most))
         if of_round not in fitted:
@@ -164,17 +165,17 @@ class Fit:
 def of_a_new_round(
     values: NDArray[np.float64], rounds: NDArray[np.int_], random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draws of a round that was not seen, from draws of some that were.
+    """Draws of a round that was not seen, from draws of rounds that were.
 
     Args:
         values: draws (n, quantities).
-        rounds: number of the round of each (n,).
-        random: of the departures.
+        rounds: number of the round of each draw (n,).
+        random: source of the departures.
 
-    Rounds scatter about their mean as their own means do, of which there are m: a new one departs from it by Student's
-    t with m - 1 degrees of freedom, times their standard deviation, times sqrt(1 + 1 / m). Draws of one round scatter
-    about it as before. Of one round nothing is known about others. Source: prediction of one more normal value, such as
-    A. Gelman et al., "Bayesian data analysis", 2013, section 3.2.
+    A new round scatters about the mean of the m known rounds as their own means do. Its departure is Student's t with
+    m - 1 degrees of freedom, times the standard deviation of the means, times sqrt(1 + 1 / m). Draws of one round
+    scatter about it as before. One round alone tells nothing about others, and its draws are returned unchanged.
+    Source: prediction of one more normal value, such as A. Gelman et al., "Bayesian data analysis", 2013, section 3.2.
     """
     known, index = np.unique(rounds, return_inverse=True)
     m = len(known)
@@ -199,19 +200,18 @@ def fit_log(
     """Fit the latencies of a log.
 
     Args:
-        log: of `open_log`.
+        log: a log of `open_log`.
         hold_out: numbers of rounds that are not looked at, so that they can be predicted.
-        tails: of `read_tails`: rounds and shares beyond bounds (us), for the growth of slow reads. Held-out rounds are
-            to be left out by the caller. Without it the rounds of the log are taken.
-        seed: the same seed gives the same posterior, on any number of workers.
+        tails: rounds and shares beyond bounds (us), from `read_tails`, for the growth of slow reads. The caller leaves
+            out held-out rounds. Without `tails` the rounds of the log are taken.
+        seed: seed of the samplers; the same seed gives the same posterior, on any number of workers.
         workers: threads, or an executor; default: a thread for each CPU.
-        store: keeps what is finished; a fit goes on from it.
+        store: keeps finished work; a fit goes on from it.
         progress: called with a name, units done, and their fraction.
-        link: between host and drive, which the config is to have; default: its time is in the overhead.
+        link: link between host and drive, which the config will have; default: its time is in the overhead.
 
-    Returns the fit, or None after Ctrl-C, when the store has what was finished. Raises `ConfigError` for held-out
-    rounds
-    that the log lacks, nothing left to fit, or no SciPy and emcee, which `softsense[fit]` brings.
+    Returns the fit, or None after Ctrl-C; the store then has the finished work. Raises `ConfigError` for held-out
+    rounds that the log lacks, for nothing left to fit, and without SciPy and emcee, which `softsense[fit]` brings.
     """
     check_extra("fit", "fit")
     store = store or Store()
@@ -231,7 +231,7 @@ def fit_log(
     if shape is None:
         return None
     structure, start = Structure(*shape[0]["structure"]), np.array(shape[0]["vector"])
-    # All rounds together are one more, the first one.
+    # The first target is all rounds together.
     targets = chosen if len(chosen) == 1 else [pooled, *chosen]
     work = _Rounds(structure, start, tuple(targets), cell, seed)
     done = run_units(store, workers, work, len(targets), "sampling posteriors", progress)
@@ -257,7 +257,7 @@ def fit_log(
 
 
 def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[str]]:
-    """The rounds that are fitted: not held out, and not unlike all others."""
+    """The rounds that are fitted, and notes: not held-out rounds, nor a first round unlike all others."""
     check_held_out(log, hold_out)
     known = [each.round for each in log.rounds]
     chosen = [each for each in log.rounds if each.round not in hold_out]
@@ -297,11 +297,11 @@ def _growth(
 
 
 class _Work(ABC):
-    """Work of `run_units`: pickles, and is known by a hash of all that its results depend on."""
+    """Work of `run_units`: it can be pickled, and a hash of all inputs of its results identifies it."""
 
     @abstractmethod
     def _depends_on(self) -> list[Any]:
-        """All that its results depend on, as JSON has it."""
+        """Inputs of the results, as JSON has them."""
 
     @property
     def identity(self) -> str:
@@ -357,7 +357,7 @@ class _Rounds(_Work):
         grid = Grid(histogram.edges_us, self.cell_us)
         prior = Prior.of(self.structure, self.start, grid)
         if len(self.histograms) > 1:
-            # The peaks of a round are those of all rounds, slightly shifted; otherwise they could not be assigned to
+            # The peaks of a round are close to those of all rounds together; otherwise they could not be assigned to
             # one another.
             k = self.structure.peaks
             sigma = prior.sigma.copy()

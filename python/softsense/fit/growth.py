@@ -22,20 +22,18 @@ _MEDIAN_VARIANCE = np.pi / 2
 
 @dataclass(frozen=True)
 class Growth:
-    """Share of reads beyond a bound by round.
+    """The share of reads beyond a bound, by round.
 
-    The law is that of raw bit error rates under read disturb, a floor and a power of the reads. A drive departs from it
-    for some rounds, as it rewrites data or reads with other references, and single rounds scatter:
+    The law is that of raw bit error rates under read disturb: a floor, and a power of the reads. A drive departs from
+    the law for some rounds, as it rewrites data or reads with other references, and single rounds scatter:
 
-        ln share(r) = ln floor + ln(1 + ((r + 1) / scale)^exponent) + z(r) + scatter e(r)
-
-    with z an Ornstein-Uhlenbeck process of standard deviation `wander`, whose correlation falls by a factor of 2.718 in
-    `memory` rounds, and e independent, of Student's t distribution with 4 degrees of freedom.
+    Here z is an Ornstein-Uhlenbeck process of standard deviation `wander`, whose correlation falls by a factor of
+    2.718 in `memory` rounds. The e are independent, of Student's t distribution with 4 degrees of freedom.
 
     Attributes:
         bound_us: the bound.
-        samples: of ln floor, ln scale, ln exponent, ln wander, ln memory and ln scatter (samples, 6).
-        points: what it was fitted to, in order of rounds: medians of neighbours.
+        samples: samples of ln floor, ln scale, ln exponent, ln wander, ln memory and ln scatter (samples, 6).
+        points: the fitted points in order of rounds: medians of neighbours.
     """
 
     bound_us: float
@@ -45,8 +43,8 @@ class Growth:
     def at(self, rounds: NDArray[np.float64] | float, scattered: bool = False) -> NDArray[np.float64]:
         """Samples of the share at rounds: (samples, rounds).
 
-        The departure from the law is what neighbouring rounds make it likely to be. `scattered` adds how little they
-        tell of it, and the scatter of single rounds.
+        The departure from the law is its mean given the neighbouring rounds. `scattered` draws the departure from its
+        distribution, and adds the scatter of single rounds.
         """
         rounds = np.atleast_1d(np.asarray(rounds, dtype=float))
         together, at = np.unique(np.concatenate([self.points.rounds, rounds]), return_inverse=True)
@@ -70,9 +68,9 @@ class Points:
     """Medians of neighbouring rounds, in order.
 
     Attributes:
-        rounds: medians of their numbers (n,).
-        ln_shares: of their shares, natural logarithms (n,).
-        variances: of each, as multiples of that of a single round (n,).
+        rounds: median of the round numbers of each point (n,).
+        ln_shares: natural logarithm of the median share of each point (n,).
+        variances: variance of each point, as a multiple of that of a single round (n,).
     """
 
     rounds: NDArray[np.float64]
@@ -81,7 +79,7 @@ class Points:
 
     @staticmethod
     def of(rounds: NDArray[np.float64], shares: NDArray[np.float64]) -> Points:
-        """300 of them at most; a share of 0 is taken as one read in 10^9."""
+        """At most 300 points of the rounds; a share of 0 is taken as one read in 10^9."""
         order = np.argsort(rounds, kind="stable")
         groups = np.array_split(order, min(len(rounds), _MOST_POINTS))
         sizes = np.array([len(group) for group in groups])
@@ -96,14 +94,14 @@ def fit(bound_us: float, rounds: NDArray[np.float64], shares: NDArray[np.float64
     """The posterior of the law.
 
     Args:
-        bound_us: what the shares are beyond.
-        rounds: numbers (n,).
-        shares: of reads, 0 to 1 (n,); rounds without any are taken as having one in 10^9.
-        seed: of the sampler.
+        bound_us: latency beyond which the shares are counted.
+        rounds: numbers of the rounds (n,).
+        shares: shares of reads, 0 to 1 (n,); rounds without any are taken as having one in 10^9.
+        seed: seed of the sampler.
 
-    Of many rounds medians of neighbours are taken, 300 at most, whose residuals are taken for normal. Priors: exponent
-    between 0.3 and 4, wander and scatter about 0.1 and 0.2, memory about 100 rounds (standard deviations of their
-    logarithms: 1).
+    More than 300 rounds are replaced by 300 medians of neighbours, whose residuals are taken for normal. The priors
+    are an exponent between 0.3 and 4, wander and scatter about 0.1 and 0.2, and a memory about 100 rounds; the
+    standard deviations of their logarithms are 1.
     """
     import emcee
 
@@ -130,7 +128,7 @@ def fit(bound_us: float, rounds: NDArray[np.float64], shares: NDArray[np.float64
 
 
 def log_likelihood(samples: NDArray[np.float64], points: Points) -> NDArray[np.float64]:
-    """Ln density of the points (without the constant), by samples (n, 6): (n,).
+    """Natural logarithm of the density of the points (without the constant), for each sample (n, 6): (n,).
 
     Source: H. Rue, L. Held, "Gaussian Markov random fields", 2005, section 2.3: departures at given rounds depend on
     their neighbours alone, so that their precision has three diagonals.
@@ -146,14 +144,14 @@ def log_likelihood(samples: NDArray[np.float64], points: Points) -> NDArray[np.f
 
 
 class _Departures:
-    """What points tell of the departure from the law at some increasing rounds (m,), those of the points among them.
+    """The departure from the law at m increasing rounds, given the points; the rounds include those of the points.
 
     Attributes:
-        off: how far points are from the law, in ln share (n, points).
-        seen: their precisions (n, points).
-        mean: of the departure given all points (n, m).
-        pivots: of the Cholesky factorisation L D L' of its precision, D (n, m).
-        ln_prior_precision: ln determinant of its precision without points (n,).
+        off: distance of the points from the law, in ln share (n, points).
+        seen: precision of each point (n, points).
+        mean: mean of the departure given all points (n, m).
+        pivots: D of the Cholesky factorisation L D L' of the precision of the departure (n, m).
+        ln_prior_precision: ln determinant of the precision without points (n,).
     """
 
     def __init__(self, samples: NDArray[np.float64], points: Points, rounds: NDArray[np.float64]) -> None:
@@ -174,7 +172,7 @@ class _Departures:
         at = np.searchsorted(rounds, points.rounds)
         diagonal[:, at] += self.seen
         told[:, at] = self.seen * self.off
-        # The systems of all samples are one, with nothing between them.
+        # The tridiagonal systems of all samples are solved as one, with zeros between them.
         beside = np.zeros_like(diagonal)
         beside[:, :-1] = -kept / lost / variance
         pivots, self._below, _ = dpttrf(diagonal.ravel(), beside.ravel()[:-1])
@@ -182,7 +180,7 @@ class _Departures:
         self.mean = dpttrs(pivots, self._below, told.ravel())[0].reshape(diagonal.shape)
 
     def drawn(self, random: np.random.Generator) -> NDArray[np.float64]:
-        """The departure, drawn: (n, m)."""
+        """A random draw of the departure: (n, m)."""
         from scipy.linalg import solve_banded
 
         noise = random.standard_normal(self.mean.shape) / np.sqrt(self.pivots)
@@ -192,6 +190,6 @@ class _Departures:
 
 
 def _law(samples: NDArray[np.float64], rounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ln share of samples (n, 6) at rounds (m,), without departure: (n, m)."""
+    """Natural logarithm of the share by samples (n, 6) at rounds (m,), without departure: (n, m)."""
     power = np.exp(np.clip(samples[:, 2:3], -5, 3)) * (np.log(rounds + 1)[None, :] - samples[:, 1:2])
     return samples[:, :1] + np.logaddexp(0.0, power)

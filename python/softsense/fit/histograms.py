@@ -1,4 +1,4 @@
-"""What a latency log comes to: counts of reads in bins of time, for each round."""
+"""Contents of a latency log after it is read: counts of reads in bins of time, for each round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_READS = 1000
-"""Of a round: with fewer nothing is fitted."""
+"""Least number of reads of a round: a round with fewer reads is not fitted."""
 
 _BINS_TO_MEDIAN = 150
 _MOST_BINS = 2000
@@ -29,9 +29,9 @@ class Histogram:
     """Latencies of the reads of a round.
 
     Attributes:
-        round: its number: how often the data had been read whole, or the place of the log among several.
-        edges_us: of the bins (n + 1,), increasing.
-        counts: reads in each bin (n,); what was below the first edge is in the first.
+        round: number of the round: how often the data had been read whole, or the place of the log among several.
+        edges_us: edges of the bins (n + 1,), increasing.
+        counts: reads in each bin (n,); reads below the first edge are in the first bin.
         beyond: reads that took longer than the last edge.
     """
 
@@ -42,7 +42,7 @@ class Histogram:
 
     @property
     def reads(self) -> float:
-        """All of them."""
+        """Number of all reads."""
         return float(self.counts.sum() + self.beyond)
 
     @property
@@ -58,7 +58,7 @@ class Histogram:
         return quantiles(self.edges_us, self.all_counts, np.atleast_1d(share))
 
     def share_beyond(self, bound_us: float) -> float:
-        """Share of reads that took longer than this, which may not be beyond the last edge."""
+        """Share of reads that took longer than a bound, which may not be beyond the last edge."""
         reached = np.concatenate([[0.0], np.cumsum(self.counts)])
         return 1.0 - float(np.interp(bound_us, self.edges_us, reached)) / self.reads
 
@@ -70,14 +70,14 @@ class Log:
     Attributes:
         source: the files.
         format: `fio`, `fio-json`, `blkparse` or `histogram`.
-        rounds: what is fitted, in order of their numbers.
-        notes: what was left out, and what was taken for what, a sentence each.
-        read_bytes: of one read; 0 where the log does not say.
-        depth: reads outstanding, counted when a read is issued, itself included: the most of the log; 0 where it
-        does not say.
-        latencies_us: one by one, where the log has them.
-        queues: how many requests were outstanding, and from what it is known, of each file.
-        reads_known: whether numbers of reads were told, rather than inferred from the granularity of shares.
+        rounds: the rounds that are fitted, in order of their numbers.
+        notes: remarks on what was left out and what was assumed, a sentence each.
+        read_bytes: size of one read; 0 where the log does not say.
+        depth: reads outstanding when a read is issued, that read included; the largest number in the log. 0 where the
+            log does not say.
+        latencies_us: latency of each read, us, where the log has them one by one.
+        queues: number of outstanding requests of each file, with the source of the number.
+        reads_known: whether the log tells numbers of reads, rather than shares from whose granularity they follow.
     """
 
     source: str
@@ -91,14 +91,16 @@ class Log:
     queues: tuple[Queue, ...] = (Queue(),)
 
     def noting(self, *notes: str) -> Log:
-        """The same with more notes."""
+        """The log with more notes."""
         return replace(self, notes=(*self.notes, *notes))
 
 
 def quantiles(
     edges_us: NDArray[np.float64], weights: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Quantiles of bins and of the reads beyond the last bin (n + 1,), us; infinite beyond the last edge."""
+    """Quantiles of counts of the bins and of the reads beyond the last bin (n + 1,), us; infinite beyond the last
+    edge.
+    """
     reached = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
     found = np.interp(shares, reached[:-1], edges_us)
     return np.where(shares > reached[-2], np.inf, found)
@@ -111,11 +113,10 @@ def in_bins(latencies_us: NDArray[np.float64], edges_us: NDArray[np.float64], nu
 
 
 def of_latencies(latencies_us: NDArray[np.float64], place: str) -> Histogram:
-    """Bins for latencies one by one: some 150 up to the median, to a quarter beyond the 99.9 % quantile.
+    """A histogram of latencies: about 150 bins up to the median, and bins up to a quarter beyond the 99.9 % quantile.
 
-    Their width is a power of two of us.
-
-    Raises `FileError` for fewer than `LEAST_READS`, and for times that no drive has, which are of another unit.
+    The width of the bins is a power of two of us. Raises `FileError` for fewer than `LEAST_READS`, and for times that
+    no drive has, which are in another unit.
     """
     if len(latencies_us) < LEAST_READS:
         raise FileError(f"{place}: found {len(latencies_us)} reads, expected at least {LEAST_READS:,} to fit anything")
@@ -129,7 +130,7 @@ def of_latencies(latencies_us: NDArray[np.float64], place: str) -> Histogram:
 
 
 def check_unit(median_us: float, place: str) -> None:
-    """Raises `FileError` where half of the reads take less than any drive does, or longer."""
+    """Raises `FileError` where the median latency is shorter than that of any drive, or longer."""
     low, high = _PLAUSIBLE_US
     if not low <= median_us <= high:
         raise FileError(

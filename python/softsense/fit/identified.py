@@ -25,16 +25,16 @@ _INTERVAL = (0.025, 0.975)
 
 @dataclass(frozen=True)
 class Claim:
-    """A parameter.
+    """A parameter with its interval.
 
     Attributes:
-        name: such as `page_types[0].base_us`.
-        median, low, high: of the posterior, with its 95 % interval; of several rounds one of their mixture, so that
-            what rounds differ is in it.
+        name: name of the parameter, such as `page_types[0].base_us`.
+        median, low, high: median of the posterior, and its 95 % interval. Of several rounds it is the mixture of their
+            posteriors, so that the differences between rounds are in the interval.
         unit: `us`, or `share`.
-        about: what it is.
-        is_told: whether the log tells it: the interval is at most a third as wide as before anything was seen. What it
-            does not tell is not claimed.
+        about: description of the parameter.
+        is_told: whether the log tells the parameter: its posterior is at most a third as wide as its prior. A parameter
+            that the log does not tell is not claimed.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Claim:
     is_told: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The claim as a dict for JSON."""
         return dict(self.__dict__)
 
 
@@ -64,7 +64,7 @@ def claims(fit: Fit) -> list[Claim]:
 
 
 def unknown(fit: Fit) -> list[str]:
-    """What no log of this kind tells, a sentence each."""
+    """Parameters that no log of this kind tells, a sentence each."""
     found = [
         "sensing, transfer, decode and overhead of a page type are known as a sum alone (`base_us`); between page "
         "types only "
@@ -156,7 +156,7 @@ def _prior_widths(fit: Fit) -> NDArray[np.float64]:
 
 
 def _mixed(rounds: tuple[Posterior, ...]) -> Parameters:
-    """Samples of all rounds, as many of each."""
+    """Samples of all rounds, the same number of each."""
     return unpack(rounds[0].structure, np.concatenate([_even(each.samples, len(rounds)) for each in rounds]))
 
 

@@ -1,4 +1,4 @@
-"""The link between host and drive: what a log of one read at a time has in its overhead, and reads at once share."""
+"""The link between host and drive: a log of one read at a time has it in its overhead, and reads at once share it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _UNITS = {"MB/s": 1e-3, "GB/s": 1.0}
 
 @dataclass(frozen=True)
 class Link:
-    """A link.
+    """A link between host and drive.
 
     Attributes:
-        name: as it was said.
-        gb_per_s: data in each direction, 10^9 bytes a second.
+        name: the name or bandwidth that the user gave.
+        gb_per_s: bandwidth in each direction, 10^9 bytes a second.
     """
 
     name: str
@@ -41,9 +41,9 @@ class Link:
         return Link(text, speed)
 
     def crossing_us(self, read_bytes: int) -> float:
-        """How long the data of a read takes, us."""
+        """Time that the data of a read takes on the link, us."""
         return read_bytes / (1e3 * self.gb_per_s)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The link as a dict for JSON."""
         return {"name": self.name, "gb_per_s": self.gb_per_s}

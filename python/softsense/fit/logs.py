@@ -39,13 +39,13 @@ def open_log(
     Args:
         files: logs; several are rounds 0, 1, ... in this order.
         log_format: one of `FORMATS`; default: recognised from the content.
-        unit: of latencies, `ns`, `us` or `ms`; default: that of the format (fio ns, histograms us).
-        read_bytes: takes reads of this size alone; needed where a log has several.
-        depth: reads outstanding, which a log that tells it has to confirm.
-        deep: whether it is a log with several reads outstanding: of blkparse all reads are taken then, not only
-            those that were queued alone.
-        clock: unit of the times of fio's lines, `ns`, `us`, `ms` or `s`, by default ms; `none`: neither they nor the
-            times of its JSON are judged.
+        unit: unit of latencies, `ns`, `us` or `ms`; default: that of the format (fio ns, histograms us).
+        read_bytes: size of the reads that are taken; needed where a log has several sizes.
+        depth: reads outstanding; a log that tells the number has to confirm it.
+        deep: whether the log has several reads outstanding. Then all reads of blkparse are taken, not only those that
+            were queued alone.
+        clock: unit of the times of fio's lines, `ns`, `us`, `ms` or `s`, by default ms. With `none`, neither these
+            times nor those of fio's JSON are judged.
 
     Returns the part of the log that can be fitted. Raises `FileError` and `ConfigError` naming file and line.
     """
@@ -85,7 +85,9 @@ def open_log(
 
 
 def _jobs_of_one_run(files: Sequence[str | Path]) -> list[str]:
-    """A note where files are named as those of jobs that may have run at once, which their clocks do not show."""
+    """A note where the names of files say that they are jobs of one run, whose reads may have waited for one
+    another.
+    """
     names = [Path(file).name for file in files]
     runs = [name.partition("lat.")[0] for name in names if _OF_A_JOB.search(name)]
     return [
@@ -155,7 +157,7 @@ def _recognise(lines: Lines) -> str:
 
 
 def _fio_log(lines: Lines, unit: str, read_bytes: int | None, depth: int | None, deep: bool, clock: str | None) -> Log:
-    """What `write_lat_log` has: time (ms), latency (ns since fio 3), direction (0 is read), block size."""
+    """A log of `write_lat_log`: time (ms), latency (ns since fio 3), direction (0 is read), block size."""
     rows, place = [], str(lines.path)
     for at, line in lines:
         if not line.strip():
@@ -198,12 +200,12 @@ _OF_A_JOB = re.compile(r"lat\.\d+\.log(\.gz|\.zst)?$")
 _NUMERAL = set("0123456789.-+e")
 _FIO = ("a time", "a latency of 0 or more", "a direction", "a block size")
 _EACH = "log_avg_msec=0 writes each read"
-# Of a line of `write_lat_log`, with a priority and whatever fio will add.
+# Most columns of a line of `write_lat_log`: with a priority and columns that fio may add.
 _MOST_COLUMNS = 8
 
 
 def _fio_json(lines: Lines, claimed: int | None, clock: str | None) -> Log:
-    """`bins` of `clat_ns` in fio's json+, named by the middle of their latencies; widths double every octave."""
+    """A log of fio's json+: `bins` of `clat_ns`, named by the middle of their latencies; widths double every octave."""
     place = str(lines.path)
     try:
         document: Any = json.loads(lines.text.lstrip("\ufeff"))
@@ -240,9 +242,11 @@ def _fio_json(lines: Lines, claimed: int | None, clock: str | None) -> Log:
 
 
 def _of_fio_bins(bins: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Edges (us) and counts: fio has 64 bins for each octave, named by their middles; empty bins are between them."""
+    """Edges (us) and counts of all bins, empty ones included: fio has 64 bins for each octave, named by their
+    middles.
+    """
     high = max(bins)
-    # Up to twice the 99.9 % quantile, as for other logs; the last bin has all reads beyond.
+    # The value of `at` is in ns.
     edges, counts, at = [0], [], 0
     while at <= high:
         width = max(1, (1 << max(0, at.bit_length() - 1)) >> 6)
@@ -258,7 +262,7 @@ def _of_fio_bins(bins: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _merged(edges: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bins joined up to where they are as wide as those about the median, and cut at twice the 99.9 % quantile."""
+    """Bins joined until each is as wide as those about the median, and cut at twice the 99.9 % quantile."""
     reached = np.cumsum(counts) / counts.sum()
     median = int(np.searchsorted(reached, 0.5))
     width, end = edges[median + 1] - edges[median], 2 * edges[int(np.searchsorted(reached, 0.999)) + 1]

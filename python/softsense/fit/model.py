@@ -11,7 +11,7 @@ independent parts, so that its characteristic function is a product::
              x [1 - late_share + late_share exp(i w late)]        a fixed delay of some reads
     ladder(w) = p_0 + p_1 exp(i w step) + p_2 exp(2 i w step) + ...
 
-which one inverse FFT turns into probabilities of cells of time. Source: convolution theorem; the parts are those of
+One inverse FFT turns phi into probabilities of cells of time. Source: convolution theorem; the parts are those of
 docs/model/fit.md.
 """
 
@@ -26,19 +26,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STEPS = 6
-"""Rungs of the retry ladder: the simulator has seven levels."""
+"""Number of rungs of the retry ladder: the simulator has seven levels."""
 
 PAGE_TYPE_SHARE = 0.08
-"""A peak with less of the flash reads is told as a minor peak, not as a page type."""
+"""Least share of the flash reads of a page type; a peak with less is called a minor peak."""
 
 MOST_REFERENCES = 3
-"""At which the fastest page type of a flash is sensed: TLC 2-3-2 or 1-2-4, QLC 4-3-4-4."""
+"""Largest number of references of the fastest page type of a flash: TLC 2-3-2 or 1-2-4, QLC 4-3-4-4."""
 
 SENSED = 0.5
-"""Of what a page takes after the overhead, sensing is as much at least; transfer and decode are the rest."""
+"""Least share of sensing in the time of a page read after the overhead; transfer and decode are the rest."""
 
 LEAST_SENSING_US = 17.0
-"""At one reference, of TLC, QLC and MLC flash: 40 us for seven references in three pages are 17.1 us each."""
+"""Least sensing time at one reference, of TLC, QLC and MLC flash: 40 us for seven references in three pages are 17.1 us
+each.
+"""
 
 _ASSUMED_OVERHEAD_US = 10.0
 _LEAST = 1e-12
@@ -48,19 +50,20 @@ _LEAST = 1e-12
 class Structure:
     """The parts of the latency, and the elements of a vector of parameters.
 
-    A vector has, in this order: `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last
-    peak; ln `tail_us`; then, of a ladder, ln `step_us`, logit P(first retry), logit P(second | first),
-    logit P(further | second); then, of slow reads, of pauses, of busy times and of late reads, logit share and
-    ln mean, length or delay.
+    A vector has these elements in this order:
+
+    - `at_us` of each peak; ln `sigma_us` of each; ln of each share over that of the last peak; ln `tail_us`;
+    - for a ladder, ln `step_us`, logit P(first retry), logit P(second | first), logit P(further | second);
+    - for slow reads, pauses, busy times and late reads, logit share and ln mean, length or delay.
 
     Attributes:
-        peaks: how many, ordered by time.
-        hit: whether the first of them is the controller's memory, which never retries.
-        ladder: whether flash retries.
-        slow: whether some reads are skewed more than others.
+        peaks: number of peaks, ordered by time.
+        hit: whether the first peak is the controller's memory, which never retries.
+        ladder: whether flash reads may be retried.
+        slow: whether some reads have a longer skew than others.
         pauses: whether there are rare long waits.
         busy: whether some reads find the drive busy with an operation of one length, and wait for the rest of it.
-        late: whether some reads, hits too, take longer by one delay that is less than a retry's.
+        late: whether some reads, hits too, take longer by one delay that is shorter than a retry.
     """
 
     peaks: int
@@ -73,15 +76,15 @@ class Structure:
 
     @property
     def dimensions(self) -> int:
-        """Elements of a vector."""
+        """Number of elements of a vector."""
         return 3 * self.peaks + 4 * self.ladder + 2 * (self.slow + self.pauses + self.busy + self.late)
 
     def to_json(self) -> list[Any]:
-        """Its fields."""
+        """The fields of the structure, in the order of the class."""
         return [self.peaks, self.hit, self.ladder, self.slow, self.pauses, self.busy, self.late]
 
     def names(self) -> list[str]:
-        """What the elements of a vector are called, untransformed."""
+        """Names of the elements of a vector, untransformed."""
         each = [f"{what}[{k}]" for what in ("at_us", "sigma_us") for k in range(self.peaks)]
         shares = [f"odds[{k}]" for k in range(self.peaks - 1)]
         ladder = ["step_us", "p_retry[0]", "p_retry[1]", "p_retry[2]"] if self.ladder else []
@@ -97,24 +100,24 @@ _MOST_OFTEN = 0.95
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters in their own units, of one vector or of many: each array has a vector's elements in its last axis.
+    """Parameters in their own units, of one vector or of many; several parameters of a kind are the last axis.
 
     Attributes:
-        at_us: where peaks stand: the latency of a read without spread, skew, retries and pauses.
-        sigma_us: how far they spread.
-        share: of the reads, in sum 1.
+        at_us: time of each peak: the latency of a read without spread, skew, retries and pauses.
+        sigma_us: standard deviation of each peak.
+        share: share of the reads in each peak; the sum is 1.
         tail_us: mean of the right skew.
-        step_us: time from one rung of the ladder to the next; 0 without one.
-        p_retry: of a flash read: that there is a first retry, a second one after the first, and another after each
-            further one; zeros without a ladder.
-        slow_share: how often a read is skewed by `slow_us`, rather than by `tail_us`; 0 without.
-        slow_us: mean of that skew.
-        pause_share: how often a read is paused; 0 without pauses.
+        step_us: time from one rung of the ladder to the next; 0 without a ladder.
+        p_retry: probability that a flash read is retried once, that a second retry follows the first, and that a
+            further retry follows; zeros without a ladder.
+        slow_share: share of reads that are skewed by `slow_us`, rather than by `tail_us`; 0 without slow reads.
+        slow_us: mean of the longer skew.
+        pause_share: share of reads that are paused; 0 without pauses.
         pause_us: mean length of a pause.
-        busy_share: how often a read meets an operation; 0 without.
-        busy_us: how long that operation takes: a wait is any part of it, each as likely.
-        late_share: how often a read is later by `late_us`; 0 without.
-        late_us: that delay.
+        busy_share: share of reads that meet an operation; 0 without busy times.
+        busy_us: length of that operation. A wait is uniform between 0 and this length.
+        late_share: share of reads that take `late_us` longer; 0 without late reads.
+        late_us: delay of late reads.
     """
 
     at_us: NDArray[np.float64]
@@ -138,7 +141,7 @@ class Parameters:
         return rungs(self.p_retry)
 
     def later(self, us: float) -> Parameters:
-        """Parameters of a round whose reads all take so much longer."""
+        """Parameters of a round all of whose reads take longer by `us`."""
         return replace(self, at_us=self.at_us + us)
 
     def with_tails(self, factor: float, bound_us: float) -> Parameters:
@@ -157,8 +160,9 @@ class Parameters:
 
 
 def page_types(structure: Structure, p: Parameters) -> list[int]:
-    """Peaks that are taken for page types: those with at least 8 % of the reads of flash; the largest peak, if none
-    has. What follows hits sooner than flash senses is more of the hits, unless all peaks do.
+    """Peaks that count as page types: those with at least 8 % of the flash reads; the largest peak, if none has.
+
+    A peak that follows the hits sooner than flash senses counts as hits, unless all peaks do.
     """
     flash = list(range(int(structure.hit), structure.peaks))
     if structure.hit:
@@ -168,31 +172,32 @@ def page_types(structure: Structure, p: Parameters) -> list[int]:
 
 
 def overhead_us(structure: Structure, p: Parameters) -> float:
-    """What a read takes that needs no flash: that of hits; without hits a tenth of the first peak is assumed, 10 us at
-    most.
+    """Time of a read that needs no flash, us.
+
+    The time of the hits is taken. Without hits a time is assumed: a tenth of the first peak, 10 us at most.
     """
     return float(p.at_us[0]) if structure.hit else min(_ASSUMED_OVERHEAD_US, float(np.min(p.at_us)) / 10)
 
 
 def least_retry_us(structure: Structure, p: Parameters) -> float:
-    """What a retry takes at the least, us: one sensing at one reference, as a retry senses again and transfers again.
+    """The least time of a retry, us: one sensing at one reference, as a retry senses again and transfers again.
 
-    Two bounds, of which the larger one holds. Sensing is at least half of what the fastest page type takes after the
-    overhead (`SENSED`), at no more than three references (`MOST_REFERENCES`). And no published flash senses faster than
-    `LEAST_SENSING_US`, but SLC flash: where the fastest page type has less than twice that, it is all its sensing.
+    The larger of two bounds holds. Sensing is at least half of the time of the fastest page type after the overhead
+    (`SENSED`), at no more than three references (`MOST_REFERENCES`). And no published flash but SLC flash senses faster
+    than `LEAST_SENSING_US`: where the fastest page type has less than twice that, the bound is half of its time.
 
     Source: B. Tallis, "2021 NAND Flash Updates from ISSCC", AnandTech 2021: six 3D TLC flashes sense in 40 to 58 us in
-    the mean. Two of seven references in three pages are then 34 to 50 us, and 0.55 to 0.70 of sensing, the transfer
-    of 16 KiB and 10 us of decoding: one reference is 0.27 of a read or more, where one sixth is taken here.
+    the mean. Two of seven references in three pages are then 34 to 50 us. That is 0.55 to 0.70 of sensing, the transfer
+    of 16 KiB and 10 us of decoding. One reference is 0.27 of a read or more, where one sixth is taken here.
     """
     flash_us = max(0.0, float(p.at_us[page_types(structure, p)[0]]) - overhead_us(structure, p))
     return max(flash_us * SENSED / MOST_REFERENCES, min(LEAST_SENSING_US, flash_us * SENSED))
 
 
 def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares with 0, 1, ... `STEPS` retries of conditional probabilities (..., 3).
+    """Shares with 0, 1, ... `STEPS` retries, from conditional probabilities (..., 3).
 
-    The last one holds for all further retries.
+    The last probability holds for all further retries.
     """
     reached = [np.ones(p_retry.shape[:-1])]
     for step in range(STEPS):
@@ -202,7 +207,7 @@ def rungs(p_retry: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def pack(structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
-    """The vector of parameters (one, not many)."""
+    """The vector of one set of parameters."""
     p = parameters
     share = np.maximum(p.share, _LEAST)
     parts = [p.at_us, np.log(p.sigma_us), np.log(share[:-1] / share[-1]), [np.log(p.tail_us)]]
@@ -261,9 +266,9 @@ class Grid:
 
     Args:
         edges_us: increasing edges of the bins (n + 1,).
-        cell_us: of the grid of time on which the FFT works; default: half the narrowest bin. Peaks have to spread by
-            one cell or more.
-        end_us: up to where times are told apart; default: the last edge.
+        cell_us: width of the cells of the grid of time on which the FFT works; default: half the narrowest bin. Peaks
+            have to spread by one cell or more.
+        end_us: time up to which latencies are distinguished; default: the last edge.
     """
 
     def __init__(
@@ -272,7 +277,8 @@ class Grid:
         self.edges_us = edges_us
         self.cell_us = cell_us or float(np.diff(edges_us).min()) / 2
         self._end_us = max(float(edges_us[-1]), end_us or 0.0)
-        # What is beyond the last edge would come back at the beginning: there is room for six retries beyond it.
+        # Latencies beyond the end of the grid come back at its beginning: there is room for six retries beyond the last
+        # edge.
         self._cells = 1 << int(np.ceil(np.log2(2.2 * self._end_us / self.cell_us)))
         self._omega = 2 * np.pi * np.fft.rfftfreq(self._cells, self.cell_us)
         self._box = np.sinc(self._omega * self.cell_us / (2 * np.pi))
@@ -281,17 +287,18 @@ class Grid:
 
     @property
     def least_sigma_us(self) -> float:
-        """The narrowest peak that the grid has room for."""
+        """The narrowest peak that the grid has room for, us."""
         return self.cell_us
 
     @property
     def most_step_us(self) -> float:
-        """The longest retry of which six in a row do not come back at the beginning."""
+        """The longest step of the ladder of which six in a row do not come back at the beginning of the grid, us."""
         return float(self._cells * self.cell_us - self._end_us) / (STEPS + 1)
 
     def probabilities(self, structure: Structure, parameters: Parameters) -> NDArray[np.float64]:
-        """Probabilities of each bin, and of latencies beyond the last bin: (..., n + 1). Latencies below the first edge
-        are in the first bin.
+        """Probabilities of each bin, and of latencies beyond the last bin: (..., n + 1).
+
+        Latencies below the first edge are in the first bin.
         """
         p = parameters
         cut = min(len(self._omega), int(np.searchsorted(self._omega, 7.0 / float(np.min(p.sigma_us)))) + 2)

@@ -1,4 +1,4 @@
-"""What retries, page types and hits do not explain: told, as outside the model, of which a fit keeps peaks."""
+"""Reads that retries, page types and hits do not explain: outside the model, though the fit may keep peaks for them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,21 @@ _SAME_GAP_US = 2.0
 
 @dataclass(frozen=True)
 class Outside:
-    """A peak that is outside the model.
+    """A peak that is outside the model, or the late reads.
 
     Attributes:
-        kind: `one page type` (reads of one page type alone that take longer in some rounds, from which that type
-            loses as many), `long jump` (longer than a whole read of the slowest page type at once), `comes and goes`
-            (more in some rounds than in others), or `unexplained`.
-        at_us: where it stands; none of late reads, which every peak has.
-        after_us: how long after the page type before it; negative of a peak before all page types.
-        page_type: number of that page type, or of the one that loses its reads; none of a peak before all.
-        low, high: its least and largest share of flash reads of a round; of late reads, of all reads.
-        why: in words.
+        kind: one of
+
+            - `one page type`: reads of one page type alone take longer in some rounds, and that type loses their share;
+            - `long jump`: one step longer than a whole read of the slowest page type;
+            - `comes and goes`: more reads in some rounds than in others;
+            - `unexplained`.
+
+        at_us: time of the peak; None for late reads, which every peak has.
+        after_us: time after the page type before it; negative for a peak before all page types.
+        page_type: number of that page type, or of the one that loses its reads; None for a peak before all.
+        low, high: least and largest share among rounds: of flash reads, or of all reads for late reads.
+        why: explanation in words.
     """
 
     kind: str
@@ -49,7 +53,7 @@ class Outside:
     why: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The peak as a dict for JSON."""
         return dict(self.__dict__)
 
     def __str__(self) -> str:
@@ -64,11 +68,12 @@ class Outside:
 def outside(fit: Fit) -> list[Outside]:
     """Peaks of flash reads that are neither page types nor retries, in order of time, after late reads if they vary.
 
-    Shares are those of the most probable parameters of each round, of which a peak is taken for that of all rounds to
-    which it is nearest. A peak *varies* if one round has twice as many of
-    its reads as another, and one per cent of the flash reads more. Such a peak is of one page type alone if what it
-    gains from round to round is what that page type loses, but for a quarter (in sums of squares), and no other peak
-    that varies stands as long after another page type.
+    Shares are those of the most probable parameters of each round. A peak of a round counts as the peak of all rounds
+    to which it is nearest.
+
+    A peak *varies* if one round has twice as many of its reads as another, and 1 % of the flash reads more. A peak that
+    varies belongs to one page type alone under two conditions. That page type loses what the peak gains from round to
+    round, but for a quarter (in sums of squares). And no other peak that varies stands as long after another page type.
     """
     s, whole = fit.structure, unpack(fit.structure, fit.whole.mode)
     rounds = [unpack(s, each.mode) for each in fit.rounds]
@@ -86,7 +91,9 @@ def _varies(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.b
 
 
 def _shares(s: Structure, whole: Parameters, p: Parameters) -> NDArray[np.float64]:
-    """Shares of a round's flash reads at each flash peak of all rounds; a peak of the round is the nearest of those."""
+    """Shares of a round's flash reads at each flash peak of all rounds; a peak of the round counts for the nearest
+    peak.
+    """
     flash, found = slice(int(s.hit), None), np.zeros(s.peaks - int(s.hit))
     nearest = np.argmin(np.abs(p.at_us[flash, None] - whole.at_us[None, flash]), axis=1)
     np.add.at(found, nearest, p.share[flash] / p.share[flash].sum())
@@ -94,7 +101,7 @@ def _shares(s: Structure, whole: Parameters, p: Parameters) -> NDArray[np.float6
 
 
 def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Outside]:
-    """Of shares of flash peaks by round (rounds, peaks)."""
+    """Peaks outside the model, from the shares of flash peaks by round (rounds, peaks)."""
     types = page_types(s, p)
     floor = least_retry_us(s, p)
     whole_read = float(p.at_us[types[-1]]) - overhead_us(s, p)
@@ -138,7 +145,7 @@ def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Out
 
 
 def _loser(peak: int, shares: NDArray[np.float64], types: Sequence[int]) -> int | None:
-    """The earlier page type that loses what a peak gains from round to round; none if none does."""
+    """The earlier page type that loses as much as a peak gains from round to round; None if no type does."""
     if len(shares) < 2:
         return None
     away = shares - shares.mean(axis=0)

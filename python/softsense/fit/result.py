@@ -1,4 +1,4 @@
-"""A fit told: tables for people, JSON, a picture, and the files of a folder."""
+"""The result of a fit: tables for people, JSON, a picture, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def to_dict(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None 
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: an edge beyond the last bin is null."""
+    """The value with None in place of numbers that are not finite, as JSON has no infinity."""
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -63,11 +63,11 @@ def _finite(value: Any) -> Any:
 
 
 def growth_rows(fit: Fit) -> list[dict[str, Any]]:
-    """For each round its shift, the shares of retried and of slow reads, and the raw bit error rate to which they would
-    correspond; no share of retried reads where no retries stand out.
+    """For each round its shift, its shares of retried and of slow reads, and a corresponding raw bit error rate.
 
-    `rber_if_flash_8_9` is the raw bit error rate at which hard decision of the shipped code flash-8/9 fails as often as
-    reads are retried: only with a code and decoder assumed do retries say one.
+    The share of retried reads is None where no retries stand out. `rber_if_flash_8_9` is the raw bit error rate at
+    which hard decision of the shipped code flash-8/9 fails as often as reads are retried. Retries tell a raw bit error
+    rate only with an assumed code and decoder.
     """
     rows: list[dict[str, Any]] = []
     for each in fit.rounds:
@@ -163,7 +163,7 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
 def picture(fit: Fit, style: str = "screen", columns: int | None = None) -> Figure:
     """The latencies of the fitted rounds, the fitted distribution, and its peaks.
 
-    `style` and `columns` are those of `Comparison.plot`. Raises `ValueError` for others.
+    `style` and `columns` are those of `Comparison.plot`. Raises `ValueError` for other values.
     """
     from matplotlib.figure import Figure
 
@@ -219,7 +219,7 @@ def write(
     draw: bool = True,
     number: float | None = None,
 ) -> list[Path]:
-    """Write `fitted.toml`, `fit.json`, and with `draw` `fit.png` into a folder; each whole or not at all."""
+    """Write `fitted.toml`, `fit.json`, and with `draw` `fit.png` into a folder; each file whole or not at all."""
     from softsense.folders import opened_folder
 
     told = json.dumps(to_dict(fit, checks, deep), indent=2, allow_nan=False) + "\n"

@@ -31,8 +31,8 @@ class Prior:
     """Independent normal priors of the elements of a vector, cut off at bounds.
 
     Attributes:
-        mean, sigma: of each.
-        low, high: bounds of each.
+        mean, sigma: mean and standard deviation of each element.
+        low, high: bounds of each element.
     """
 
     mean: NDArray[np.float64]
@@ -68,22 +68,22 @@ class Prior:
         return Prior(*np.array(rows).T)
 
     def log_density(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Up to a constant, of vectors (..., dimensions); minus infinity beyond the bounds."""
+        """Logarithm of the density of vectors (..., dimensions), up to a constant; minus infinity beyond the bounds."""
         inside = np.all((vectors >= self.low) & (vectors <= self.high), axis=-1)
         return np.where(inside, -0.5 * np.sum(((vectors - self.mean) / self.sigma) ** 2, axis=-1), -np.inf)
 
 
 @dataclass(frozen=True)
 class Mode:
-    """The most probable vector.
+    """The most probable vector, and the misfit of the model at it.
 
     Attributes:
-        vector: it.
-        covariance: of the posterior about it, if counts scattered as the model says they do.
-        deviance: twice how much less probable it makes the counts than their own shares do, over the dispersion.
-        model_error: by which part of its reads the model is off in a usual bin, beyond what chance does; 0 where chance
-            explains all.
-        dispersion: how many times as large as by chance the variances of usual bins are; 1 where chance explains all.
+        vector: the vector.
+        covariance: covariance of the posterior about the mode, if counts scatter as the model says.
+        deviance: deviance of the counts from the model, twice the difference of log-likelihoods to the counts' own
+            shares, over the dispersion.
+        model_error: relative error of the model in a usual bin, beyond chance; 0 where chance explains all.
+        dispersion: variance of the counts of usual bins, over the variance by chance; 1 where chance explains all.
     """
 
     vector: NDArray[np.float64]
@@ -104,8 +104,8 @@ def find_mode(
 ) -> Mode:
     """Maximise the posterior of counts by trust-region least squares of signed roots of their deviance.
 
-    A function of its arguments. Source: P. McCullagh, J. Nelder, "Generalized linear models", 1989, section 2.3
-    (deviance) and chapter 9 (quasi-likelihood).
+    The result depends on the arguments alone. Source: P. McCullagh, J. Nelder, "Generalized linear models", 1989,
+    section 2.3 (deviance) and chapter 9 (quasi-likelihood).
     """
     counts, reads = histogram.all_counts, histogram.reads
 
@@ -134,9 +134,10 @@ def _descended(
     prior: Prior,
     most: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Levenberg and Marquardt's descent within bounds: where it ends, the information, the residuals.
+    """The Levenberg-Marquardt descent within bounds: the vector where it ends, the information, and the residuals.
 
-    SciPy's takes a singular value decomposition of all bins at each step, which takes longer than everything else here.
+    SciPy's implementation takes a singular value decomposition of all bins at each step, which takes longer than
+    everything else here.
     """
     fun, damping = residuals(vector), 1e-3
     cost = float(fun @ fun)
@@ -145,7 +146,7 @@ def _descended(
         information, gradient = slope.T @ slope, slope.T @ fun
         improved = False
         while damping < 1e8:
-            # What stands at a bound and wants beyond it stays.
+            # An element at a bound whose gradient points beyond it is not moved.
             stuck = ((vector <= prior.low) & (gradient > 0)) | ((vector >= prior.high) & (gradient < 0))
             free = np.flatnonzero(~stuck)
             system = information[np.ix_(free, free)]
@@ -168,27 +169,27 @@ def _descended(
 
 
 def _deviances(counts: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of Poisson counts, each."""
+    """Deviance of each Poisson count."""
     with np.errstate(divide="ignore", invalid="ignore"):
         likelihood = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
     return np.maximum(2 * (likelihood - counts + expected), 0.0)
 
 
 def _misfit(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensions: int) -> tuple[float, float]:
-    """By which part of a usual bin the model is off, and the dispersion: 0 and 1 where chance explains all.
+    """Relative error of the model in a usual bin, and the dispersion: 0 and 1 where chance explains all.
 
     With variances n + error^2 n^2, or dispersion n, the median of the chi-squares of bins is that of one degree of
-    freedom. The error is told. It is no variance to fit with: a peak of five bins may then be off by half of its reads,
-    where a hundred bins between peaks fit better for it.
+    freedom. The error is reported, but it is no variance to fit with. With such a variance a peak of five bins could be
+    off by half of its reads, if a hundred bins between peaks fit better for it.
 
     Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II, and P. McCullagh,
-    J. Nelder, "Generalized linear models", 1989, chapter 9, with medians, as a few bins that the model knows nothing of
-    are no measure of the others.
+    J. Nelder, "Generalized linear models", 1989, chapter 9. Medians are taken because a few bins that the model cannot
+    describe are no measure of the others.
     """
     many = expected > _EXPECTED_READS
     off, n = (counts[many] - expected[many]) ** 2, expected[many]
     free = max(10, len(n) - dimensions)
-    # What chance does in one of forty logs is no error of the model.
+    # A misfit that chance causes in one of forty logs is no error of the model.
     if float(np.sum(off / n)) <= free + 2 * np.sqrt(2 * free):
         return 0.0, 1.0
     low, high = 0.0, 10.0
@@ -206,12 +207,12 @@ class Posterior:
     """Samples of the vector of one round.
 
     Attributes:
-        round: its number.
-        structure: what the vectors are of.
+        round: number of the round.
+        structure: structure that gives the elements of the vectors their meaning.
         mode: the most probable vector.
-        samples: (samples, dimensions).
-        model_error: as of `Mode`.
-        reads: of the round.
+        samples: vectors of the posterior (samples, dimensions).
+        model_error: `Mode.model_error`.
+        reads: number of reads of the round.
     """
 
     round: float
@@ -222,7 +223,7 @@ class Posterior:
     reads: float
 
     def parameters(self) -> Parameters:
-        """The samples, in their own units."""
+        """Parameters of the samples, in their own units."""
         return unpack(self.structure, self.samples)
 
 
@@ -235,10 +236,11 @@ def sample(
     seed: int,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Posterior | None:
-    """Samples of the posterior by an affine-invariant ensemble about the mode; None if it was stopped.
+    """Sample the posterior with an affine-invariant ensemble about the mode; None if it was stopped.
 
-    Where counts scatter about the model more than chance has them do, each counts less by as much, so that intervals
-    are wider and the mode is where it was. A function of its arguments: the same seed gives the same samples.
+    The deviance is divided by the dispersion where counts scatter about the model by more than chance. Intervals are
+    wider then, and the mode is fitted anew with that dispersion. The result depends on the arguments alone: the same
+    seed gives the same samples.
 
     Source: J. Goodman, J. Weare, "Ensemble samplers with affine invariance", 2010, as emcee has it (D. Foreman-Mackey
     et al., 2013); quasi-likelihood: P. McCullagh, J. Nelder, 1989, chapter 9.
@@ -277,7 +279,7 @@ def sample(
 
 
 def to_json(posterior: Posterior) -> dict[str, Any]:
-    """As a store keeps it; numbers come back bit for bit."""
+    """The posterior as a store keeps it; numbers come back bit for bit."""
     s = posterior.structure
     return {
         "round": posterior.round,
@@ -290,6 +292,6 @@ def to_json(posterior: Posterior) -> dict[str, Any]:
 
 
 def from_json(kept: dict[str, Any]) -> Posterior:
-    """The other way round."""
+    """The posterior that `to_json` has kept."""
     mode, samples = np.array(kept["mode"]), np.array(kept["samples"])
     return Posterior(kept["round"], Structure(*kept["structure"]), mode, samples, kept["model_error"], kept["reads"])

@@ -1,4 +1,4 @@
-"""Which parts a latency has: how many peaks, whether flash retries, whether there are pauses."""
+"""The search for the parts of a latency: the number of peaks, whether flash retries, whether there are pauses."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_PEAKS = 12
-"""Of a structure."""
+"""Largest number of peaks of a structure."""
 
 MOST_READS = 200_000
-"""Counts beyond this do not decide about structure: ten million reads would ask for more than any model has."""
+"""Largest number of reads that decides about the structure: ten million reads would ask for more than any model has."""
 
 HIT_SHARE = 0.2
-"""A first peak with more of the reads than this is no hit."""
+"""Largest share of reads of a hit; a first peak with more is no hit."""
 
 HIT_AT = 0.65
-"""Nor is one later than this part of the time of the first peak with a tenth of the reads."""
+"""Latest time of a hit, as a part of the time of the first peak with a tenth of the reads."""
 
 _HEIGHTS = (0.35, 0.06)
 _ABOVE_LEAST = 1.05
@@ -41,16 +41,16 @@ def find_structure(
 ) -> tuple[Structure, NDArray[np.float64]] | None:
     """Search for the structure of the least BIC, and its most probable vector.
 
-    From the visible peaks (those of a third of the highest, and once more those of a sixteenth), a ladder is tried
-    at all
-    spacings, pauses, and further peaks where the model has too little, one by one, as long as BIC falls.
+    The search begins with the visible peaks: those of at least 0.35 of the height of the highest, and once more those
+    of 0.06. To these it adds a ladder, for which all spacings are tried; pauses; and one by one further peaks where the
+    model has too few reads. Parts are added as long as BIC falls.
 
     Args:
         histogram: the counts, such as those of all rounds together.
-        grid: of its bins.
-        stopped: is asked now and then whether to give up.
+        grid: grid of its bins.
+        stopped: asked now and then whether to give up.
 
-    Returns the structure and the vector; None if stopped. A function of its arguments otherwise.
+    Returns the structure and the vector; None if stopped. Otherwise the result depends on the arguments alone.
 
     Source: G. Schwarz, "Estimating the dimension of a model", 1978.
     """
@@ -103,7 +103,7 @@ class _Search:
         return mode.deviance + len(mode.vector) * float(np.log(self._histogram.reads))
 
     def begin(self, height: float) -> None:
-        """From the peaks that are this part of the highest one, and a first one that looks like a hit."""
+        """Start with the peaks that reach this part of the highest one, and with a first peak that looks like a hit."""
         from scipy.signal import find_peaks
 
         edges = self._grid.edges_us
@@ -122,7 +122,7 @@ class _Search:
         self._settle_hit()
 
     def try_ladder(self) -> bool:
-        """Tries all spacings at some frequencies, and goes on from the three that promise most."""
+        """Try all spacings at some frequencies, and go on from the five most likely starts that differ."""
         s, p = self.structure, unpack(self.structure, self.mode.vector)
         if s.ladder or not s.peaks - s.hit:
             return False
@@ -141,7 +141,7 @@ class _Search:
             [self._log_likelihood(grown, part) for part in np.array_split(vectors, max(1, len(vectors) // 64))]
         )
         order = np.argsort(-scores)
-        # The three best that are more than a few bins apart.
+        # The five best starts whose spacings are more than a few bins apart.
         chosen: list[int] = []
         at = 3 * s.peaks
         for index in order:
@@ -152,7 +152,7 @@ class _Search:
         return self._take_best(grown, [vectors[index] for index in chosen])
 
     def drop_no_retries(self) -> None:
-        """Without a ladder whose steps are as short as a retry can be: what it explains is sooner, and no retry."""
+        """Remove a ladder whose steps are as short as a retry can be: the reads that it explains are no retries."""
         s, p = self.structure, unpack(self.structure, self.mode.vector)
         if not s.ladder or float(p.step_us) > _ABOVE_LEAST * least_retry_us(s, p):
             return
@@ -163,7 +163,7 @@ class _Search:
                 break
 
     def drop_useless(self) -> None:
-        """Without each part that no longer pays: peaks that came later may explain what it did."""
+        """Remove each part that no longer lowers BIC: peaks that were added later may explain its reads."""
         for part in ("ladder", "late", "busy", "pauses", "slow"):
             if not getattr(self.structure, part):
                 continue
@@ -173,7 +173,7 @@ class _Search:
                 self.structure, self.mode = less, mode
 
     def try_pauses(self) -> bool:
-        """Tries short ones and long ones, and then a longer skew of some reads."""
+        """Try short and long pauses, and then a longer skew of some reads."""
         taken = False
         if not self.structure.pauses:
             grown, p = replace(self.structure, pauses=True), unpack(self.structure, self.mode.vector)
@@ -192,7 +192,7 @@ class _Search:
         return taken
 
     def try_busy(self) -> bool:
-        """Tries waits for the rest of an operation, of all lengths, beside pauses or in place of most of them."""
+        """Try waits for the rest of an operation, of all lengths, beside pauses or in place of most of them."""
         if self.structure.busy or self._grid.edges_us[-1] < _BUSY_US[0]:
             return False
         grown, p = replace(self.structure, busy=True), unpack(self.structure, self.mode.vector)
@@ -214,7 +214,7 @@ class _Search:
         return self._take_likeliest(grown, starts, 2)
 
     def try_late(self) -> bool:
-        """Tries delays that are less than a retry takes."""
+        """Try delays that are shorter than a retry."""
         s, p = self.structure, unpack(self.structure, self.mode.vector)
         bins = float(np.median(np.diff(self._grid.edges_us)))
         delays = np.arange(3 * bins, least_retry_us(s, p), bins / 2)
@@ -230,8 +230,9 @@ class _Search:
         return self._take_likeliest(grown, starts, 3)
 
     def try_peak(self) -> bool:
-        """Tries one more peak where most is missing; where that does not pay, with fewer of the reads that are skewed
-        more, which may stand for peaks.
+        """Try one more peak where most reads are missing.
+
+        If the peak does not pay, try it with fewer slow reads, which may stand for peaks.
         """
         p = unpack(self.structure, self.mode.vector)
         return self._try_peak_beside(p) or (
@@ -239,7 +240,7 @@ class _Search:
         )
 
     def _try_peak_beside(self, p: Parameters) -> bool:
-        """Tries one more peak where these parameters have too little."""
+        """Try one more peak where the given parameters have too few reads."""
         s = self.structure
         if s.peaks == MOST_PEAKS:
             return False
@@ -289,12 +290,12 @@ class _Search:
         return True
 
     def _take_likeliest(self, grown: Structure, starts: Sequence[NDArray[np.float64]], most: int) -> bool:
-        """Takes the best from so many starts, those by which the counts are most likely."""
+        """Take the best result from the `most` starts by which the counts are most likely."""
         scores = self._log_likelihood(grown, np.array(starts))
         return self._take_best(grown, [starts[index] for index in np.argsort(-scores)[:most]])
 
     def _order(self) -> None:
-        """Peaks in the order of their times."""
+        """Sort the peaks by their times."""
         p = unpack(self.structure, self.mode.vector)
         order = np.argsort(p.at_us, kind="stable")
         if np.any(np.diff(order) < 0):
@@ -302,7 +303,7 @@ class _Search:
             self.mode = self._fit(self.structure, pack(self.structure, ordered))
 
     def _settle_hit(self) -> None:
-        """Whether the first peak is a hit, judged by its fitted place."""
+        """Decide from the fitted parameters whether the first peak is a hit."""
         hit = is_hit(unpack(self.structure, self.mode.vector))
         if hit != self.structure.hit:
             self.structure = replace(self.structure, hit=hit)
@@ -316,12 +317,12 @@ class _Search:
 
 
 def is_hit(p: Parameters) -> bool:
-    """Whether the first peak looks like reads that need no flash: seldom, and much sooner than the others."""
+    """Whether the first peak looks like reads that need no flash: rare, and much sooner than the others."""
     return len(p.at_us) > 1 and bool(p.share[0] < HIT_SHARE and p.at_us[0] < HIT_AT * _first_large(p))
 
 
 def _first_large(p: Parameters) -> float:
-    """Where the first peak after the first one stands that has a tenth of the reads, or the largest one."""
+    """Time of the first peak after peak 0 that has a tenth of the reads, or else of the largest peak."""
     large = [k for k in range(1, len(p.at_us)) if p.share[k] >= 0.1]
     return float(p.at_us[large[0]] if large else p.at_us[int(np.argmax(p.share))])
 
@@ -329,6 +330,6 @@ def _first_large(p: Parameters) -> float:
 def _plain(
     at_us: NDArray[np.float64], sigma_us: NDArray[np.float64], share: NDArray[np.float64], tail_us: float
 ) -> Parameters:
-    """Peaks alone, without ladder and pauses."""
+    """Parameters of peaks alone, without ladder and pauses."""
     zero, one = np.array(0.0), np.array(1.0)
     return Parameters(at_us, sigma_us, share, np.array(tail_us), zero, np.zeros(3), zero, one, zero, one)

@@ -1,4 +1,4 @@
-"""Rounds whose reads all took longer, or less long, than those of a usual round: because of the host or its clock."""
+"""Shifts of rounds: all reads took longer, or less long, than those of a usual round, because of host or clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from softsense.fit.histograms import Histogram
 
 LEAST_BINS = 0.5
-"""A shift of fewer bins is none: peaks of a round may move so far."""
+"""Least shift in bins: peaks of a round may move by less without a shift."""
 
 _ALIKE_BINS = 0.5
 _ALIKE_PART = 0.2
@@ -30,8 +30,8 @@ _HEIGHT = 0.02
 def of_rounds(rounds: Sequence[Histogram]) -> list[float]:
     """How much longer all reads of each round took than those of the usual one, us: 0 where they did not.
 
-    The round nearest to all together is compared with each, peak by peak (`between`); the median of the shifts is that
-    of the usual round. No order of the rounds matters.
+    The round nearest to all together is compared with each, peak by peak (`between`). Shifts are told from the median
+    of the shifts, which is that of the usual round. The order of the rounds does not matter.
     """
     if len(rounds) < 2:
         return [0.0] * len(rounds)
@@ -58,13 +58,13 @@ def _least_us(usual: Histogram) -> float:
 
 @dataclass(frozen=True)
 class Shift:
-    """How one round stands to another.
+    """The shift between two rounds.
 
     Attributes:
-        us: by how much later its peaks are, together.
-        alike: whether all of them are, to half a bin or a fifth of it: peaks that have four fifths of the reads of all
-            peaks.
-        peaks_us: of each.
+        us: the shift of all peaks together, us.
+        alike: whether peaks with four fifths of the reads of all peaks have this shift, to half a bin or a fifth of it,
+            and the shift is less than the largest one tried.
+        peaks_us: shift of each peak, us.
     """
 
     us: float
@@ -75,9 +75,9 @@ class Shift:
 def between(usual: Histogram, other: Histogram) -> Shift:
     """How much later the peaks of the other round are than those of the usual one.
 
-    About each peak of the usual round, up to the valleys beside it, the other's counts are compared with shares that
-    are moved; the most likely move is that of the peak, whatever its height. The most likely one for all peaks is that
-    of the round. At most 5 % of the median are tried.
+    About each peak of the usual round, up to the valleys beside it, the other round's counts are compared with shifted
+    shares of the usual round. The most likely shift is that of the peak, whatever its height. The most likely shift for
+    all peaks together is that of the round. Shifts up to 5 % of the median are tried.
     """
     from scipy.interpolate import PchipInterpolator
 
@@ -104,7 +104,9 @@ def between(usual: Histogram, other: Histogram) -> Shift:
 
 
 def _windows(usual: Histogram, far: float) -> list[tuple[int, int]]:
-    """Bins of each peak, from valley to valley, but not farther from it than its width and what is tried."""
+    """Bins of each peak, from valley to valley, but at most twice its width and the largest tried shift away from
+    it.
+    """
     from scipy.signal import find_peaks, peak_widths
 
     smooth = np.convolve(usual.counts / np.diff(usual.edges_us), [0.25, 0.5, 0.25], mode="same")
@@ -125,12 +127,14 @@ def _windows(usual: Histogram, far: float) -> list[tuple[int, int]]:
 
 
 def earlier(histogram: Histogram, us: float) -> Histogram:
-    """The same counts, of reads that took so much less."""
+    """The histogram with its edges moved, as if all reads had taken `us` less."""
     return replace(histogram, edges_us=histogram.edges_us - us) if us else histogram
 
 
 def together(rounds: Sequence[Histogram], edges_us: NDArray[np.float64]) -> Histogram:
-    """All rounds in one, in these bins; within a bin reads are spread as its neighbours have it."""
+    """All rounds in one histogram, in the given bins; within a bin reads are spread by interpolation between
+    neighbours.
+    """
     from scipy.interpolate import PchipInterpolator
 
     counts, beyond = np.zeros(len(edges_us) - 1), 0.0

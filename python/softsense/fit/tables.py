@@ -21,10 +21,10 @@ _PERCENT_SUMS = (98.0, 100.2)
 def read_histogram(lines: Lines, unit: str = "us") -> Log:
     """Read a histogram file.
 
-    The first row has, after an empty cell, the number of each round; the first column the lower edge of each bin, in
-    `unit`, of equal widths; the others counts of reads, or per cent of them. Which it is, tell the sums of the columns:
-    where most are 98 to 100.2 they are per cent, and what a column lacks of 100 took longer than the last edge. The
-    number of reads is then inferred: the smallest difference between shares is one read.
+    The first row has, after an empty cell, the number of each round. The first column has the lower edge of each bin,
+    in `unit`; bins have equal widths. The other columns are counts of reads, or per cent of them. Values are per cent
+    where most columns sum to 98 to 100.2. The per cent that a column then lacks of 100 are reads longer than the last
+    edge. The number of reads is then inferred: the smallest difference between shares is one read.
 
     Raises `FileError` for text that is not a number, negative numbers, missing columns, and bins that do not follow one
     another.
@@ -71,13 +71,15 @@ def read_histogram(lines: Lines, unit: str = "us") -> Log:
 
 
 def _inferred_reads(percent: NDArray[np.float64]) -> float:
-    """How many reads make shares of this granularity: 100 % over the least positive difference that is not rounding."""
+    """Number of reads that shares of this granularity come from: 100 % over their least positive difference, rounding
+    aside.
+    """
     values = np.unique(np.round(percent[percent > 0], 9))
     if len(values) == 0:
         return 0.0
     steps = np.append(np.diff(values), values[0])
     least = float(steps[steps > 4e-6].min(initial=values.max()))
-    # Shares are rounded: many small multiples of one read tell it better than one does.
+    # Shares are rounded: the average of many small multiples of one read tells its share better than one multiple does.
     small = values[values < 50 * least]
     if len(small) == 0:
         return 100.0 / least
@@ -138,11 +140,11 @@ def read_tails(
     """Shares of reads beyond bounds, by round.
 
     The header says `over 400us` or `over 1ms` for each column after the first, which has the round; a row of title may
-    stand before it. Values are per cent; rows without values are left out, and so are rounds that are nearer to a
-    held-out
-    round of `log` than to a fitted one: what is held out is not looked at here either. Returns rounds and shares (0
-    to 1) by bound
-    in us. Raises `FileError` where there is no such header or a value is no number.
+    stand before it. Values are per cent; rows without values are left out. Rounds nearer to a held-out round of `log`
+    than to a fitted one are left out, too, so that held-out data is not looked at.
+
+    Returns rounds and shares (0 to 1) by bound in us. Raises `FileError` where there is no such header or a value is no
+    number.
     """
     lines = Lines(path)
     bounds: list[float] = []

@@ -1,1 +1,1 @@
-"""Pages of a local server that answer while they are looked at: `explain` with sliders, and runs as they go on."""
+"""Pages of a local server that answer while they are viewed: `explain` with sliders, and runs while they go on."""

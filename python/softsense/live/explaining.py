@@ -1,7 +1,7 @@
 """`softsense explain --serve`: the life of one codeword as a page with sliders, from the same code as everywhere.
 
 The page asks for `api/explain` with the values of its sliders, and shows the result of `softsense.explain.explain`. A
-request chooses among what is offered (`offers`), and nothing else of it gets any further: it names no file and no code.
+request chooses among offered values (`offers`), and nothing else of it is used: it can name no file and no code.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ TECHNIQUES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Ways to place references: words for people, and the overrides that choose each."""
 
 RETENTIONS = (0, 1, 12, 24, 72, 168, 720, 2190, 4380, 8760, 17520, 43800)
-"""Hours at which the slider of retention stops."""
+"""The retention times at which the slider stops, hours."""
 
 MOST_PE = 20_000
-"""P/E cycles at the end of their slider."""
+"""The number of P/E cycles at the end of the slider."""
 
 _USUAL = {
     "pe": "10000",
@@ -59,7 +59,7 @@ _KEPT = 256
 
 
 class Explaining:
-    """The page of a device and what it asks for.
+    """The page of a device and the answers to its requests.
 
     Raises `SoftsenseError`: there is no such device, or one whose reads cannot be explained.
     """
@@ -71,7 +71,7 @@ class Explaining:
         """Files and modules of the user's own that the device needs."""
 
     def answered(self, path: str, query: Mapping[str, str], _: Key) -> Answer | None:
-        """What the page asks for.
+        """The answer to a request of the page; None for an unknown path.
 
         Raises `SoftsenseError`: the query cannot be answered.
         """
@@ -91,7 +91,7 @@ class Explaining:
 
 @functools.lru_cache(maxsize=64)
 def choices(config: str) -> dict[str, Any]:
-    """What can be chosen with a device: its pages, techniques that it knows, codes of its codewords, policies.
+    """The choices for a device: its pages, techniques that it knows, codes of its codewords, policies.
 
     Raises `SoftsenseError`: there is no such device, or one whose reads cannot be explained.
     """
@@ -139,8 +139,9 @@ def _is_known(config: str, changes: Sequence[str]) -> bool:
 
 
 def offers(device: str, config: str) -> dict[str, Sequence[str] | range]:
-    """What each parameter of a query may be where a device is asked about, on a page that begins with `config`. There
-    are no other parameters.
+    """The permitted values of each parameter of a query about a device, on a page that begins with `config`.
+
+    There are no other parameters.
     """
     given = choices(device)
     return {
@@ -156,8 +157,9 @@ def offers(device: str, config: str) -> dict[str, Sequence[str] | range]:
 
 
 def usual(offered: Mapping[str, Sequence[str] | range]) -> dict[str, str]:
-    """What parameters other than the device are where a query does not say: where a device does not have the usual one,
-    the first that is offered.
+    """The defaults of the parameters other than the device.
+
+    A default is the usual value, or the first that is offered if a device does not have the usual one.
     """
     return {
         name: value if isinstance(among := offered[name], range) or value in among else among[0]
@@ -166,7 +168,7 @@ def usual(offered: Mapping[str, Sequence[str] | range]) -> dict[str, str]:
 
 
 def asked(query: Mapping[str, str], config: str) -> dict[str, Any]:
-    """The arguments of `explain.explain` that a query means.
+    """The arguments of `explain.explain` for a query.
 
     Raises `ConfigError`.
     """
@@ -192,7 +194,7 @@ def _device(query: Mapping[str, str], config: str) -> str:
 
 
 def _checked(name: str, found: str, offered: Sequence[str] | range) -> Any:
-    """A value of a parameter, if it is offered."""
+    """The value of a parameter, checked to be offered."""
     if isinstance(offered, range):
         number = int(found) if found.isascii() and found.isdecimal() and len(found) <= 20 else -1
         if number in offered:
@@ -207,7 +209,7 @@ def _checked(name: str, found: str, offered: Sequence[str] | range) -> Any:
 
 @functools.lru_cache(maxsize=_KEPT)
 def _explained(arguments: tuple[tuple[str, Any], ...]) -> str:
-    """An explanation as JSON: as `softsense explain --json` prints it, and charts of it."""
+    """An explanation as JSON, as `softsense explain --json` prints it, with charts."""
     found = explain.explain(**dict(arguments))
     shown = {
         "heading": explain.heading(found),
@@ -317,7 +319,7 @@ def _lane(span: Mapping[str, Any]) -> str:
 
 
 def page(config: str) -> str:
-    """The page, which begins with a device."""
+    """The page of `explain --serve`, which begins with a device."""
     given = choices(config)
     first = usual(offers(config, config))
     data = {"retentions": RETENTIONS}

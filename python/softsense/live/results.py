@@ -35,13 +35,13 @@ _KINDS = {
     ".toml": "text/plain; charset=utf-8",
     ".parquet": "application/octet-stream",
 }
-"""What is served of a folder, by suffix."""
+"""The files of a folder that are served, by suffix, and their types of content."""
 
 _STOPPED = "stopped"
 _MOST_POINTS = 2000
 _MOST_RUNS = 40
 _MOST_WORDS = 300
-"""Characters of a command that are shown."""
+"""The most characters of a command that are shown."""
 
 
 class Results:
@@ -57,8 +57,9 @@ class Results:
         self.folder = folder.resolve()
 
     def answered(self, path: str, query: Mapping[str, str], key: Key) -> Answer | None:
-        """Answers `/` with the page, `/api/state` with the data that it shows, and paths below `/files/` with files of
-        the folder, each of which has a key of its own.
+        """The answer to a request: for `/` the page, for `/api/state` the data that it shows.
+
+        Paths below `/files/` get files of the folder, each of which has a key of its own.
         """
         check_known(query, ())
         if path == "/":
@@ -72,10 +73,11 @@ class Results:
         return self._file(path.removeprefix(FILES)) if path.startswith(FILES) else None
 
     def state(self) -> dict[str, Any]:
-        """The state of all `runs`: the progress that `Following` wrote for each, its `state`, `left_s`, files, charts
-        and points; the same of results that nobody told the progress of, such as those of `compare`, whose `elapsed_s`
-        is None and whose `doing` is their command; and what was `skipped`, since softsense has not written it, a line
-        for each.
+        """The state of all `runs`, and the lines about files that were `skipped`, as softsense has not written them.
+
+        A run has the progress that `Following` wrote for it, its `state`, `left_s`, files, charts and points. Results
+        whose progress nobody wrote, such as those of `compare`, have the same fields. Their `elapsed_s` is None, and
+        their `doing` is their command.
         """
         skipped: list[str] = []
         told = self._told()
@@ -88,7 +90,7 @@ class Results:
 
     def _told(self) -> list[Path]:
         found = [*self.folder.glob(f"*{following.NAME}"), *self.folder.glob(f"*/*{following.NAME}")]
-        # A folder that leads elsewhere is not of this one.
+        # A link to a folder elsewhere is not followed.
         return [file for file in found if Path(os.path.realpath(file)).is_relative_to(self.folder)]
 
     def _signed(self) -> list[Path]:
@@ -100,7 +102,7 @@ class Results:
         ]
 
     def _ended(self, folder: Path, skipped: list[str]) -> dict[str, Any] | None:
-        """Results that are there, by their manifest."""
+        """The state of finished results, by their manifest."""
         try:
             signed = Signed.read(folder / MANIFEST)
             where = folder.relative_to(self.folder).as_posix().encode("utf-8").decode()
@@ -159,7 +161,7 @@ class Results:
         return told
 
     def _plain(self, path: Path, error: Exception) -> str:
-        """An error of a path, which it names, without the folder's own path."""
+        """The message of an error of a path, without the folder's own path."""
         told = str(error) if isinstance(error, FileError) else f"{path}: {error}"
         return told.replace(f"{self.folder}/", "")
 
@@ -169,7 +171,7 @@ class Results:
         return [{"name": each.name, "path": quote(each.relative_to(self.folder).as_posix())} for each in files]
 
     def _add_points(self, folder: Path, told: dict[str, Any]) -> None:
-        """The points of a sweep that are finished: a table, and a chart of its first pair of columns."""
+        """Add the finished points of a sweep: a table, and a chart of its first pair of columns."""
         from softsense.frontier import label, of_policies
 
         plan = following.read_plan(folder / following.PLAN)
@@ -181,7 +183,7 @@ class Results:
         asked = {point["id"] for point in plan["points"]}
         known: dict[str, dict[str, Any]] = {}
         for part in parts:
-            # Files are made one now and then, under our eyes.
+            # The sweep joins files now and then, so one may vanish while it is read.
             with contextlib.suppress(FileNotFoundError):
                 content = part.read_bytes()
                 if hashlib.sha256(content).hexdigest() != part.stem:
@@ -237,7 +239,7 @@ class Results:
 
 
 def _numbers(part: Path, content: bytes, names: Sequence[str], asked: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Of these points those in a file, with the columns of numbers that it has, by id."""
+    """The requested points that a file has, with its columns of numbers, by id."""
     import polars as pl
 
     frame = parquet(part, content, lambda name: name == "id" or name in names)
@@ -255,7 +257,7 @@ def _numbers(part: Path, content: bytes, names: Sequence[str], asked: Collection
 
 
 def _is_text(path: Path) -> bool:
-    """Whether an address can name it."""
+    """Whether a path is text, so that an address can name it."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -264,7 +266,7 @@ def _is_text(path: Path) -> bool:
 
 
 def page(name: str) -> str:
-    """The page, which asks for the rest."""
+    """The page of the results, which requests the rest."""
     return document(
         f"Results in {name}",
         ['<p class="finding" id="told" aria-live="polite">…</p>'],
@@ -275,7 +277,7 @@ def page(name: str) -> str:
 
 
 def text(state: Mapping[str, Any]) -> str:
-    """How all runs are, a line each."""
+    """The state of all runs, a line each."""
     lines = []
     for run in state["runs"]:
         line = f"{run['where']}: {run['what']} {run['name']}, {run['state']}, {as_share(run['fraction'], 1)} complete"

@@ -1,9 +1,9 @@
-"""A local web server for pages of this machine, which answers whoever knows the address that the command prints.
+"""A local web server for pages of this machine, which answers clients that know the address that the command prints.
 
-The first part of an address is its key. One key opens the page and what the page asks for; each file has a key of its
-own, so that a report, whose scripts know where they are, learns of nothing but itself. Keys are derived from a secret
-that a server draws when it begins, and cannot be guessed. Pages of others, and names of others that lead here, are
-refused even with a key (`_Handler._fault`).
+The first part of an address is its key. One key opens the page and its requests. Each file has a key of its own, so
+that a report, whose scripts know their own address, learns of nothing but itself. Keys are derived from a secret that a
+server draws when it begins, and cannot be guessed. Requests from other sites, and host names of others that lead here,
+are refused even with a key (`_Handler._fault`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from softsense._core import ConfigError, SoftsenseError
 from softsense.api import default_jobs
 
 FILES = "/files/"
-"""What paths of files begin with."""
+"""The beginning of paths of files."""
 
 MOST_SHOWN = 40
-"""Of what was found in a request this many characters are repeated in an error."""
+"""The most characters of a request that an error repeats."""
 
 _REPORT = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -43,19 +43,19 @@ _MOST_TOLD = 1000
 _MOST_PARAMETERS = 20
 _MOST_CONNECTIONS = 512
 _BY_THEMSELVES = ("same-origin", "none")
-"""What browsers say of requests of our own pages, and of addresses that were typed or pasted."""
+"""The values by which browsers mark requests of our own pages, and of addresses that were typed or pasted."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request gets.
+    """The answer to a request.
 
     Attributes:
-        content: bytes.
+        content: the content, as bytes.
         kind: the type of the content.
-        status: of HTTP.
-        by_itself: a page of ours, which brings its own content security policy; any other loads nothing.
-        scripts: a document whose own scripts may run, without knowing whose page it is.
+        status: the status of HTTP.
+        by_itself: whether it is a page of ours, which brings its own content security policy; others load nothing.
+        scripts: whether it is a document whose own scripts may run, without knowing whose page it is.
     """
 
     content: bytes
@@ -83,18 +83,19 @@ Key = Callable[[str], str]
 """The key that opens a path (`Server.key`)."""
 
 Asked = Callable[[str, Mapping[str, str], Key], Answer | None]
-"""Answers a path, which begins with `/`, and its query, and may tell keys of other paths; None if there is no such
-thing.
+"""A function that answers a path, which begins with `/`, and its query; None if there is no such thing.
+
+The answer may contain keys of other paths.
 """
 
 
 class Server(ThreadingHTTPServer):
-    """Listens at once; `serve_forever` answers.
+    """A server, which listens at once; `serve_forever` answers.
 
     Args:
-        answer: what is asked.
+        answer: the function that answers requests.
         host: the address to listen on.
-        port: of TCP; 0 for any that is free.
+        port: TCP port; 0 for any that is free.
         named: files and modules of the user's own that answers may run, as the command line names them.
 
     Raises:
@@ -109,7 +110,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, answer: Asked, host: str = "127.0.0.1", port: int = 0, named: Collection[str] = ()) -> None:
         self.answer, self.host, self.named = answer, host, named
         self.at_work = threading.BoundedSemaphore(default_jobs())
-        """More answers at once would take memory for each, and time from each other."""
+        """A limit for answers at once: more would take memory for each, and time from each other."""
         self._secret = secrets.token_bytes(32)
         self._open: set[Any] = set()
         try:
@@ -125,22 +126,22 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """For a browser, and for nobody else: who knows it may ask everything."""
+        """The address for a browser, and for nobody else: whoever knows it may ask everything."""
         return f"http://{self.host}:{self.server_address[1]}/{self.key('/')}/"
 
     def key(self, path: str) -> str:
-        """What stands before a path in its address: of a file its own key, of all else the key of the page."""
+        """The key before a path in its address: for a file its own key, for all else the key of the page."""
         opened = path if path.startswith(FILES) else "/"
         return hmac.digest(self._secret, opened.encode(), "sha256").hex()[:32]
 
     def knows(self, host: str) -> bool:
-        """Whether a request means this server: a page elsewhere may have given its own name this address."""
+        """Whether a request means this server: a page elsewhere may have given its own host name this address."""
         found = _HOST.fullmatch(host)
         name = (found[1] or found[2]).lower() if found else ""
         return name in (*_LOCAL, self.host.lower()) or (self.host not in _LOCAL and _is_address(name))
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether there is room for one more connection: those that say nothing must not take all there is."""
+        """Whether there is room for one more connection: silent connections must not take all room."""
         room = len(self._open) < _MOST_CONNECTIONS
         if room:
             self._open.add(request)
@@ -152,7 +153,7 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that disconnected before the answer is no error."""
+        """Ignore a client that disconnected before the answer."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -169,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
     timeout = 30
-    # Head and content are two packets, and the second would wait for a client that waits for it.
+    # Head and content are two packets; with Nagle's algorithm the second would wait for a client that waits for it.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
@@ -183,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         key, _, rest = target.removeprefix("/").partition("/")
         path = f"/{unquote(rest)}"
         if fault := self._fault(key, path):
-            # What else comes on this connection may be no request.
+            # Further data on this connection may be no request.
             self.close_connection = True
             return as_json({"error": fault}, HTTPStatus.FORBIDDEN)
         try:
@@ -198,10 +199,11 @@ class _Handler(BaseHTTPRequestHandler):
         return found or as_json({"error": "found no such page"}, HTTPStatus.NOT_FOUND)
 
     def _fault(self, key: str, path: str) -> str | None:
-        """Why a request is not answered; the same whatever there is at its path.
+        """The reason why a request is not answered; the same whether or not there is something at its path.
 
-        An address that is opened by itself, by typing, pasting or a program other than a browser, has no origin; so is
-        a link that a page of ours has. Links and all else of other pages are refused: the key may have become known.
+        An address that is opened by itself, by typing, pasting or a program other than a browser, has no origin. It is
+        answered, and so is a link on a page of ours. Links and other requests of other sites are refused, as the key
+        may have become known.
         """
         headers = self.headers
         if headers.defects or headers.get_payload() or self._has_body():
@@ -242,9 +244,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Say what was wrong with a request that could not be read, and nothing of what was in it."""
+        """Answer a request that could not be read with its fault, without repeating its content."""
         self.close_connection = True
-        # That a client asks for what is unknown is no failure of the server.
+        # A request for something unknown is no failure of the server.
         codes = {
             HTTPStatus.NOT_IMPLEMENTED: HTTPStatus.METHOD_NOT_ALLOWED,
             HTTPStatus.HTTP_VERSION_NOT_SUPPORTED: HTTPStatus.BAD_REQUEST,
@@ -253,11 +255,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(as_json({"error": f"{status.phrase}: expected GET or HEAD of HTTP/1.1"}, status))
 
     def version_string(self) -> str:
-        """Says no version to strangers."""
+        """Return a name without a version, which is nobody else's business."""
         return "softsense"
 
     def log_message(self, *_: Any) -> None:
-        """Requests are not told."""
+        """Log no requests."""
 
 
 def _parameters(query: str) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Reproductions of published figures: the parts that all papers share.
 
-A paper is a module or package here with a `PAPER`: its figures, each with the simulations it needs, what is measured of
-them and how it is drawn, and its claims. `reproduce` runs simulations that several figures share once, compares
-measured with published numbers, and writes pictures, numbers and a report.
+A paper is a module or package here with a `PAPER`: its figures and its claims. Each figure has the simulations that it
+needs, a function that measures, and a function that draws. The function `reproduce` runs simulations that several
+figures share once, compares measured with published numbers, and writes pictures, numbers and a report.
 
 The modules: `plans` has the parts of a paper, `judging` the rules by which claims are judged, `running` runs
 simulations, `telling` writes reports; `comparing` and `drawing` have tools for the figures of several papers.

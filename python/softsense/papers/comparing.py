@@ -31,19 +31,19 @@ class Arm:
     overrides: tuple[str, ...] = ()
 
     def on(self, *overrides: str, label: str | None = None) -> Arm:
-        """The same on another device."""
+        """The arm with further overrides, such as another device."""
         return Arm(label or self.label, self.policy, (*self.overrides, *overrides))
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared: the name of its column, and how it is taken from a summary."""
+    """A compared quantity: the name of its column, and its value in a summary."""
 
     column: str
     of: Callable[[Summary], float]
 
     def each(self, summaries: Sequence[Summary]) -> list[float]:
-        """Of some summaries."""
+        """Values in some summaries."""
         return [self.of(summary) for summary in summaries]
 
 
@@ -63,12 +63,12 @@ def cases(plan: Plan, *arms: Arm) -> list[Case]:
 
 
 def summaries(plan: Plan, runs: Runs, workload: Workload, arm: Arm) -> list[Summary]:
-    """One for each seed."""
+    """Summaries of an arm on a workload, one for each seed."""
     return [runs[Case(workload, arm.policy, arm.overrides, seed)] for seed in plan.seeds]
 
 
 def lone_reads(requests: int, **fields: Any) -> Workload:
-    """Reads of 4 KiB one at a time, uniform over the device unless `[workload]` fields say otherwise."""
+    """A workload of 4 KiB reads one at a time, uniform over the device unless `[workload]` fields say otherwise."""
     workload = {
         "requests": requests,
         "read_fraction": 1.0,
@@ -122,7 +122,7 @@ class Compared:
 
     @property
     def workloads(self) -> list[str]:
-        """Their names."""
+        """Names of the workloads."""
         return [workload.name for workload in self.plan.workloads]
 
     def worst(self, arm: Arm) -> str:
@@ -136,12 +136,12 @@ class Compared:
         return f"from {as_share(saved[least], 1)} ({least}) to {as_share(saved[most], 1)} ({most})"
 
     def order(self, arms: Sequence[Arm], number: Number, why: str) -> Evidence:
-        """Whether the quantity of each arm is larger than that of the next arm."""
+        """Evidence of an order: whether the quantity of each arm is larger than that of the next arm."""
         each = {name: falls([self.number(name, arm).value for arm in arms]) for name in self.workloads}
         return ordered(each, falls([self.mean(arm).value for arm in arms]), number, why)
 
     def frame(self) -> pl.DataFrame:
-        """For `bar_sheet`."""
+        """The ratios and means as a frame for `bar_sheet`."""
         rows = []
         for name in self.workloads:
             for arm in self.arms:
@@ -152,11 +152,11 @@ class Compared:
 
 
 Fall = Literal["much", "little", "not"]
-"""Whether numbers fall, each to the next: by the least effect at least, by less, or some not."""
+"""Fall of a series of numbers: each is less than the last by the least effect or more, each is less, or some is not."""
 
 
 def falls(values: Sequence[float]) -> Fall:
-    """How far positive numbers fall, each to the next.
+    """The fall of a series of positive numbers, each to the next.
 
     >>> falls([1.0, 0.9, 0.5]), falls([1.0, 0.99]), falls([1.0, 0.9, 0.95])
     ('much', 'little', 'not')
@@ -168,7 +168,7 @@ def falls(values: Sequence[float]) -> Fall:
 
 
 def ordered(each: Mapping[str, Fall], mean: Fall, number: Number | None, why: str) -> Evidence:
-    """Of an order: how it is met by workload and in their mean."""
+    """Evidence of an order, from its fall on each workload and in the mean of workloads."""
     wrong = [name for name, fall in each.items() if fall == "not"]
     little = [name for name, fall in each.items() if fall == "little"]
     why += f" Not so on {listed(wrong)}." if wrong else ""
@@ -195,6 +195,6 @@ def percent(share: Number) -> str:
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's, without ties."""
+    """Spearman's rank correlation, for values without ties."""
     ranks = [np.argsort(np.argsort(values)) for values in (first, second)]
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

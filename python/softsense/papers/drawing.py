@@ -19,7 +19,7 @@ _WIDE, _HIGH = 11.0, 4.0
 
 
 def bars(title: str, label: str, *, colours: Mapping[str, str], note: str = "") -> Callable[[pl.DataFrame], Sheet]:
-    """How a figure shows its numbers as `bar_sheet` does."""
+    """A function that draws the numbers of a figure by `bar_sheet`."""
 
     def draw(frame: pl.DataFrame) -> Sheet:
         return bar_sheet(frame, title, label, colours=colours, note=note)
@@ -42,13 +42,13 @@ def bar_sheet(
 
     Args:
         frame: columns group, bar, value, lo, hi; groups and bars are drawn in the order in which they first stand.
-        title: of the figure.
-        label: of the values.
-        colours: of bars by their names.
+        title: title of the figure.
+        label: label of the values.
+        colours: colours of bars by the names of bars.
         line: a level to be marked, such as that of no change.
         note: a line below the title.
-        digits: of values, which are printed where there are few bars.
-        published: from where to where values of a group are published; the same number twice is marked as a line.
+        digits: digits of values, which are printed where there are few bars.
+        published: ends of the published range of a group, by its name; two equal ends are marked as a line.
     """
     groups = frame["group"].unique(maintain_order=True).to_list()
     names = frame["bar"].unique(maintain_order=True).to_list()
@@ -82,13 +82,13 @@ def bar_sheet(
 
 
 def point(panel: str, line: str, x: float, number: Number, **more: Any) -> dict[str, Any]:
-    """A point of `lines`."""
+    """A row for a point of `lines`."""
     return {"panel": panel, "line": line, "x": x, "value": number.value, "lo": number.lo, "hi": number.hi, **more}
 
 
 @dataclass(frozen=True)
 class Line:
-    """How a line is drawn, and whether the legend names it; with the style `none` there are points alone."""
+    """The style of a line, and whether the legend names it; the style `none` draws points alone."""
 
     colour: str
     style: Literal["-", "--", "none"] = "-"
@@ -106,18 +106,18 @@ def lines(
     low: float = 0.0,
     at: Sequence[float] = (),
 ) -> Callable[[pl.DataFrame], Sheet]:
-    """How a figure shows lines, panel by panel, whose points have an interval.
+    """A function that draws lines, panel by panel, whose points have an interval.
 
     Args:
-        title: of the figure.
-        x: label of all panels.
+        title: title of the figure.
+        x: label of the horizontal axes of all panels.
         y: labels of the panels, or one for all.
-        styles: of lines by their names.
+        styles: styles of lines by the names of lines.
         note: a line below the title.
-        low: what the vertical axes begin with, or below.
-        at: ticks of a horizontal axis in logarithms; none for one that is linear.
+        low: largest value at which the vertical axes begin.
+        at: ticks of a logarithmic horizontal axis; none for a linear axis.
 
-    Its frame has rows of `point`.
+    The frame of the figure has rows of `point`.
     """
 
     def draw(frame: pl.DataFrame) -> Sheet:

@@ -1,4 +1,4 @@
-"""How a claim of a paper is judged: the published number, the measured number, and the verdict."""
+"""The rule by which a claim of a paper is judged: the published number, the measured number, and the verdict."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NOT_MEASURED = "not measured"
 VERDICTS = (HOLDS, UNDER_SOME, IN_DIRECTION, SIGN_ONLY, NOT, UNDECIDED, NOT_MEASURED)
 
 TOLERANCE = 0.15
-"""A published number is met by an interval that reaches within this part of it."""
+"""Largest distance of an interval from a published number that it meets, as a part of that number."""
 
 FACTOR = 2.0
-"""An effect is met in direction if it is no more than so many times the published one, and no less than its inverse."""
+"""Largest ratio of an effect to the published one, or of the published one to it, at which the direction is met."""
 
 LEAST_EFFECT = 0.02
-"""An order needs this difference of its means, as a share of the greater one: less is no effect that anybody sees."""
+"""Least difference of the means in an order, as a share of the greater mean: a smaller effect is not noticed."""
 
 RULE = f"""A number has a 95 % interval: over seeds with Student's t, paired by seed where it is a ratio of two runs. It
 *holds* if the interval meets the published number give or take {as_share(TOLERANCE, 0)} of it (for an increase, of the
@@ -54,12 +54,12 @@ KINDS: dict[Kind, str] = {
     "invented workload": "measured on requests that were invented for want of the paper's",
     "own check": "not the paper's: it checks the simulator against an equation, or a set-up against its purpose",
 }
-"""What verdicts rest on; kinds are counted apart."""
+"""Kinds of evidence that verdicts rest on; claims of each kind are counted apart."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number with the ends of its 95 % interval, which are the number itself where it has no error."""
+    """A measured number with the ends of its 95 % interval; both ends are the number itself where it has no error."""
 
     value: float
     lo: float
@@ -72,7 +72,7 @@ class Number:
 
     @staticmethod
     def of(values: Sequence[float]) -> Number:
-        """The mean of independent values with Student's interval; a single value has none and stands for itself."""
+        """The mean of independent values with Student's interval; a single value has no interval and is exact."""
         mean = fmean(values)
         if len(values) < 2:
             return Number.exact(mean)
@@ -101,22 +101,23 @@ def t_quantile(degrees: int) -> float:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, and by which rule it is judged.
+    """A claim of a paper, and the rule by which it is judged.
 
     Attributes:
-        id: its name in `claims.json`.
+        id: name of the claim in `claims.json`.
         figure: id of the figure that measures it.
         claim: the claim in words.
         published: the published number, or the bound; None for an ordering.
         rule: `near` a number, `at most` a bound, as every cost is, or an `order` of techniques.
-        no_effect: what the number would be without the effect; None where there is no such thing.
-        tolerance: by what part of itself a published number may be missed.
-        unit: how numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min`, `rber` or nothing.
-        all_workloads: whether it speaks of all workloads of the paper, and is not measured if one was left out.
-        kind: what its verdict rests on, one of `KINDS`.
-        quick_bias: why a quick run, whose requests are few, may have another verdict than a full one, whatever the
-            seeds; empty where a quick run is less precise and nothing else.
-        source: keys of the numbers that it judges in the file of published numbers, such as `claims.pe_cycles` or
+        no_effect: value of the number without the effect; None where there is no such value.
+        tolerance: part of itself by which a published number may be missed.
+        unit: unit in which numbers are printed: `x` a ratio, `%` a share, `+%` an increase, `us`, `min`, `rber` or
+            none.
+        all_workloads: whether the claim is about all workloads of the paper, and not measured if one was left out.
+        kind: kind of evidence on which the verdict rests, one of `KINDS`.
+        quick_bias: reason why a quick run, whose requests are few, may have another verdict than a full one, whatever
+            the seeds; empty where a quick run is only less precise.
+        source: keys of the judged numbers in the file of published numbers, such as `claims.pe_cycles` or
             `segment[0].t`.
     """
 
@@ -141,19 +142,20 @@ def resting_on(kind: Kind, *claims: Claim) -> tuple[Claim, ...]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was measured for a claim.
+    """The measurement for a claim.
 
     Attributes:
-        number: with its interval over seeds; None for an ordering that has none.
-        why: one paragraph, from what was measured, on why it differs from what was published.
-        improves: of a bound, whether it is better than what the claim improves on.
-        in_all: of an ordering, whether it is met in every workload.
-        in_mean: of an ordering, whether it is met in the mean of workloads.
-        in_sign: of an ordering, whether the means of workloads are in it by less than the least effect.
-        left_out: workloads that were not measured, by their names, and why.
-        unlike: why what was measured is not what the claim speaks of, such as an excerpt of its trace; else empty.
-        under: the same claim measured under other assumptions that the paper leaves open, by the name of each.
-        on_ours: the same claim on softsense's own device, where the rest is of the paper's machine.
+        number: measured number with its interval over seeds; None for an ordering without a number.
+        why: one paragraph on why the measured number differs from the published one.
+        improves: for a bound, whether the number is better than the number that the claim improves on.
+        in_all: for an ordering, whether it is met in every workload.
+        in_mean: for an ordering, whether it is met in the mean of workloads.
+        in_sign: for an ordering, whether the means of workloads are in that order, if by less than the least effect.
+        left_out: workloads that were not measured, by their names, with the reasons.
+        unlike: reason why the measurement is not about the subject of the claim, such as an excerpt of its trace; else
+            empty.
+        under: evidence of the claim under other assumptions that the paper leaves open, by their names.
+        on_ours: evidence of the claim on softsense's own device, where the rest is of the paper's machine.
     """
 
     number: Number | None
@@ -181,7 +183,7 @@ def verdict(claim: Claim, evidence: Evidence) -> str:
     each = {alone, *(_verdict(claim, other) for other in evidence.under.values())} - {NOT_MEASURED}
     if alone == NOT_MEASURED:
         return alone
-    # What holds over all assumptions is the weakest verdict.
+    # The verdict over all assumptions is the weakest one.
     return UNDER_SOME if HOLDS in each and len(each) > 1 else max(each, key=VERDICTS.index)
 
 
@@ -209,14 +211,14 @@ def _verdict(claim: Claim, evidence: Evidence) -> str:
         return IN_DIRECTION if number.value <= FACTOR * published else SIGN_ONLY
     margin = claim.tolerance * abs(published)
     none = claim.no_effect
-    # The side of a number that is published as hardly above no effect is above.
+    # A number that is published as hardly above no effect counts as above.
     below = none is not None and published < none
     beyond = none is not None and (number.hi < none if below else number.lo > none)
     if none is not None and published == none:
-        # Near no effect is not enough: the claim says on which side.
+        # A number near no effect is not enough: the claim says on which side.
         return NOT if not beyond else HOLDS if number.lo <= none + margin else SIGN_ONLY
     if number.lo <= published + margin and number.hi >= published - margin:
-        # An interval within what the claim allows is no guess, however wide the claim.
+        # An interval inside the tolerance holds, however wide the interval is.
         within = published - margin <= number.lo and number.hi <= published + margin
         return UNDECIDED if is_wide and not within else HOLDS
     if none is None or not beyond:
@@ -261,7 +263,7 @@ def _depends(claim: Claim, evidence: Evidence) -> str:
 
 
 def _told(number: Number | None) -> str:
-    """What was measured of something else."""
+    """A sentence with the number of a measurement that is not about the subject of the claim."""
     return f"There it is {number.value:.4g}. " if number else ""
 
 
@@ -275,7 +277,7 @@ def _alone(claim: Claim, evidence: Evidence) -> dict[str, Any]:
 
 
 def counted(found: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """How many claims of each kind have each verdict, both in their order, without zeros."""
+    """Number of claims by kind and verdict, both in their order, without zeros."""
     counts = Counter((row["kind"], row["verdict"]) for row in found)
     rows = {kind: {word: counts[kind, word] for word in VERDICTS if counts[kind, word]} for kind in KINDS}
     return {kind: row for kind, row in rows.items() if row}

@@ -36,7 +36,7 @@ MARKS = {
     UNDECIDED: "unknown",
     NOT_MEASURED: "unknown",
 }
-"""Verdicts, and the names of their colours in the style sheet."""
+"""Verdicts, with the names of their colours in the style sheet."""
 
 
 def of_reproduction(result: Reproduction) -> str:
@@ -89,7 +89,7 @@ def of_reproductions(results: Sequence[Reproduction]) -> str:
 
 
 def _verdicts(result: Reproduction) -> str:
-    """How many claims hold, in a sentence or two."""
+    """The numbers of claims by verdict, in a sentence or two."""
     sentences = []
     if result.interrupted:
         sentences.append("Interrupted: this covers the figures that were complete.")

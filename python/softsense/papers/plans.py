@@ -1,4 +1,4 @@
-"""What a paper is made of: workloads, simulations, figures and claims; and which papers there are."""
+"""The parts of a paper: workloads, simulations, figures and claims; and the list of papers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Workload:
     """Requests: a trace file in the folder of traces, or a synthetic workload (`synthetic`).
 
     Attributes:
-        name: as in the paper.
-        what: what it really is, for the report.
-        file: of the trace; None for a synthetic workload.
+        name: name of the workload in the paper.
+        what: description of the requests, for the report.
+        file: name of the trace file; None for a synthetic workload.
         options: keyword arguments of `Trace`.
         overrides: config fields, those of `[workload]` for a synthetic one.
-        stand_in: a synthetic workload that takes its place where no folder of traces is given.
+        stand_in: a synthetic workload that takes the place of the trace where no folder of traces is given.
     """
 
     name: str
@@ -59,27 +59,27 @@ def synthetic(**fields: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A simulation: equal cases are run once."""
+    """A simulation. Equal cases are run once."""
 
     workload: Workload
     policy: str
     overrides: tuple[str, ...] = ()
     seed: int = 1
     device: str = ""
-    """The shipped configuration; that of the paper without it."""
+    """The shipped configuration of the device; empty: that of the paper."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured.
+    """The extent of a measurement.
 
     Attributes:
-        full: whether larger grids are wanted.
-        seeds: with each of which every simulation is done.
-        workloads: those of the paper that are to be had.
-        left_out: those that are not.
-        overrides: of the device in all simulations.
-        requests: of synthetic workloads that a figure makes for itself.
+        full: whether larger grids are measured.
+        seeds: seeds; every simulation is done with each.
+        workloads: workloads of the paper that are available.
+        left_out: workloads of the paper that are not available.
+        overrides: overrides of the device in all simulations.
+        requests: number of requests of synthetic workloads that a figure makes for itself.
     """
 
     full: bool
@@ -91,13 +91,15 @@ class Plan:
 
 
 Runs = Mapping[Case, dict[str, Any]]
-"""The summaries of cases."""
+"""Summaries of simulations, by case."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a figure measured: its numbers, the evidence for claims by their ids, paragraphs for the report, and the
-    workloads that it left out, each with the reason.
+    """The measurement of a figure.
+
+    A measurement has numbers, evidence for claims by their ids, paragraphs for the report, and the workloads that the
+    figure left out, each with the reason.
     """
 
     frame: pl.DataFrame
@@ -108,9 +110,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the simulations that it needs, the numbers that it measures, and how these are drawn: as charts, or as
-    another picture.
-    """
+    """A figure: its simulations, its numbers, and the function that draws them as charts or as another picture."""
 
     id: str
     title: str
@@ -120,27 +120,28 @@ class Figure:
 
     @property
     def stem(self) -> str:
-        """Of its files: `fig05`, `fig05a`, or its id."""
+        """Stem of the names of its files: `fig05`, `fig05a`, or the id."""
         number = self.id.rstrip("abcdef")
         return f"fig{int(number):02}{self.id[len(number) :]}" if number.isdecimal() else self.id
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper.
+    """A paper with its figures and claims.
 
     Attributes:
-        name: on the command line.
-        title: of the report.
-        published: by whom and where.
-        figures: in order.
-        claims: of its prose.
-        plan: how much a quick and a full run measure.
+        name: name on the command line.
+        title: title of the report.
+        published: authors and place of publication.
+        figures: figures, in order.
+        claims: claims of the paper's prose.
+        plan: function that gives the plan of a quick (False) or full (True) run.
         config: the shipped configuration of its device.
-        intro: what the report begins with.
-        inputs: of the published numbers that no claim judges, by their keys in the file of published numbers, the field
-            of a shipped configuration that has it, such as `mlc-lae: flash.erase_us`, or why it is not used.
-        headline: the one sentence that matters, from the rows of `claims.json` by their ids; of whole runs only.
+        intro: introduction of the report.
+        inputs: use of each published number that no claim judges, by its key in the file of published numbers. The use
+            is the field of a shipped configuration, such as `mlc-lae: flash.erase_us`, or why the number is not used.
+        headline: function that makes the main result in one sentence, from the rows of `claims.json` by their ids; for
+            whole runs only.
     """
 
     name: str
@@ -155,7 +156,7 @@ class Paper:
     headline: Callable[[Mapping[str, Mapping[str, Any]]], str] | None = None
 
     def chosen(self, ids: Iterable[str]) -> list[Figure]:
-        """The figures of these ids in the paper's order, all if there are none; `ConfigError` names the known ones."""
+        """The figures of these ids in the paper's order, all for no ids; `ConfigError` names the known ids."""
         known = {figure.id: figure for figure in self.figures}
         wanted = list(ids)
         for figure in wanted:
@@ -178,7 +179,7 @@ def paper(name: str) -> Paper:
 
 
 def with_traces(plan: Plan, folder: Path | None) -> Plan:
-    """The plan with the workloads that are to be had: without a folder those that need no trace, and stand-ins.
+    """The plan with the available workloads: without a folder those that need no trace, and stand-ins.
 
     Raises `FileError` for a file that the folder lacks.
     """
@@ -200,5 +201,5 @@ def with_traces(plan: Plan, folder: Path | None) -> Plan:
 def configured(name: str, overrides: Sequence[str]) -> Config:
     """The shipped configuration of that name with fields replaced."""
     config = Config.open(name)
-    # Of the resolved one, so that a field of a section can be replaced alone.
+    # Overrides change the resolved config, so that one field of a section can be replaced alone.
     return config.with_overrides(list(overrides)) if overrides else config

@@ -1,6 +1,6 @@
 """PR2 and AR2 (J. Park et al., ASPLOS 2021): retries that overlap, and that are sensed for less time.
 
-The paper's chips and traces are not available: reads are compared on a present drive, whose cells need as many retries
+The paper's chips and traces are not available. Reads are compared on a present drive, whose cells need as many retries
 as the paper's. All published numbers except those of the abstract are taken from notes of others.
 """
 
@@ -42,18 +42,18 @@ PUBLISHED: dict[str, Any] = {
     "mechanism": {"chips": 160, "steps_at_3_months_0_pe": 3},
     "claims": {"response_reduction_best": 0.315, "response_reduction_mean": 0.17},
 }
-"""The published numbers, by the names of `published/pr2_ar2.toml`; the mechanism is told there in words."""
+"""The published numbers, by the names of `published/pr2_ar2.toml`, which tells the mechanism in words."""
 
 _DEVICE = "tlc-femu"
 _CELLS, _OTHER_CELLS = "tlc-charge-trap-asplos21", "tlc-charge-trap"
-"""Those that need as many retries as the paper's, and those of the drive."""
+"""Cells that need as many retries as the paper's, and cells of the drive."""
 
 # Lone reads ----------------------------------------------------------------------------------------------------------
 
 _FAILING = (0, 1, 2, 4, 6, 8)
 _PERCENT = 75
 _SENSE_US, _MOVE_US = 80.0, 5.125 + 2.5
-"""One time of sensing for all pages; transfer and decode of a codeword of `tlc-femu`."""
+"""Sensing time of all pages, us; time of transfer and decode of a codeword of `tlc-femu`, us."""
 
 _WAYS: dict[str, dict[str, Any]] = {
     "one after the other": {},
@@ -71,10 +71,10 @@ _STYLES = {
 
 
 def in_closed_form_us(way: str, failing: int) -> float:
-    """A lone read whose first so many hard decisions fail.
+    """Time of a lone read whose first `failing` hard decisions fail, in closed form, us.
 
-    Sensing for s, transfer and decode for m: s + m, and for each retry, sensed for f s, as much again; or, ahead, the
-    first retry follows its failure, and of the others only what takes longest.
+    With sensing for s, and transfer and decode for m, a read takes s + m. Each retry is sensed for f s and adds f s +
+    m. With retries ahead the first retry follows its failure, and each further one adds the larger of f s and m.
     """
     fields, sense, move = _WAYS[way], _SENSE_US, _MOVE_US
     retry = sense * fields.get("retry_sensing_percent", 100) / 100
@@ -87,7 +87,9 @@ def in_closed_form_us(way: str, failing: int) -> float:
 
 
 def _failing_cells(failing: int) -> str:
-    """Young cells whose first so many entries of a retry table decode nothing, and whose next one decodes all."""
+    """Young cells for which the first `failing` entries of a retry table decode nothing, and the next one decodes
+    all.
+    """
     boundaries = len(Cells.open(_CELLS).references)
     rows = [[0.6] * boundaries] * failing + [[0.0] * boundaries]
     return of_cells(with_references(_CELLS, retry_table_v=rows))
@@ -134,7 +136,7 @@ _WEAR = {0: "#0072b2", 1000: "#e69f00", 2000: "#d55e00"}
 
 @cache
 def _mean_retries(cells: str, pe_cycles: int, days: float, sensing_percent: int = 100) -> float:
-    """Of a codeword of the drive that is read one after the other, by its decode table."""
+    """Mean retries of a codeword of the drive that tries its references one after the other, by its decode table."""
     fields = reading(references="retry_table", retry_sensing_percent=sensing_percent)
     config = configured(_DEVICE, (fields, of_cells(Cells.open(cells)), *at_age(pe_cycles, days)))
     return float(np.mean(config.sample_codewords(2000)["mean_steps"])) - 1
@@ -169,7 +171,10 @@ def _named(age: tuple[int, float]) -> str:
 
 @cache
 def _mean_us(cells: str, age: tuple[int, float], sensing_percent: int) -> float:
-    """Of a lone read with PR2, as an offline profile of an age would tell: retries are hidden but for their sensing."""
+    """Mean time of a lone read with PR2, us, as an offline profile of an age would tell it.
+
+    PR2 hides all of a retry but its sensing.
+    """
     sense = float(np.mean([page["sense_us"] for page in _device()["flash"]["page_types"]]))
     return sense + _MOVE_US + _mean_retries(cells, *age, sensing_percent) * sense * sensing_percent / 100
 
@@ -181,7 +186,7 @@ def _device() -> dict[str, Any]:
 
 @cache
 def best_percent(cells: str, age: tuple[int, float]) -> int:
-    """The fraction of the sensing time of retries that is fastest by the profile of an age, per cent."""
+    """The sensing time of retries that is fastest by the profile of an age, per cent of the full time."""
     return min(_PERCENTS, key=lambda percent: _mean_us(cells, age, percent))
 
 
@@ -212,7 +217,7 @@ _BASELINES: dict[str, tuple[str, dict[str, str]]] = {
     _JUDGED: (_CELLS, _REMEMBERED),
     f"cells {_OTHER_CELLS}": (_OTHER_CELLS, _REMEMBERED),
 }
-"""Cells, and settings of reading."""
+"""Cells, and settings of reading, of each baseline."""
 
 _ARMS = ("baseline", "PR2", "AR2", "PR2 and AR2")
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Folder(Protocol):
-    """Where results go, a file at a time and whole."""
+    """A folder for results; files are written one at a time and whole."""
 
     def write(self, name: str, text: str) -> None:
         """Write a text file."""
@@ -48,8 +48,8 @@ class Folder(Protocol):
 class Reproduction:
     """A reproduction: claims as in `claims.json`, figures with their measured numbers, and whether it was stopped.
 
-    Pictures are there by the ids of figures, as they were drawn and as PNG. `devices` are the shipped configurations
-    that its simulations change, the paper's own first, and `traces` the files that they read.
+    Pictures are kept by the ids of figures, as they were drawn and as PNG. The `devices` are the shipped
+    configurations that its simulations change, the paper's own first, and the `traces` are the files that they read.
     """
 
     paper: Paper
@@ -69,7 +69,7 @@ class Reproduction:
 
 
 class _StopError(Exception):
-    """Ends a simulation whose result is no longer needed."""
+    """Exception that ends a simulation whose result is no longer needed."""
 
 
 def _simulated(device: str, case: Case, shared: Sequence[str], traces: str | None, progress: Progress | None) -> Any:
@@ -85,7 +85,7 @@ def _simulated(device: str, case: Case, shared: Sequence[str], traces: str | Non
 
 @cache
 def _build() -> str:
-    """Of this build of the simulator: results of another one are never taken for its own."""
+    """A hash of this build of the simulator: results of another build are never taken for its own."""
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
 
 
@@ -95,7 +95,7 @@ def _of_file(path: str, size: int, changed_ns: int) -> str:
 
 
 def _identity(device: str, case: Case, shared: Sequence[str], traces: str | None) -> str:
-    """What the summary of a case depends on."""
+    """A hash of all inputs of the summary of a case."""
     config = configured(device, [*shared, *case.workload.overrides, *case.overrides])
     requests = ""
     if case.workload.file:
@@ -107,7 +107,7 @@ def _identity(device: str, case: Case, shared: Sequence[str], traces: str | None
 
 
 class _Simulations(Mapping[Case, dict[str, Any]]):
-    """Cases that are being simulated, each once: in threads of which each does one at a time, or by an executor."""
+    """Cases that are being simulated, each once: by threads with one case at a time each, or by an executor."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         if store is not None:
             here = {key for key, _ in store.to_do((key, 0) for key in dict.fromkeys(self._keys.values()))}
             self._elsewhere = {c for c, key in self._keys.items() if c not in self._found and key not in here}
-        # All at once: other simulations continue while a finished figure is measured.
+        # All cases are submitted at once, so that other simulations continue while a finished figure is measured.
         most = len(distinct)
         by: Workers[Case]
         if isinstance(jobs, int):
@@ -156,7 +156,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         return watch
 
     def __getitem__(self, case: Case) -> dict[str, Any]:
-        """What came of a case, of this figure or of another one: waits until it has ended."""
+        """The summary of a case, of this figure or of another one. Waits until the case has ended."""
         if case not in self._fractions:
             raise KeyError(case)
         self.wait([case], None)
@@ -169,13 +169,13 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         return len(self._fractions)
 
     def share(self, progress: Progress | None) -> None:
-        """Of a shard, do its share; raises `ShardDone` where others have simulations to do."""
+        """Do the share of a shard; raises `ShardDone` where other shards have simulations to do."""
         if self._store is not None and self._elsewhere:
             self.wait(self._keys.keys() - self._elsewhere, progress)
             raise ShardDone(self._store.told())
 
     def wait(self, cases: Iterable[Case], progress: Progress | None) -> None:
-        """Return when all these cases have ended; an error of any case is raised."""
+        """Wait until all these cases have ended; an error of any case is raised."""
         wanted = set(cases)
         while not wanted <= self._found.keys():
             self._keep(self._flight.ended())
@@ -186,12 +186,12 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
         """Put simulations that have ended into the store."""
         for case, future in ended:
             self._found[case] = self._flight.result(future)
-            # Cases that are worded otherwise may be one simulation.
+            # Cases with different wording may be one simulation.
             if self._store is not None and self._store.result(self._keys[case], 0) is None:
                 self._store.add_result(self._keys[case], 0, self._found[case])
 
     def report(self, progress: Progress | None) -> None:
-        """Tell how far all cases are."""
+        """Report the progress of all cases."""
         if progress and self._fractions:
             fractions = (1.0 if case in self._found else fraction for case, fraction in self._fractions.items())
             progress("simulating", len(self._found), sum(fractions) / len(self._fractions))
@@ -202,7 +202,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
 
 
 def command(device: str, case: Case, shared: Sequence[str]) -> str:
-    """What runs a case alone, as a line for a shell in which `TRACES` is the folder of traces."""
+    """A shell command that runs a case alone, in which `TRACES` is the folder of traces."""
     words = ["softsense", "run", case.device or device, "--policy", case.policy, "--seed", str(case.seed)]
     for override in (*shared, *case.workload.overrides, *case.overrides):
         words += ["--set", override]
@@ -214,7 +214,7 @@ def command(device: str, case: Case, shared: Sequence[str]) -> str:
 
 
 def _runs(device: str, cases: Mapping[str, Sequence[Case]], shared: Sequence[str]) -> str:
-    """Every simulation as CSV: the figures that it is in, its workload, and the command that runs it alone."""
+    """All simulations as CSV: the figures that use each, its workload, and the command that runs it alone."""
     figures: dict[Case, list[str]] = {}
     for figure, of_figure in cases.items():
         for case in dict.fromkeys(of_figure):
@@ -229,7 +229,7 @@ def _runs(device: str, cases: Mapping[str, Sequence[Case]], shared: Sequence[str
 
 
 def _with_left_out(measured: Measured, plan: Plan) -> Measured:
-    """What a figure measured, with the workloads that the plan left out in it and in each evidence."""
+    """The measurement of a figure, with the workloads that the plan left out in it and in each evidence."""
     left = {workload.name: "its trace was not given" for workload in plan.left_out}
     evidence = {id_: replace(each, left_out=left) for id_, each in measured.evidence.items()}
     return replace(measured, evidence=evidence, left_out=left)
@@ -251,18 +251,18 @@ def reproduce(
     The reports are `report.md` and `report.html`, which holds all that it shows. `runs.csv` has each simulation as the
     command that runs it alone.
 
-    Ctrl-C ends it early: complete figures are written, and the result says `interrupted`. Results do not depend on
-    `jobs`.
+    Ctrl-C ends the reproduction early: complete figures are written, and the result says `interrupted`. Results do not
+    depend on `jobs`.
 
     Args:
-        paper: whose figures they are.
+        paper: the paper whose figures are measured.
         figures: some of its figures, in its order.
-        plan: how much is measured.
-        folder: where results go.
+        plan: extent of the measurement.
+        folder: folder for the results.
         traces: the folder of traces; needed if a workload of the plan has a file.
         jobs: simulations that run at once, each with the memory of a whole device; or an executor, such as that of a
             Dask client, whose workers need the same softsense and see the same traces.
-        store: where summaries are kept and looked for first, so that a run that was interrupted goes on.
+        store: store that keeps summaries and is searched first, so that a run that was interrupted goes on.
         progress: called now and then with a name, the completed simulations and the completed fraction.
 
     Raises `SoftsenseError`.

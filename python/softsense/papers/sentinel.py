@@ -47,25 +47,30 @@ PUBLISHED: dict[str, Any] = {
         "read_performance_gain": 0.74,
     },
 }
-"""The published numbers, by the names of `published/sentinel.toml`; the mechanism is told there in words."""
+"""The published numbers, by the names of `published/sentinel.toml`, which tells the mechanism in words."""
 
 _CLAIMED = PUBLISHED["claims"]
 
 # Wordlines -----------------------------------------------------------------------------------------------------------
 
 _AGES = {"tlc-charge-trap": (3000, 365.0), "qlc-charge-trap": (1000, 365.0)}
-"""Ends of life, a year old. What the known cells tell is fitted up to these; the paper's TLC has 5,000 P/E cycles."""
+"""P/E cycles and days at the end of life, a year after the write. What the known cells tell is fitted up to these ages.
+The paper's TLC has 5,000 P/E cycles.
+"""
 
 _MARGINS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2)
 _AT_THE_BEST = 0.05
-"""A wordline is read as with the best references if it has so many more errors at most [assumed]."""
+"""Largest excess of errors with which a wordline counts as read with the best references [assumed]."""
 
 _SIGMA = 0.17
-"""Of the logarithm of a wordline's raw bit error rate: chip, block and page of `tlc-femu` together."""
+"""Standard deviation of the logarithm of a wordline's raw bit error rate: chip, block and page of `tlc-femu` together.
+"""
 
 
 def _wordline_ages(name: str, wordlines: int) -> list[Cells]:
-    """Cells of wordlines, older or younger than their block by as much as their raw bit error rates differ from its."""
+    """Cells of wordlines, older or younger than their block, so that their raw bit error rates differ from that of the
+    block.
+    """
     pe_cycles, days = _AGES[name]
     nominal = Cells.open(name, pe_cycles, days * 24, "default")
     rates = nominal.rber() * np.exp(_SIGMA * np.random.default_rng(1).standard_normal(wordlines))
@@ -76,12 +81,12 @@ def _wordline_ages(name: str, wordlines: int) -> list[Cells]:
 
 
 def _above(volts: NDArray[np.float64], reference: float) -> int:
-    """How many of sorted voltages are above a reference."""
+    """Number of sorted voltages that are above a reference."""
     return len(volts) - int(np.searchsorted(volts, reference, side="right"))
 
 
 class _Wordline:
-    """One wordline, each of whose cells has a voltage."""
+    """One wordline, each cell of which has a voltage."""
 
     def __init__(self, cells: Cells, seed: int) -> None:
         self._cells = cells
@@ -89,32 +94,35 @@ class _Wordline:
         of_a_state = self._inference["counted_cells"] // cells.states
         voltages = [cells.sample(state, of_a_state, seed * cells.states + state) for state in range(cells.states)]
         boundary, known = self._inference["boundary"], self._inference["sentinels"] // 2
-        # Samples are in no order: the first ones are as good as any.
+        # Samples are in no order, so the first cells can be the known ones.
         self._known = [np.sort(voltages[state][:known]) for state in (boundary, boundary + 1)]
         self._sorted = [np.sort(each) for each in voltages]
 
     def _errors(self, offsets_v: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Cells on the wrong side of each boundary, were the default references off by so much."""
+        """Number of cells on the wrong side of each boundary, with the default references moved by these offsets."""
         at = zip(self._cells.references + offsets_v, pairwise(self._sorted), strict=True)
         return np.array([_above(low, volts) + len(high) - _above(high, volts) for volts, (low, high) in at])
 
     def _difference(self, steps: int) -> float:
-        """The number of known cells of the lower state that read above, minus that of cells of the upper state that
-        read below.
+        """Errors of known cells of the lower state less those of the upper state, over the number of known cells of a
+        state.
+
+        A cell of the lower state errs if it reads above the reference, a cell of the upper state if it reads below.
         """
         volts = self._cells.references[self._inference["boundary"]] + steps * self._inference["step_v"]
         low, high = self._known
         return (_above(low, volts) - (len(high) - _above(high, volts))) / len(low)
 
     def _least_errors(self) -> int:
-        """With the best reference at each boundary, in steps of the inferred ones."""
+        """Number of errors with the best reference at each boundary, in steps of the inferred references."""
         step_v, most, boundaries = self._inference["step_v"], 2 * self._inference["steps"], len(self._cells.references)
         each = [self._errors(np.full(boundaries, step * step_v)) for step in range(-most, most + 1)]
         return int(np.min(each, axis=0).sum())
 
     def read(self) -> tuple[float, float, float]:
-        """By what share errors exceed those at the best references: with default, inferred, and then calibrated
-        references.
+        """Excess of errors over those at the best references, as a share of them.
+
+        The three numbers are for default references, inferred ones, and inferred ones that were then calibrated.
         """
         least, steps = self._least_errors(), self._cells.inferred_steps(self._difference(0))
         moved = self._cells.calibrated_steps(steps, self._difference(steps))
@@ -169,7 +177,7 @@ def _wordlines(plan: Plan, runs: Runs) -> Measured:
 _VOLUMES = ("wdev0", "rsrch2", "prn0", "ts0", "hm0", "proj3", "proj4", "web1")
 _RETRIES = (4, 8, 12)
 _JUDGED = 8
-"""Entries of the table of the baseline [assumed]; figure `reads` has others, too."""
+"""Entries of the table of the baseline [assumed]; figure `reads` has other tables, too."""
 _CELLS = "tlc-charge-trap"
 _SENTINEL = Arm("Sentinel", "progressive", (reading(references="sentinels"), *at_age(*_AGES[_CELLS])))
 
@@ -194,7 +202,7 @@ def _read_cases(plan: Plan) -> list[Case]:
 
 
 def _retries(summary: Summary) -> float:
-    """Of a codeword, in the mean. Reads of known cells alone are none."""
+    """Mean retries of a codeword. Reads of known cells alone are no retries."""
     reads = summary["codeword_reads"]
     return float(reads["attempts"] / reads["count"] - 1)
 
@@ -205,7 +213,7 @@ def _by_table(numbers: Mapping[int, Number]) -> dict[str, Evidence]:
 
 def _reads(plan: Plan, runs: Runs) -> Measured:
     def retries_of(arm: Arm) -> list[float]:
-        """Of all workloads together, for each seed."""
+        """Retries of all workloads together, for each seed."""
         by_workload = (map(_retries, summaries(plan, runs, workload, arm)) for workload in plan.workloads)
         return [sum(of_seed) for of_seed in zip(*by_workload, strict=True)]
 

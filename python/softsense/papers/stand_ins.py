@@ -1,4 +1,4 @@
-"""Workloads of papers whose traces are not to be had: synthetic ones with their published statistics."""
+"""Stand-ins for workloads whose traces are not available: synthetic workloads with their published statistics."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Row:
     """A workload in tables III and IV of LaLDPC.
 
     Attributes:
-        name: of the workload.
-        reads: as printed; of sectors, as LaLDPC's figure `table3` finds.
-        writes: as printed.
-        read_ratio: as printed.
-        days: how long it is.
+        name: name of the workload.
+        reads: printed number of reads; of sectors, as LaLDPC's figure `table3` finds.
+        writes: printed number of writes, likewise.
+        read_ratio: printed share of reads.
+        days: duration of the workload, days.
         soft_read_ratio: the share of reads that need more than level 1.
     """
 
@@ -35,12 +35,12 @@ class Row:
 
     @property
     def requests(self) -> int:
-        """Of 4 KiB each, as many as have the printed sectors."""
+        """Number of requests of 4 KiB that have the printed sectors."""
         return (self.reads + self.writes) * SECTOR_BYTES // PAGE_BYTES
 
     @property
     def requests_per_s(self) -> float:
-        """Mean rate."""
+        """Mean rate, requests per second."""
         return self.requests / (self.days * DAY_S)
 
 
@@ -61,19 +61,20 @@ WORKLOADS = (
     Row("proj4", 1301436, 824502, 0.61, 3.9, 0.05),
     Row("web1", 7992543, 1422974, 0.85, 7.0, 0.46),
 )
-"""Tables III and IV, in their order."""
+"""The rows of tables III and IV, in their order."""
 
 ROWS = {row.name: row for row in WORKLOADS}
 
-# Assumed: the traces are public, and their addresses are in our sources for three only. LaLDPC's figure `assumed` has
-# others.
+# Assumed. The traces are public, but our sources have the addresses of three only. LaLDPC's figure `assumed` has other
+# values.
 WRITTEN_BYTES = GIB
 READ_BYTES = 4 * GIB
 EXPONENT = 0.9
 
 BURSTS = ((14.1882, 297_682.0), (285_858.0, 34.4550))
-"""What `softsense trace fit-arrivals` finds in the excerpt of hm_0: rates in requests per second, mean dwells in us,
-the quiet state first."""
+"""The arrivals that `softsense trace fit-arrivals` finds in the excerpt of hm_0: rates in requests per second and mean
+dwells in us, the quiet state first.
+"""
 
 
 def arrivals(row: Row, kind: str, longer: float = 1.0) -> dict[str, Any]:
@@ -83,14 +84,14 @@ def arrivals(row: Row, kind: str, longer: float = 1.0) -> dict[str, Any]:
         row: the workload.
         kind: `poisson`; `bursts`: those of hm_0's excerpt, with all of time stretched to the workload's mean rate; or
             `batches`: bursts as quick as hm_0's, with the silence between them stretched.
-        longer: how many times as many requests a burst has as there.
+        longer: requests of a burst, over those of a burst of hm_0.
     """
     rate = row.requests_per_s
     if kind == "poisson":
         return {"poisson": {"requests_per_s": rate}}
     (slow, quiet_us), (quick, burst_us) = BURSTS
     burst_us *= longer
-    # Requests of a silence with the burst after it, and how long both have for the mean rate.
+    # Requests of a silence with the burst after it; and the length of both together that gives the mean rate.
     lone, burst = slow * quiet_us * 1e-6, quick * burst_us * 1e-6
     cycle_us = 1e6 * (lone + burst) / rate
     burst_us = burst_us * cycle_us / (quiet_us + burst_us) if kind == "bursts" else burst_us
@@ -118,16 +119,16 @@ def stand_in(
     """A synthetic workload with the published statistics of one of LaLDPC's.
 
     The paper gives the numbers of sectors read and written (here eight a request), the duration, and the share of reads
-    that need soft sensing, which are taken to be reads of data that the workload has not written itself.
+    that need soft sensing. Those reads are taken to be reads of data that the workload has not written itself.
 
     Args:
-        name: as in table III.
-        most: requests at most, the first ones.
-        written_bytes: where writes go (assumed: `WRITTEN_BYTES`).
-        read_bytes: where other reads go (assumed: `READ_BYTES`).
-        exponent: of the Zipf distribution of addresses (assumed).
-        kind: of `arrivals`.
-        longer: of `arrivals`.
+        name: name of the workload in table III.
+        most: largest number of requests; the first ones are taken.
+        written_bytes: bytes over which writes go (assumed: `WRITTEN_BYTES`).
+        read_bytes: bytes over which other reads go (assumed: `READ_BYTES`).
+        exponent: exponent of the Zipf distribution of addresses (assumed).
+        kind: kind of `arrivals`.
+        longer: length of bursts, as for `arrivals`.
     """
     row = ROWS[name]
     written = WRITTEN_BYTES if written_bytes is None else written_bytes

@@ -40,7 +40,7 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def claim_row(claim: Claim, found: Mapping[str, Any]) -> list[str]:
-    """Published, measured with its interval, verdict."""
+    """Cells of a claim: published number, measured number with its interval, verdict."""
     published = shown(claim.published, claim.unit)
     if claim.rule == "at most":
         published = f"at most {published.lstrip('+')}"
@@ -56,7 +56,7 @@ def measured(claim: Claim, found: Mapping[str, Any]) -> str:
 
 
 def claim_heads(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The heads of `claim_cells`: softsense's own device is among them if a claim was measured on it, too."""
+    """Heads of `claim_cells`. Softsense's own device is among them if a claim was measured on it, too."""
     ours = ["on ours"] if any(row["on_ours"] for row in found) else []
     return ["figure", "claim", "verdict", "published", "measured (95 %)", *ours, "kind"]
 
@@ -108,7 +108,7 @@ _CLAIMS = {
 
 
 def tally(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How many claims of each kind have which verdict, a sentence for each kind."""
+    """Numbers of claims of each kind by verdict, a sentence for each kind."""
     sentences = []
     for kind, row in counted(found).items():
         total = sum(row.values())
@@ -147,7 +147,7 @@ def table(result: Reproduction) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose first row are heads."""
+    """Lines of a table whose first row has the heads."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
@@ -204,8 +204,9 @@ def headline(result: Reproduction) -> str:
 
 
 def summary_table(results: Sequence[Reproduction]) -> str:
-    """How many claims of each paper have which verdict, for the terminal: those that were measured, since others are
-    weaker evidence; how many of these there are is said below.
+    """Number of claims of each paper by verdict, for the terminal.
+
+    The table counts claims that were measured, since other kinds are weaker evidence; their numbers are told below.
     """
     rows = [["paper", "measured", *VERDICTS]]
     for result in results:

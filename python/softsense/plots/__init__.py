@@ -1,5 +1,7 @@
-"""Pictures: for a comparison the split of read time, the tail, the cost of soft sensing, and the levels; for an LDPC
-code its base matrix and its Tanner graph; for frame error rates and decode tables their curves.
+"""Pictures of comparisons, codes and error rates.
+
+A comparison has the split of read time, the tail, the cost of soft sensing, and the levels. An LDPC code has its base
+matrix and its Tanner graph. Frame error rates and decode tables have their curves.
 """
 
 from softsense.colours import FAINT, INK

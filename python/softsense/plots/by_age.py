@@ -23,10 +23,10 @@ def draw_rber_by_age(rows: Sequence[Row], name: str, style: str = "screen", colu
     """Draw raw bit error rates of cells over time since the write, a line for each number of P/E cycles.
 
     Args:
-        rows: as `softsense.flash.rber_by_age` returns them.
-        name: what the cells are called.
+        rows: rows as `softsense.flash.rber_by_age` returns them.
+        name: name of the cells.
         style: `screen` or `paper`, as in `draw_sheet`.
-        columns: of a paper, that the picture spans.
+        columns: columns of a paper that the picture spans.
 
     Returns a figure 9 inches wide, or as wide as columns of a paper.
     """
@@ -41,10 +41,10 @@ def draw_rber_by_reads(rows: Sequence[Row], name: str, style: str = "screen", co
     """Draw raw bit error rates of cells over reads of their block.
 
     Args:
-        rows: as `softsense.flash.rber_by_reads` returns them.
-        name: what the cells are called.
+        rows: rows as `softsense.flash.rber_by_reads` returns them.
+        name: name of the cells.
         style: `screen` or `paper`, as in `draw_sheet`.
-        columns: of a paper, that the picture spans.
+        columns: columns of a paper that the picture spans.
 
     Returns a figure 9 inches wide, or as wide as columns of a paper.
     """
@@ -64,7 +64,7 @@ def _rber(
     ticks: Sequence[float],
     beside: str,
 ) -> Sheet:
-    """Two lines for each group of rows; the columns are x, the solid line and the dashed line."""
+    """A sheet with two lines for each group of rows; the columns are x, the solid line and the dashed line."""
     series = []
     for (label, rows), colour in zip(told.items(), of_ages(len(told)), strict=True):
         at, solid, dashed = ([row[column] for row in sorted(rows, key=lambda row: row[names[0]])] for column in names)
@@ -83,10 +83,10 @@ def draw_reliability_by_age(
     """Draw the outcome of a config's reads over P/E cycles, a line for each retention.
 
     Args:
-        rows: as `softsense.flash.reliability_by_age` returns them.
-        name: what the config is called.
+        rows: rows as `softsense.flash.reliability_by_age` returns them.
+        name: name of the config.
         style: `screen` or `paper`, as in `draw_sheet`.
-        columns: of a paper, that the picture spans.
+        columns: columns of a paper that the picture spans.
 
     Returns a figure 12 inches wide, or as wide as columns of a paper.
     """

@@ -57,21 +57,21 @@ _PANELS: dict[str, Callable[[Comparison], Chart]] = {
 }
 
 PANELS = tuple(_PANELS)
-"""What of a comparison can be drawn by itself; see `draw_panel`."""
+"""The panels of a comparison that can be drawn by themselves; see `draw_panel`."""
 
 
 def draw(comparison: Comparison, title: str | None = None, style: str = "screen", columns: int | None = None) -> Figure:
     """Draw a comparison, or a single run.
 
     Args:
-        comparison: what was measured.
-        title: names workload and device; default: what the summaries say.
+        comparison: the runs.
+        title: names workload and device; default: taken from the summaries.
         style: `screen` or `paper`.
-        columns: of a paper, that the picture spans: 1 or 2.
+        columns: columns of a paper that the picture spans: 1 or 2.
 
     Returns a figure at least 13 x 8 inches large at 150 dpi, or as wide as `draw_sheet` says for a paper; save it with
-    its `savefig`. Its four axes bear the names of what they show as labels, as `draw_panel` has them, for those who
-    want to restyle them.
+    its `savefig`. The labels of its four axes are the names of their panels (`draw_panel`), by which they can be found
+    and restyled.
     """
     runs = comparison.all_runs
     names = ("time_split", "tail", "slowdown" if comparison.baseline else "responses", "levels")
@@ -95,8 +95,9 @@ def draw(comparison: Comparison, title: str | None = None, style: str = "screen"
 def draw_over_time(
     comparison: Comparison, title: str | None = None, style: str = "screen", columns: int | None = None
 ) -> Figure:
-    """Draw how runs went over time: throughput, the slowest 1 %, write amplification, free blocks; arguments as those
-    of `draw`.
+    """Draw runs over time: throughput, the slowest 1 %, write amplification, free blocks.
+
+    The arguments are those of `draw`.
     """
     first = comparison.all_runs[0].summary
     heading = f"Over time: {title}" if title else "Over time"
@@ -106,16 +107,16 @@ def draw_over_time(
 
 
 def draw_panel(comparison: Comparison, panel: str, axes: Axes, style: str = "screen") -> None:
-    """Draw one panel of a comparison into axes, which take its name as their label.
+    """Draw one panel of a comparison into axes, whose label becomes the name of the panel.
 
     Its title and its legend have as many lines as fit. A figure without a layout engine gets matplotlib's constrained
     one, so that nothing beside the data is cut off.
 
     Args:
-        comparison: what was measured.
-        panel: `time_split` (where a codeword read's time goes), `tail` (of the response time; its lines have labels for
-            a legend), `slowdown` (against the baseline), `responses` (mean, p99, p99.9) or `levels` (read levels).
-        axes: those of any figure.
+        comparison: the runs.
+        panel: `time_split` (the parts of a codeword read's time), `tail` (of the response time; its lines have labels
+            for a legend), `slowdown` (against the baseline), `responses` (mean, p99, p99.9) or `levels` (read levels).
+        axes: axes of any figure.
         style: `screen`, or `paper` for text at 8 points.
 
     Raises `ValueError` for another panel or style, or for a slowdown without a baseline.

@@ -1,4 +1,4 @@
-"""Legends of charts in pictures: marks and names of their series, and how many stand in a row."""
+"""Legends of charts in pictures: marks and names of their series, and the number of entries in a row."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MARKERS = {
     "none": "",
     None: "o",
 }
-"""Of points, by their names in `softsense.charts`."""
+"""Markers of points, by their names in `softsense.charts`."""
 
 OF_ROWS = ("o", "D", "^", "s", "v", "P")
-"""Of categories of a chart that shows bars as rows of points."""
+"""Markers of categories in a chart that shows bars as rows of points."""
 
 DASHES = (0, (4, 1.5))
-"""Of bounds and references."""
+"""The dashes of bounds and references."""
 
 HOLLOW: dict[str, Any] = {
     "marker": "o",
@@ -36,7 +36,7 @@ HOLLOW: dict[str, Any] = {
     "markersize": 6,
     "markerfacecolor": "none",
 }
-"""Of hollow points of any series."""
+"""The look of hollow points of any series."""
 
 _LETTER_IN = 0.078  # Inches that a letter of a legend takes, in the mean.
 _KEY_IN = 0.38  # Inches of its mark and the room beside it.
@@ -84,7 +84,7 @@ def keys_of(chart: Chart) -> list[Key]:
 
 
 def that_fit(names: Sequence[str], inches: float) -> int:
-    """How many entries of a legend stand in a row: all, or as many as fit beside one another."""
+    """The number of entries of a legend in a row: all, or as many as fit beside one another."""
     for count in range(len(names), 1, -1):
         widths = [max(len(name) for name in names[at::count]) for at in range(count)]
         if sum(_KEY_IN + _LETTER_IN * width for width in widths) <= inches:

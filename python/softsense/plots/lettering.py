@@ -1,4 +1,4 @@
-"""How wide text is, and how much of it fits: measured, so that nothing of a picture for a paper overlaps."""
+"""Widths of text, and the amount of it that fits: measured, so that nothing in a picture for a paper overlaps."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BETWEEN_KEYS_IN = 0.13
 
 
 def wrapped(text: str, inches: float, *, bold: bool = False, within_words: bool = False) -> list[str]:
-    """A text in lines of some width, its own among them. None of an empty text.
+    """A text in lines of at most some width, with its own line breaks. No lines for an empty text.
 
-    A word that is wider stands alone in its line, or, with `within_words`, goes on in the next ones.
+    A word that is wider stands alone in its line, or, with `within_words`, is broken into several lines.
     """
     lines: list[str] = []
     for paragraph in text.split("\n"):
@@ -38,7 +38,7 @@ def wrapped(text: str, inches: float, *, bold: bool = False, within_words: bool 
 
 
 def _parts(word: str, inches: float, bold: bool) -> list[str]:
-    """A word in parts that are no wider, of a letter at least."""
+    """A word in parts that are no wider than some width, of a letter at least."""
     parts = [""]
     for letter in word:
         if parts[-1] and inches_of(parts[-1] + letter, bold=bold) > inches:
@@ -48,7 +48,7 @@ def _parts(word: str, inches: float, bold: bool) -> list[str]:
 
 
 def inches_of(text: str, *, bold: bool = False) -> float:
-    """How wide a text of one line or several is at eight points."""
+    """The width in inches of a text of one line or several at eight points."""
     font = FontProperties(size=POINTS, weight="bold" if bold else "normal")
     widths = [_renderer().get_text_width_height_descent(line, font, False)[0] for line in text.split("\n")]
     return float(max(widths)) / DPI
@@ -56,18 +56,18 @@ def inches_of(text: str, *, bold: bool = False) -> float:
 
 @cache
 def _renderer() -> Any:
-    """What measures text; it is without types."""
+    """The renderer that measures text; it is without types."""
     agg: Any = RendererAgg
     return agg(DPI, DPI, DPI)
 
 
 def lines_of(names: Sequence[str], in_row: int) -> int:
-    """How many lines a legend has whose names may have several."""
+    """The number of lines of a legend whose names may have several lines."""
     return max(sum(1 + name.count("\n") for name in column) for column in _columns(names, in_row))
 
 
 def that_fit(names: Sequence[str], inches: float) -> int:
-    """How many entries of a legend fit side by side; a legend fills its columns one after the other."""
+    """The number of entries of a legend that fit side by side; a legend fills its columns one after the other."""
     for count in range(len(names), 1, -1):
         widths = [max(inches_of(name) for name in column) for column in _columns(names, count)]
         if sum(widths) + count * KEY_IN + (count - 1) * _BETWEEN_KEYS_IN <= inches:

@@ -17,9 +17,9 @@ _ABOVE, _BELOW = 1.1, 0.65
 
 
 def draw_cases(across: Across, title: str) -> Figure:
-    """Draw how much faster or slower policies are than the reference, a line for each case, with 95 % intervals.
+    """Draw the differences of policies to the reference, a line for each case, with 95 % intervals.
 
-    A hollow point is one whose interval contains zero; a cross is a case that is counted nowhere.
+    A hollow point is a difference whose interval contains zero; a cross is a case that is counted nowhere.
 
     Returns a figure 11 inches wide.
     """

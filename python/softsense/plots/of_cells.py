@@ -1,4 +1,4 @@
-"""How a page of cells is read."""
+"""The picture of the read of a page of cells."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ def draw_cells(
     style: str = "screen",
     columns: int | None = None,
 ) -> Figure:
-    """Draw how a page is read: threshold voltages, the references with which they are compared, and the LLR of each
-    region.
+    """Draw the read of a page: threshold voltages, the references that they meet, and the LLR of each region.
 
     Args:
         cells: the cells, at their age.
-        page: which page of the wordline, from 0.
+        page: number of the page in the wordline, from 0.
         level: the read level, 1 to 7.
-        placement: where its references are: `mutual_information`, `nested` or `uniform`.
+        placement: the placement of references: `mutual_information`, `nested` or `uniform`.
         style: `screen`, or `paper` for text at 8 points in a picture as wide as columns of a paper.
-        columns: that a picture for a paper spans: 1 (3.5 inches) or 2 (7.16); default: 2.
+        columns: columns of a paper that the picture spans: 1 (3.5 inches) or 2 (7.16); default: 2.
 
     Raises `ConfigError`, and `ValueError` for another style, or another number of columns.
     """
@@ -125,7 +124,7 @@ def _draw_llrs(axes: Axes, read: dict[str, Any], volts: NDArray[np.float64]) -> 
 
 
 def voltages(cells: Cells) -> NDArray[np.float64]:
-    """Voltages where cells are to be found, now or when they were programmed."""
+    """Voltages at which there are cells, now or when they were programmed."""
     wide = np.linspace(-5.0, 15.0, 4001)
     ages = (cells, cells.at(cells.pe_cycles, 0.0))
     found = np.max([age.density(state, wide) for age in ages for state in range(cells.states)], axis=0)

@@ -29,7 +29,7 @@ _MOST_DRAWN_BITS = 256
 def draw_code(code: Code) -> Figure:
     """Draw the base matrix of an LDPC code, its circulants coloured by their shift and zero blocks left empty.
 
-    Of a code of at most 256 bits the Tanner graph is drawn below. A code made from an alist has no base matrix: the
+    For a code of at most 256 bits the Tanner graph is drawn below. A code made from an alist has no base matrix: the
     ones of its parity-check matrix are drawn instead. Raises `CodeError` for a BCH code.
 
     Returns a figure 13 inches wide at 150 dpi; save it with its `savefig`.
@@ -67,14 +67,15 @@ def draw_code(code: Code) -> Figure:
 
 
 def draw_trap(code: Code, trap: Trap, style: str = "screen", columns: int | None = None) -> Figure:
-    """Draw the graph of an absorbing set: its bits as circles, satisfied checks as lines between two of them, violated
-    checks as squares.
+    """Draw the graph of an absorbing set.
+
+    Bits are circles, satisfied checks are lines between two of them, violated checks are squares.
 
     Args:
         code: the code.
         trap: the set.
         style: `screen`, or `paper` for text at 8 points in a picture as wide as columns of a paper.
-        columns: that a picture for a paper spans: 1 (3.5 inches) or 2 (7.16); default: 2.
+        columns: columns of a paper that the picture spans: 1 (3.5 inches) or 2 (7.16); default: 2.
 
     Returns a figure of 8 x 8 inches at 150 dpi, or one for a paper; save it with its `savefig`. Raises `ValueError` for
     another style, or another number of columns.
@@ -100,7 +101,7 @@ def _draw_graph(axes: Axes, code: Code, trap: Trap) -> None:
         for check in of_bit:
             checks.setdefault(check, []).append(bit)
     tied = [tuple(bits) for bits in checks.values() if len(bits) == 2]
-    # Along a path through as many bits as possible, so that few lines cross.
+    # The bits stand along a path through as many of them as possible, so that few lines cross.
     order = _long_path(trap.bits, tied)
     angle = {bit: 2 * math.pi * i / len(order) for i, bit in enumerate(order)}
     at = {bit: (math.sin(turn), math.cos(turn)) for bit, turn in angle.items()}
@@ -123,8 +124,9 @@ def _draw_graph(axes: Axes, code: Code, trap: Trap) -> None:
 
 
 def _long_path(bits: Sequence[int], tied: Sequence[tuple[int, ...]]) -> list[int]:
-    """The bits in the order of a longest path along ties, a closed path if there is one; bits that are not on it come
-    last.
+    """The bits in the order of a longest path along ties, a closed path if there is one.
+
+    Bits that are not on the path come last.
     """
     neighbours: dict[int, list[int]] = {bit: [] for bit in bits}
     for one, other in tied:

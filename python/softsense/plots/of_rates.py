@@ -26,13 +26,13 @@ def draw_fer(
 ) -> Figure:
     """Draw frame error rates, or the failure probabilities of a decode table, against raw bit error rate.
 
-    A line is a level, with the band of its intervals. Points that are incomplete are hollow, and no line leads to them;
-    dashes lead to those of a decode table, which contain what is missing. What no method saw is at most the pale dashed
-    line. A vertical line marks the capacity of hard decisions at the code's rate.
+    A line is a level, with the band of its intervals. Points that are incomplete are hollow, and no line leads to them.
+    Dashes lead to incomplete points of a decode table, which contain the missing part. The pale dashed line is an upper
+    bound of the failures that no method saw. A vertical line marks the capacity of hard decisions at the code's rate.
 
     Returns a figure of 13 x 8 inches at 150 dpi, or as wide as `draw_sheet` says for the style `paper`; save it with
     its `savefig`. With `axes`, which may show other results already, the curves are drawn into them, under the title if
-    there is one, and their figure is returned; style and columns are those of a new figure alone.
+    there is one, and their figure is returned. Style and columns apply to a new figure only.
 
     Raises `ValueError` for another style or number of columns, or for either with axes.
     """

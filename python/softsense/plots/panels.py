@@ -1,4 +1,4 @@
-"""A panel in a figure of somebody's own, of any size: its title and its legend in as many lines as fit."""
+"""A panel in a figure of the user's own, of any size: its title and its legend in as many lines as fit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LINE = 1.32  # From one line to the next, in sizes of its letters.
 
 
 def fit_panels(axes: Axes, panels: tuple[str, ...], *, on_paper: bool) -> None:
-    """Fit the titles and legends of a figure to the room that there is, once a panel more has been drawn.
+    """Fit the titles and legends of a figure to the room that there is, after one more panel has been drawn.
 
-    A figure without a layout engine gets the constrained one, or what stands beside the data would be cut off.
+    A figure without a layout engine gets the constrained one, or text beside the data would be cut off.
 
     Args:
-        axes: into which the panel has been drawn.
+        axes: the axes into which the panel has been drawn.
         panels: labels of axes that hold a panel.
         on_paper: whether the text of the panel has eight points.
     """
@@ -46,13 +46,13 @@ def fit_panels(axes: Axes, panels: tuple[str, ...], *, on_paper: bool) -> None:
         for each in drawn:
             _fit(each, figure)
         figure.draw_without_rendering()
-        # What is hidden takes no room any more.
+        # Hidden text takes no room any more.
         for each in drawn:
             leave_out(figure, each)
 
 
 def _fit(axes: Axes, figure: Figure) -> None:
-    """The title and the legend begin at the left of the names, and end where the data ends."""
+    """Let the title and the legend begin at the left of the names, and end where the data ends."""
     inner, dpi = axes.get_window_extent(), figure.dpi
     labels = axes.yaxis.get_tightbbox()
     beside = (inner.x0 - min(labels.x0, inner.x0)) / dpi if labels else 0.0

@@ -1,8 +1,8 @@
 """Pictures for papers: as wide as one column or as two, and all of their text at eight points.
 
-A sheet of charts is drawn anew, not shrunk: charts stand one or two in a row, each as high as what it says needs, and
-titles, legends and labels of axes have as many lines as fit. Numbers beside values are left out where they have no
-room; those of rows of points have it. Widths of text are measured, so that nothing overlaps and nothing is cut off.
+A sheet of charts is drawn anew, not shrunk. Charts stand one or two in a row, each as high as its content needs.
+Titles, legends and labels of axes have as many lines as fit. Numbers beside values are left out where they have no
+room; in rows of points they have it. Widths of text are measured, so that nothing overlaps and nothing is cut off.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 COLUMN_INCHES = {1: 3.5, 2: 7.16}
-"""How wide pictures are that span one column or two of a page, as those of IEEE and ACM are."""
+"""Width in inches of a picture that spans one column or two of a page, as in papers of IEEE and ACM."""
 
 _LINE_IN = 0.145  # From one line of text to the next.
 _EDGE_IN = 0.05  # Around the picture, and between panels.
@@ -42,7 +42,7 @@ Draw = Callable[["Axes", Chart], None]
 
 
 def columns_of(style: str, columns: int | None) -> int | None:
-    """How many columns of a paper a picture spans; None on a screen.
+    """The number of columns of a paper that a picture spans; None on a screen.
 
     Args:
         style: `screen` or `paper`.
@@ -66,9 +66,9 @@ class Part:
     """A panel of a picture that is no chart.
 
     Attributes:
-        draw: draws it into axes, with a title at the left and a legend where it has one.
-        inches: how high it is without its title and its legend.
-        shrunk: its lines and markers, against those of a screen.
+        draw: draws the panel into axes, with a title at the left and a legend where it has one.
+        inches: height without its title and its legend.
+        shrunk: scale of its lines and markers, against those on a screen.
     """
 
     draw: Callable[[Axes], None]
@@ -81,9 +81,9 @@ class _Panel:
     """A panel in its place: sides in inches, from the left and from the bottom of the picture.
 
     Attributes:
-        least: inches that it wants below its title and its legend, its axis included.
-        aligned: whether its data begins and ends where that of all others does.
-        widens: whether its horizontal axis may go on, so that numbers beside values have room.
+        least: the least height in inches below its title and its legend, its axis included.
+        aligned: whether its data begins and ends where the data of all others does.
+        widens: whether its horizontal axis may be extended, so that numbers beside values have room.
     """
 
     axes: Axes
@@ -113,7 +113,7 @@ class _Panel:
 
 @dataclass(frozen=True)
 class _Around:
-    """What stands above and below all panels: title, note, legend, and lines at the foot."""
+    """Text and legend above and below all panels: title, note, legend, and lines at the foot."""
 
     title: str
     note: str = ""
@@ -125,8 +125,8 @@ def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
     """Draw a sheet for a paper.
 
     Args:
-        sheet: what is drawn; of its charts at most as many as columns stand in a row.
-        columns: of the paper, that it spans: 1 or 2.
+        sheet: the sheet; at most as many of its charts as columns stand in a row.
+        columns: columns of the paper that it spans: 1 or 2.
         draw: draws a chart into axes.
 
     Returns a figure of 300 dots an inch, whose axes stand in the order of the charts.
@@ -163,7 +163,7 @@ def draw_parts_on_paper(title: str, parts: Sequence[Part], columns: int, note: s
 
 
 def _blank(columns: int, in_row: int) -> tuple[Figure, int, float]:
-    """An empty picture, how many panels stand in a row of it, and how wide each is."""
+    """An empty picture, the number of panels in its rows, and the width of each in inches."""
     across = COLUMN_INCHES[columns]
     figure = Figure(figsize=(across, 4), dpi=DPI, facecolor="white")
     return figure, in_row, across / in_row - 2 * _EDGE_IN
@@ -180,7 +180,7 @@ def _least(chart: Chart, *, alone: bool) -> float:
 
 
 def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Around) -> None:
-    """Give a picture its height, and everything its place."""
+    """Give a picture its height, and every part its place."""
     across = float(figure.get_size_inches()[0])
     whole = across - 2 * _EDGE_IN
     head = [(line, True) for line in wrapped(around.title, whole, bold=True, within_words=True)]
@@ -211,14 +211,14 @@ def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Aro
 
 
 def _below(sheet: Sheet) -> list[str]:
-    """What stands at the right of charts, or in their corners, where a screen has room."""
+    """The lines that stand at the right of charts, or in their corners, where a screen has room."""
     found = []
     for chart in sheet.charts:
         begin = f"{chart.title}: " if len(sheet.charts) > 1 and chart.title else ""
         found += [f"{begin}{chart.corner}"] if chart.corner else []
         lines: list[str] = []
         for line in chart.beside:
-            # Of a list whose lines were broken elsewhere.
+            # A continued line of a list, whose lines were broken elsewhere.
             if line.startswith("    ") and lines:
                 lines[-1] += f" {line.strip()}"
             elif line:
@@ -243,7 +243,7 @@ def _fitted(keys: Sequence[Key], inches: float) -> list[Key]:
 
 
 def _put_key(place: Figure | Axes, keys: Sequence[Key], in_row: int, top: float, left: float = _EDGE_IN) -> None:
-    """A legend whose left upper corner is at a place in inches."""
+    """Put a legend with its left upper corner at a place in inches."""
     figure = place if isinstance(place, Figure) else place.get_figure(root=True)
     assert figure is not None
     across, height = figure.get_size_inches()
@@ -270,13 +270,13 @@ def _put_key(place: Figure | Axes, keys: Sequence[Key], in_row: int, top: float,
 
 
 def shrink(axes: Axes, to: float = _SHRUNK) -> None:
-    """Text of one size, and thinner lines; a legend is put anew."""
+    """Give text one size and lines less width; a legend is put anew."""
     if legend := axes.get_legend():
         legend.remove()
     axes.set_title("", loc="left")
     axes.set_title("", loc="right")
     for text in [*axes.texts]:
-        # What stands beside a chart stands below the picture.
+        # Text beside a chart goes below the picture.
         if isinstance(text, Annotation) and text.get_gid() == "beside":
             text.remove()
     axes.tick_params(labelsize=POINTS, length=2.5, width=0.6, pad=2)
@@ -299,10 +299,10 @@ def _shrink_one(artist: Any, to: float = _SHRUNK) -> None:
 
 
 def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
-    """Give each panel the room that its labels leave, and then its texts the places that they have."""
+    """Give each panel the room that its labels leave, and then put its texts in their places."""
     across, height = figure.get_size_inches()
     for panel in panels:
-        # As labels usually are, to begin with.
+        # The first guess is the usual size of labels.
         inner = (panel.left + 0.6, panel.bottom + 0.4, panel.width - 0.7, panel.top - panel.bottom - 0.4)
         _place(panel.axes, inner, across, height)
     for round_ in range(_ROUNDS):
@@ -316,7 +316,7 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
             wrap_labels(panel.axes, wide, high)
         figure.draw_without_rendering()
         for panel in panels:
-            # The last time nothing changes that takes room.
+            # In the last round nothing changes that takes room.
             if round_ == _ROUNDS - 1:
                 continue
             _widen(panel)
@@ -347,7 +347,7 @@ def _margins(axes: Axes) -> tuple[float, float, float]:
 
 
 def wrap_labels(axes: Axes, wide: float, high: float) -> None:
-    """Labels of axes, and of marks that stand, in lines that are no longer than the axis."""
+    """Break labels of axes, and of upright marks, into lines that are no longer than the axis."""
     for axis, inches in ((axes.xaxis, wide), (axes.yaxis, high)):
         axis.set_label_text("\n".join(wrapped(axis.get_label_text().replace("\n", " "), inches)))
     for text in axes.texts:
@@ -357,7 +357,7 @@ def wrap_labels(axes: Axes, wide: float, high: float) -> None:
 
 
 def _set_head(panel: _Panel, across: float) -> None:
-    """The title and the legend of a panel, from its left side on."""
+    """Put the title and the legend of a panel, from its left side on."""
     axes = panel.axes
     inner = axes.get_window_extent()
     wide, high = inner.width / DPI, inner.height / DPI
@@ -371,7 +371,7 @@ def _set_head(panel: _Panel, across: float) -> None:
 
 
 def _widen(panel: _Panel) -> None:
-    """Let the horizontal axis go on where numbers beside values would leave the panel."""
+    """Extend the horizontal axis where numbers beside values would leave the panel."""
     axes = panel.axes
     if not panel.widens:
         return
@@ -391,7 +391,7 @@ def _widen(panel: _Panel) -> None:
 
 
 def _thin(axes: Axes, axis: Axis, *, upright: bool) -> None:
-    """Fewer marks where their labels would meet; names of categories stand upright instead."""
+    """Leave out marks whose labels would meet; names of categories stand upright instead."""
     labels = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
     boxes = [label.get_window_extent() for label in labels]
     ends = [(box.y0, box.y1) if upright else (box.x0, box.x1) for box in boxes]
@@ -412,7 +412,7 @@ def _are_numbers(labels: Sequence[Text]) -> bool:
 
 
 def _part_marks(axes: Axes) -> None:
-    """Labels of marks at the right of the data, a line apart."""
+    """Move labels of marks at the right of the data a line apart."""
     marks = [text for text in axes.texts if text.get_gid() == MARK and text.get_rotation() == 0]
     placed: list[Bbox] = []
     for text in sorted(marks, key=lambda each: each.get_window_extent().y0):
@@ -426,8 +426,9 @@ def _part_marks(axes: Axes) -> None:
 
 
 def leave_out(figure: Figure, axes: Axes) -> None:
-    """Hide numbers beside values that have no room: inside of their bars, beside other text, or in the picture. Names
-    beside points go to another side of theirs first.
+    """Hide numbers beside values that have no room: inside of their bars, beside other text, or in the picture.
+
+    Names beside points are tried at the other sides of their points first.
     """
     inner = axes.get_window_extent()
     low, high = axes.get_xlim()
@@ -445,7 +446,7 @@ def leave_out(figure: Figure, axes: Axes) -> None:
 
 
 def _has_room(text: Text, kept: Sequence[Bbox], bounds: Any) -> bool:
-    """Whether a text has room at one side of its point, where it then stands."""
+    """Whether a text has room at one side of its point; it is put there."""
     beside = isinstance(text, Annotation) and tuple(map(abs, text.xyann)) == BESIDE_POINTS
     for right, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)) if beside else ((0, 0),):
         if isinstance(text, Annotation) and beside:
@@ -462,7 +463,7 @@ def _contains(outer: Any, inner: Bbox) -> bool:
 
 
 def texts_of(figure: Figure) -> list[Text]:
-    """The texts that are seen in a figure; a label of a tick beyond its axis is not."""
+    """The visible texts of a figure, without labels of ticks beyond their axis."""
     found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for axes in figure.axes:
         legend = axes.get_legend()

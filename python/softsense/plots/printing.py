@@ -38,10 +38,10 @@ def draw_sheet(sheet: Sheet, style: str = "screen", columns: int | None = None) 
     """Draw a sheet of charts.
 
     Args:
-        sheet: what is drawn.
+        sheet: the sheet.
         style: `screen`, or `paper` for a picture as wide as one column of a paper (3.5 inches) or as two (7.16), with
             all text at 8 points.
-        columns: that a picture for a paper spans: 1 or 2; default: 2.
+        columns: columns of a paper that the picture spans: 1 or 2; default: 2.
 
     Returns a figure; save it with its `savefig`. Its axes stand in the order of the charts. Raises `ValueError` for
     another style, or another number of columns.
@@ -89,7 +89,7 @@ def draw_sheet(sheet: Sheet, style: str = "screen", columns: int | None = None) 
 def settled(figure: Figure) -> Figure:
     """A figure whose charts stay where its layout has put them.
 
-    The solver of layouts is not the same in the last digits from call to call, and so would some pixels not be.
+    The solver of layouts differs in the last digits from call to call, and so would some pixels.
     """
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -111,8 +111,8 @@ def draw_chart(axes: Axes, chart: Chart, *, with_key: bool = False) -> None:
     """Draw a chart into axes of any figure.
 
     Args:
-        axes: may show other charts of the same kind already.
-        chart: what is drawn.
+        axes: axes, which may show other charts of the same kind already.
+        chart: the chart.
         with_key: whether it gets a legend inside; the lines have labels for one in any case.
     """
     head(axes, chart.title)
@@ -144,7 +144,7 @@ def draw_chart(axes: Axes, chart: Chart, *, with_key: bool = False) -> None:
         handles, names = zip(*keys, strict=True)
         key_beside(axes, handles, names, ncols=len(names), handlelength=0.9, handletextpad=0.4, columnspacing=0.9)
     if with_key:
-        # Other charts in these axes may have said it already.
+        # Other charts in these axes may have such an entry already.
         if chart.tells_hollow and chart.hollow not in axes.get_legend_handles_labels()[1]:
             axes.plot([], [], label=chart.hollow, **HOLLOW)
         axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=INK)
@@ -234,7 +234,7 @@ def _draw_line(axes: Axes, series: Series, at: Any, values: Any, colour: str, *,
 
 
 def _draw_ends(axes: Axes, series: Series, at: Any, values: Any, colour: str, *, across: bool) -> None:
-    """Whiskers, where an interval is more than its value."""
+    """Draw whiskers, where an interval is more than its value."""
     if series.lo is None or series.hi is None:
         return
     ends = np.array([[_number(end) for end in each] for each in (series.lo, series.hi)])
@@ -250,7 +250,7 @@ def _draw_ends(axes: Axes, series: Series, at: Any, values: Any, colour: str, *,
 
 
 def _draw_ranges(axes: Axes, series: Series, at: Any, *, across: bool) -> None:
-    """Boxes behind all other elements; a box without height is a line."""
+    """Draw boxes behind all other elements; a box without height is a line."""
     label = _label(series)
     for x, low, high in zip(at, series.lo or (), series.hi or (), strict=True):
         look: dict[str, Any] = {"facecolor": "#dedede", "edgecolor": FAINT, "linewidth": 1.1, "zorder": 0.5}
@@ -267,13 +267,13 @@ def _draw_stacked(axes: Axes, series: Series, at: Any, values: Any, colour: str,
         for row, start, span, text in zip(rows, reached[rows], width, series.printed, strict=True):
             place = (start + span / 2, row)
             found = axes.annotate(text, place, ha="center", va="center", fontsize=8.5, color="white" if dark else INK)
-            # Whether it has room is known when the axis is.
+            # The room for it is known when the axis is; until then its width is kept here.
             found.set_gid(f"{span}")
     reached[rows] += width
 
 
 def _print_totals(axes: Axes, chart: Chart, reached: Any) -> None:
-    """What bars come to, at their ends, and no text inside that has no room."""
+    """Print the totals of bars at their ends, and hide text inside that has no room."""
     widest = max(float(reached.max()), 1e-12)
     for text in axes.texts:
         if text.get_gid() and float(text.get_gid() or 0) <= 0.018 * (len(text.get_text()) + 0.5) * widest:
@@ -286,7 +286,7 @@ def _print_totals(axes: Axes, chart: Chart, reached: Any) -> None:
 
 
 def _print_tops(axes: Axes, chart: Chart, tops: Sequence[tuple[float, float, float, str]]) -> None:
-    """What bars come to, above them; of neighbours that are alike on a logarithmic axis once."""
+    """Print the values of bars above them; alike neighbours on a logarithmic axis share one number."""
     if chart.log_y:
         tops = _told_once(sorted(tops))
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
@@ -301,7 +301,7 @@ def _print_tops(axes: Axes, chart: Chart, tops: Sequence[tuple[float, float, flo
 
 
 def _told_once(tops: Sequence[tuple[float, float, float, str]]) -> list[tuple[float, float, float, str]]:
-    """Of neighbours of nearly one height the middle, and of each category the longest such run of each height."""
+    """The middle one of neighbours of nearly one height; for each category the longest such run of each height."""
     told: list[tuple[float, float, float, str]] = []
     by_category: dict[int, list[tuple[float, float, float, str]]] = {}
     for top in tops:
@@ -322,7 +322,7 @@ def _told_once(tops: Sequence[tuple[float, float, float, str]]) -> list[tuple[fl
 
 
 def _draw_rows(axes: Axes, chart: Chart, colours: Sequence[str]) -> None:
-    """A row for each series, and in it a line for each category, so that no two markers or numbers meet."""
+    """Draw a row for each series, and in it a line for each category, so that no two markers or numbers meet."""
     names = chart.categories()
     places = np.linspace(-0.25, 0.25, len(names)) if len(names) > 1 else np.zeros(1)
     known = []
@@ -406,7 +406,7 @@ def _set_scales(axes: Axes, chart: Chart) -> None:
 
 
 class _PlainMinor(LogFormatterSciNotation):
-    """Plain labels where matplotlib would write powers, and no more of them."""
+    """A formatter with plain labels where matplotlib would write powers, and with no more labels."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """The label at a value."""
@@ -414,7 +414,7 @@ class _PlainMinor(LogFormatterSciNotation):
 
 
 def _set_log(axes: Axes, axis: str, *, zero: bool, least: float) -> None:
-    """Logarithmic; where zero is among the values, linear up to the least other one, so that zero has a place."""
+    """Make an axis logarithmic; if zero is among the values, it is linear up to the least other one."""
     scale = getattr(axes, f"set_{axis}scale")
     if zero:
         scale("symlog", linthresh=least, linscale=0.5)
@@ -430,7 +430,7 @@ def _values(chart: Chart, axis: str, *, lies: bool) -> list[float]:
 
 
 def _give_room(axes: Axes, chart: Chart) -> None:
-    """Linear heights begin with zero, unless some are negative, and leave room for the numbers above bars."""
+    """Let linear heights begin with zero, unless some are negative, and leave room for the numbers above bars."""
     ends = [*_values(chart, "y", lies=False), *(mark.value for mark in chart.marks if mark.axis == "y")]
     for series in chart.series:
         ends += [_number(end) for end in [*(series.lo or ()), *(series.hi or ())]]

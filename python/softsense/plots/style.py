@@ -1,4 +1,4 @@
-"""What pictures share: heads, legends and axes."""
+"""Common parts of pictures: heads, legends and axes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARK = "mark"
-"""The group of labels of lines of reference."""
+"""The group of labels of reference lines."""
 
 BESIDE_POINTS = (5, 5)
-"""How far what is printed beside a point is from it."""
+"""The distance from a point to the text beside it, in points."""
 
 TITLE_POINTS = 11.5
 """The size of the title of a panel."""
@@ -27,7 +27,7 @@ _ABOVE_PANEL = 0.995  # Where the key of a single panel stands, in shares of its
 
 
 def heading(picture: Figure, title: str, note: str = "") -> None:
-    """The title of a picture and a line below it, in the house's type."""
+    """Put the title of a picture and a line below it, in the house's type."""
     across, height = picture.get_size_inches()
     style: dict[str, Any] = {"x": 0.15 / across, "va": "center", "parse_math": False}
     size = min(13.0, 13.0 * (across - 0.3) / (0.1 * len(title)))
@@ -37,7 +37,7 @@ def heading(picture: Figure, title: str, note: str = "") -> None:
 
 
 def head(axes: Axes, title: str) -> None:
-    """The title of a panel, and its frame without top and right."""
+    """Put the title of a panel, and draw its frame without top and right."""
     axes.set_title(title, loc="left", fontsize=TITLE_POINTS, weight="bold", color=INK, pad=22)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -50,7 +50,7 @@ def head(axes: Axes, title: str) -> None:
 
 
 def key_beside(axes: Axes, *entries: Any, **spacing: Any) -> None:
-    """One row of keys between the head of a panel and its data."""
+    """Put one row of keys between the head of a panel and its data."""
     key = axes.legend(
         *entries,
         loc="lower left",
@@ -61,7 +61,7 @@ def key_beside(axes: Axes, *entries: Any, **spacing: Any) -> None:
         labelcolor=INK,
         **spacing,
     )
-    # It may be wider than its panel.
+    # The legend may be wider than its panel.
     key.set_in_layout(False)
 
 
@@ -76,7 +76,7 @@ def keep_key_out_of_the_next(axes: Axes) -> None:
 
 
 def say_why(axes: Axes, why: str) -> None:
-    """Say in an empty panel why it is empty."""
+    """Put a text into an empty panel about why it is empty."""
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=FAINT, fontsize=11)
     axes.set_xticks([])
     axes.set_yticks([])
@@ -85,7 +85,7 @@ def say_why(axes: Axes, why: str) -> None:
 
 
 def plain_log(axes: Axes, say: Callable[[float], str]) -> None:
-    """A logarithmic x axis with plain labels, few enough to stand apart."""
+    """Make a logarithmic x axis with plain labels, few enough to stand apart."""
     low, high = axes.get_xlim()
     decades = math.log10(high / low)
     steps = (1, 1.5, 2, 3, 4, 5, 7) if decades < 0.8 else (1, 2, 5) if decades < 2 else (1,)

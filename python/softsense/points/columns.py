@@ -1,4 +1,4 @@
-"""What is told of a point: how it ended, and its numbers."""
+"""The columns of a point: its status and its numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ OK = "ok"
 FAILED = "failed"
 
 WITHOUT_LIFETIME = "lifetime failed"
-"""The status of a point that was simulated, and whose device's lifetime could not be found."""
+"""The status of a point that was simulated, but whose device's lifetime could not be found."""
 
 NOT_SIMULATED = "not simulated"
-"""The status of what an interrupted sweep had not reached; never in a file."""
+"""The status of a point that an interrupted sweep has not reached; never in a file."""
 
 BATCH = "batch"
-"""The column of a search that says in which of its batches a point was asked for."""
+"""The column of a search with the number of the batch in which a point was asked for."""
 
 FOLLOWS_AGE = "follows_age"
 """The column that has 1 where a policy of one's own reads at references that no controller knows, and 0 elsewhere."""
@@ -119,11 +119,11 @@ SUMMARY_COLUMNS: dict[str, type] = (
     | {f"codeword_reads.level_{level}": int for level in range(1, MAX_LEVEL + 1)}
     | {FOLLOWS_AGE: int}
 )
-"""What is kept of a simulation: names as in its summary, and whether each is a count or a real number.
+"""Numbers that are kept of a simulation: names as in its summary, and whether each is a count or a real number.
 
-`user_bytes` is what the user can address; `codeword_reads.level_1` and so on are `codeword_reads.level_histogram`;
-`FOLLOWS_AGE` is `read_policies.follows_age`.
+`user_bytes` is the capacity that the user can address. `codeword_reads.level_1` and so on are
+`codeword_reads.level_histogram`. `FOLLOWS_AGE` is `read_policies.follows_age`.
 """
 
 LIFETIME_COLUMNS: dict[str, type] = _columns({"lifetime": _LIFETIME})
-"""What is kept of `softsense.lifetime.lifetime`: of the adaptive scheme, where there are several codes."""
+"""Numbers that are kept of `softsense.lifetime.lifetime`; of the adaptive scheme, where there are several codes."""

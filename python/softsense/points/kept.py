@@ -1,4 +1,4 @@
-"""What is kept of points that are done."""
+"""The numbers of finished points, which are kept in a folder."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 STORE_VERSION = 5
-"""Part of every identity: to be raised whenever other numbers of a summary are kept."""
+"""A version that is part of every identity: to be raised whenever other numbers of a summary are kept."""
 
 _MOST_PARTS = 64
-# Files with more rows are read when they are asked for, some columns at a time: 100,000 points have 130 MB of numbers.
+# Files with more rows are read when they are needed, some columns at a time: 100,000 points have 130 MB of numbers.
 _MOST_HELD, _READ_AT_ONCE = 10_000, 4
 
 
 class Kept:
     """The numbers of finished points, by identity, in a folder that belongs to one process at a time.
 
-    Whatever has ended together is a Parquet file, written under another name first and then named by the SHA-256 of its
-    content: there is never half of one, and one that was changed is found out. Now and then files are made one.
+    Points that ended together are a Parquet file. It is written under another name first and then named by the SHA-256
+    of its content: a file is never half written, and a changed one is noticed. Now and then files are joined.
 
     Args:
-        folder: made if there is none.
-        base: of a shard, the folder of all points, which is looked at, if it is there, and never written.
+        folder: the folder, which is made if there is none.
+        base: for a shard, the folder of all points, which is read, if it exists, and never written.
 
     Raises:
         FileError: it cannot be written, another sweep uses it, or a file in it is damaged.
@@ -53,7 +53,7 @@ class Kept:
                 self._load(base)
             self.base_ids = self._ids()
             """The ids of points that the base has."""
-            # Of a process that was killed while it wrote, as the folder is now this one's alone.
+            # Files of a process that was killed while it wrote are removed, as this process alone has the folder now.
             with blaming(folder):
                 for left in folder.glob(".softsense-*"):
                     left.unlink()
@@ -84,7 +84,7 @@ class Kept:
         """Keep numbers by column, each row with its `id`."""
         import polars as pl
 
-        # Whole numbers where real ones are meant are no less numbers.
+        # Whole numbers among real ones are converted.
         columns = {
             name: [row.get(name) if kind != pl.Float64 or row.get(name) is None else float(row[name]) for row in rows]
             for name, kind in self._schema.items()
@@ -94,13 +94,13 @@ class Kept:
             self.merge()
 
     def add_frame(self, frame: pl.DataFrame) -> None:
-        """The same, of a frame as `frame` gives it."""
+        """Keep numbers from a frame as `frame` returns it."""
         if len(frame):
             self._write(frame)
             self.ids.update(frame["id"])
 
     def merge(self) -> None:
-        """Make all files one, but for those of a base."""
+        """Join all files into one, but for those of a base."""
         old = [path for path in self._parts if path.parent == self._folder]
         if len(old) > 1:
             new = self._write(self._frame(old))
@@ -110,7 +110,7 @@ class Kept:
                     del self._parts[path]
 
     def frame(self) -> pl.DataFrame:
-        """Everything: `id` and the numbers, by increasing id."""
+        """All points: `id` and the numbers, by increasing id."""
         return self._frame(list(self._parts))
 
     def _frame(self, paths: Sequence[Path]) -> pl.DataFrame:
@@ -118,7 +118,7 @@ class Kept:
         return ids.to_frame().hstack(self._numbers(paths, ids, [name for name in self._schema if name != "id"]))
 
     def numbers(self, ids: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
-        """Of each of these ids, in their order, the numbers in these columns; null where there are none."""
+        """The numbers of these ids, in their order, in these columns; null where there are none."""
         return self._numbers(list(self._parts), ids, columns)
 
     def _numbers(self, paths: Sequence[Path], ids: pl.Series, columns: Sequence[str]) -> pl.DataFrame:

@@ -42,16 +42,16 @@ class Point:
 
     Attributes:
         number: its place in the sweep, from 1.
-        id: SHA-256 of all that its numbers depend on: resolved config with policy and seed, model, trace.
+        id: SHA-256 of all inputs of its numbers: resolved config with policy and seed, model, trace.
         setting: the values of the swept fields.
-        policy: as it was asked for; that of the config if none was, None if the config cannot be.
+        policy: the policy as it was asked for, else that of the config; None if the config cannot be made.
         trace: the name of its trace; None for the config's workload.
-        seed: likewise.
-        lifetime_id: the same for the lifetime of its device; None if none is wanted.
-        open_loop: whether requests come at times of their own, however long earlier ones take.
-        error: why it cannot be simulated, if that is known.
-        batch: of a search, in which of its batches it was asked for, from 1.
-        idle: those of the swept fields that are ages, and that nothing depends on.
+        seed: the seed as it was asked for, else that of the config; None if the config cannot be made.
+        lifetime_id: SHA-256 of all inputs of the lifetime of its device; None if none is wanted.
+        open_loop: whether requests come at given times, however long earlier ones take.
+        error: the reason why it cannot be simulated, if that is known.
+        batch: in a search, the number of the batch in which it was asked for, from 1.
+        idle: swept fields that are ages, and on which nothing depends.
     """
 
     number: int
@@ -69,7 +69,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker is asked for: plain data, so that it can be sent anywhere. `own` has the sources of the user's."""
+    """A request to a worker: plain data, so that it can be sent anywhere. `own` has the sources of the user's code."""
 
     id: str
     text: str
@@ -85,15 +85,16 @@ class Job:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """What replaces fields of the config: what the sweep fixes, the swept fields, and what its policy and seed ask
-        for. Texts of 100,000 points would take 50 MB.
+        """The overrides of the config: those of the sweep, the swept fields, and those of its policy and seed.
+
+        The texts are made when needed, as those of 100,000 points would take 50 MB.
         """
         return (*self.fixed, *(f"{name}={inline(value)}" for name, value in self.setting.items()), *self.asked)
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A point before its identity is known: its config, or why it has none."""
+    """A point before its identity is known: its config, or the reason why it has none."""
 
     setting: Mapping[str, Any]
     named: Mapping[str, Any]
@@ -109,18 +110,18 @@ class _Draft:
 class Planned:
     """The points of a sweep, with their configs checked and their traces scanned.
 
-    Of more than `resolving.MOST_CHECKED` settings, each with each policy, configs that differ in numbers alone are
-    checked by the workers that simulate them.
+    If there are more than `resolving.MOST_CHECKED` settings, each with each policy, workers check the configs that
+    differ in numbers alone when they simulate them.
 
-    For a search these are the points of the first batch, until the optimiser is told their results.
+    For a search these are the points of the first batch, until the optimiser gets their results.
 
     Args:
-        sweep: what is to be simulated.
-        progress: called now and then with what is being done, 0, and the completed fraction.
+        sweep: the sweep.
+        progress: called now and then with the current work, 0, and the completed fraction.
 
     Raises:
-        ConfigError: no point at all can be simulated, of a search none of its first batch; the message says why not the
-            first one. Or there is no optimiser for a search.
+        ConfigError: no point at all can be simulated, in a search none of its first batch; the message has the reason
+            for the first one. Or there is no optimiser for a search.
         SoftsenseError: the config or a trace cannot be read.
     """
 
@@ -133,8 +134,8 @@ class Planned:
             told = (f"{sweep.origin}: config: {fault}" for fault in str(error).splitlines())
             raise type(error)("\n".join(told)) from None
         self._text = base.to_toml()
-        # Files that a config names are beside it, those that a shipped config is given beside the sweep. Workers may be
-        # in another folder.
+        # Files that a config names are beside it; those of a shipped config are beside the sweep. Workers may be in
+        # another folder.
         self._area: float | None = None
         self._got: list[str] = []
         if sweep.equal_area:
@@ -149,17 +150,17 @@ class Planned:
         file = Path(sweep.config)
         self._origin = os.path.abspath(file if file.is_file() else Path(sweep.origin).parent / file.name)
         self._traces: dict[str, tuple[str, tuple[tuple[str, Any], ...], str]] = {}
-        # What identities say of traces.
+        # The texts about traces that are part of identities.
         self._replays: dict[int, str] = {}
         self._described: list[tuple[str, str]] = []
         for i, trace in enumerate(sweep.traces):
             self._scan(i, trace, progress)
         self.jobs: dict[str, Job] = {}
-        """What is to be simulated, by identity; points that come to the same are simulated once."""
+        """Simulations to be done, by identity; points with equal identities are simulated once."""
         self.lifetimes: dict[str, Job] = {}
-        """Devices whose lifetime is to be found, likewise."""
+        """Devices whose lifetime is to be found, by identity."""
         self.points: list[Point] = []
-        """All of them, in order."""
+        """All points, in order."""
         settings = sweep.settings()
         many = len(settings) * max(1, len(sweep.policies)) > MOST_CHECKED
         self._resolving = Resolving(self._config, many)
@@ -180,7 +181,7 @@ class Planned:
 
     @property
     def size(self) -> int:
-        """How many points there are, or will be in the end."""
+        """The number of points that there are, or will be in the end."""
         if not self._searching:
             return len(self.points)
         return self._searching.designs * max(1, len(self.sweep.traces)) * max(1, len(self.sweep.seeds))
@@ -199,7 +200,7 @@ class Planned:
         groups: dict[int, Group] = {row["point"]: group for group in judged().groups for row in group.rows}
         came: dict[str, Told] = {}
         for design, numbers in self._batch:
-            # One that lost a seed is none to go by.
+            # A design without the results of all its seeds does not guide the search.
             whole = all(number in groups for number in numbers)
             found = list({id(groups[number]): groups[number] for number in numbers if whole}.values())
             came[design.key] = told(found, wanted, self.sweep.all_designs) if whole else hopeless()
@@ -211,7 +212,7 @@ class Planned:
 
         sweep = self.sweep
         assert sweep.search
-        # Who knows the level in advance is on no frontier.
+        # A policy that knows the level in advance is on no frontier.
         policies = [each for each in sweep.policies if sweep.all_designs or not knows_level(each)]
         if sweep.policies and not policies:
             message = f"found {', '.join(sweep.policies)} alone, which cannot be built, expected others for a search"
@@ -258,12 +259,12 @@ class Planned:
 
     @property
     def config(self) -> dict[str, str]:
-        """The config before anything is set or swept, as `softsense.manifests.Manifest` has it."""
+        """The config before anything is set or swept, as an entry of `softsense.manifests.Manifest`."""
         return {"name": self.sweep.config, "sha256": hashlib.sha256(self._text.encode()).hexdigest()}
 
     @property
     def traces(self) -> list[dict[str, Any]]:
-        """Of each trace its file, content and how it is read, as `softsense.manifests.Manifest` has them."""
+        """File, content and options of each trace, as entries of `softsense.manifests.Manifest`."""
         beyond = {"beyond": self.sweep.beyond}
         return [
             {"file": path, "sha256": content, "options": dict(options) | beyond}
@@ -271,9 +272,9 @@ class Planned:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """What is to be simulated, ready for JSON: `fields`, the first `pair` of columns, and `points` by identity.
+        """The plan, ready for JSON: `fields`, the first `pair` of columns, and `points` by identity.
 
-        Of more than 2,000 points these are a thousand by lot, the same ones each time; `of` says how many there are.
+        If there are more than 2,000 points it has a thousand by lot, the same each time; `of` is the number of all.
         """
         columns = self.sweep.columns
         many = len(self.points)
@@ -307,7 +308,7 @@ class Planned:
             raise type(error)(f"{self.sweep.origin}: traces[{i}]: {error}") from None
         options = dict(trace.options)
         if str(options.get("format", "")).endswith(".toml"):
-            # What a file of columns says makes numbers, not where it lies.
+            # The content of a file of columns affects the numbers, its place does not.
             del options["format"]
             options |= _core.read_toml(opened.columns_toml() or "", trace.name)
         found = self._traces[trace.name] = (str(trace.file.resolve()), tuple(options.items()), content)
@@ -319,7 +320,7 @@ class Planned:
         self._described.append(("trace", ", ".join(f"{key} {rows[key]}" for key in told if key in rows)))
 
     def _add(self, setting: Mapping[str, Any], policies: Sequence[str | None]) -> None:
-        """The points of one setting: policies, then traces, then seeds, which change fastest."""
+        """Add the points of one setting: policies, then traces, then seeds, which change fastest."""
         sweep = self.sweep
         traces: list[str | None] = [trace.name for trace in sweep.traces] or [None]
         lifetime_id: str | None = None
@@ -387,7 +388,7 @@ class Planned:
         return bought
 
     def config_of(self, job: Job) -> str:
-        """The identity of a job's config, as the core has it and not as it was derived."""
+        """The identity of a job's config, by the core and not by derivation."""
         return self._config(job.overrides).sha256
 
     def _config(self, overrides: Sequence[str]) -> Config:
@@ -395,7 +396,7 @@ class Planned:
             return Config.from_toml(self._text, self._origin, list(overrides))
 
     def _lifetime(self, setting: Mapping[str, Any], demand: Demand) -> str:
-        """The lifetime of a device, which takes no notice of how it is read, of its load, nor of how old it is."""
+        """The identity of the lifetime of a device, which does not depend on its reads, its load or its age."""
         own = device(setting)
         key = json.dumps(list(own.values()))
         if key in self._devices:
@@ -408,7 +409,7 @@ class Planned:
             found = hashed([self._resolving.resolved(own, None, seed, lambda: overrides)])[0]
             identity = self._job(self.lifetimes, found, own, fixes, None, asked)
         except SoftsenseError:
-            # Without what it takes no notice of it may be no config any more; workers say so.
+            # Without the fields that do not matter it may be no config any more; workers report that.
             identity = _identity("lifetime", self._text, *overrides, asked)
             first = (identity, self._text, self._origin, self.sweep.overrides, own, fixes)
             self.lifetimes[identity] = Job(*first, "", None, "", asked)
@@ -441,7 +442,7 @@ class Planned:
 
 @contextlib.contextmanager
 def _unwatched() -> Iterator[None]:
-    """A context without the garbage collection that would look again and again at points that stay."""
+    """A context without garbage collection, which would look again and again at points that stay."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -471,5 +472,5 @@ def _identity(*parts: str) -> str:
 
 
 def _quoted(part: str) -> str:
-    # Of hashes, which most parts are, no letter is written in another way.
+    # A fast path for hashes, which most parts are: JSON escapes none of their letters.
     return f'"{part}"' if part.isalnum() and part.isascii() else json.dumps(part)

@@ -1,8 +1,8 @@
-"""Identities of the configs of a sweep, of which the core resolves as many as it has to.
+"""Identities of the configs of a sweep, with as few of them as possible resolved by the core.
 
 The core takes half a millisecond for a config, so that 100,000 of them would take a minute before anything is
 simulated. Configs that differ in their seeds alone, or in a large sweep in numbers alone, have the same resolved text
-but for these numbers: it is made from that of one of them, and hashed as the core hashes it.
+but for these numbers. The text is then made from that of one of them, and hashed as the core hashes it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from softsense._core import Config, ConfigError, DecodeTable, SoftsenseError
 from softsense.problems import is_open_loop
 
 MOST_CHECKED = 2000
-"""So many settings of a sweep, each with each policy, the core checks before anything is simulated. Of more it checks
-one for each combination of all that is no number; workers find out which numbers do not go together.
+"""The most settings of a sweep, each with each policy, that the core checks before anything is simulated.
+
+Of more settings it checks one for each combination of all values that are no numbers. Workers then find out which
+numbers do not go together.
 """
 
-# Derived configs that are compared with what the core says.
+# The number of derived configs that are compared with those of the core.
 _COMPARED = 50
-# Shortest decimals are written alike by Python and by the core within these.
+# The range within which Python and the core write shortest decimals alike.
 _LEAST, _MOST = 1e-4, 1e16
 _HASHED_AT_ONCE = 64
 _MOST_FRAMES = 64
@@ -38,18 +40,18 @@ _TAILS: dict[bytes, bytes] = {}
 
 @dataclass(slots=True)
 class Resolved:
-    """What is told of a config.
+    """The properties of a config that planning needs.
 
     Attributes:
         sha256: its identity; empty until `hashed` has found it from `content`.
-        spelled: swept names that the config calls otherwise.
+        spelled: swept names that the config spells otherwise.
         policy: its read policy.
         seed: its seed.
-        open_loop: whether requests come at times of their own, by whether they come from a trace.
-        idle: ages that nothing depends on.
+        open_loop: whether requests come at given times: without a trace, and with one.
+        idle: ages on which nothing depends.
         has_workload: whether it runs without a trace.
-        own: what of the user's own it names.
-        content: what is hashed.
+        own: code of the user's own that it names.
+        content: the bytes that are hashed.
     """
 
     sha256: str
@@ -64,7 +66,7 @@ class Resolved:
 
 
 class Resolving:
-    """Resolves the configs of a sweep.
+    """A resolver of the configs of a sweep.
 
     Args:
         opened: makes a config of overrides.
@@ -74,7 +76,7 @@ class Resolving:
     def __init__(self, opened: Callable[[Sequence[str]], Config], derive: bool) -> None:
         self._opened, self._derive = opened, derive
         self._frames: dict[tuple[Any, ...], _Frame] = {}
-        # The last setting, and what it has in common with others.
+        # The last setting, and its common part with others.
         self._of: tuple[Mapping[str, Any], tuple[Any, ...]] = ({}, ())
         self._to_compare = _COMPARED
 
@@ -83,8 +85,8 @@ class Resolving:
     ) -> Resolved:
         """A config: a setting with a policy and a seed (None for the config's own), which `overrides()` ask for.
 
-        Raises what the core raises; not where another config was right that differs from it in what is derived alone.
-        Deterministic: what a config is does not depend on what was resolved before it.
+        Raises the errors of the core, but not for a config that is derived from a right one. Deterministic: the result
+        does not depend on earlier calls.
         """
         if setting is not self._of[0]:
             self._of = setting, tuple(self._kind(name, value) for name, value in setting.items())
@@ -99,7 +101,7 @@ class Resolving:
             return found
         config = self._opened(overrides())
         if not self._derive and len(self._frames) >= _MOST_FRAMES:
-            # Those of earlier settings are of no use for others.
+            # Frames of earlier settings are of no use for others.
             self._frames.clear()
         numbers = [name for name, value in setting.items() if self._derive and type(value) in (int, float)]
         frame = _Frame(config, setting, numbers if seed is None else [*numbers, "seed"])
@@ -107,14 +109,14 @@ class Resolving:
         return frame.itself
 
     def forget(self) -> None:
-        """Forget the configs that were resolved: each has the tables that it names."""
+        """Forget the resolved configs, each of which holds the tables that it names."""
         self._frames.clear()
 
     def _kind(self, name: str, value: Any) -> Any:
-        """What configs have in common that differ in this value alone: for a number only what kind of number it is."""
+        """The part of a value that configs of one frame share: for a number the kind of number only."""
         if not (self._derive and type(value) in (int, float)):
             return repr(value)
-        # What is idle depends on whether there is an age, and on whether it is the usual one.
+        # An age is idle or not depending on whether it is zero, and on whether it is the usual one.
         return type(value), value > 0, value < 0, name in _usual() and value == _usual()[name]
 
 
@@ -126,7 +128,7 @@ def _usual() -> dict[str, Any]:
 
 
 class _Frame:
-    """A config, and those that differ from it in numbers alone."""
+    """A config, from which configs are derived that differ in numbers alone."""
 
     def __init__(self, config: Config, setting: Mapping[str, Any], numbers: Sequence[str]) -> None:
         text = config.to_json()
@@ -146,8 +148,10 @@ class _Frame:
 
     @cached_property
     def _parts(self) -> tuple[list[tuple[str, str, bool]], str, bytes] | None:
-        """Each number's field, the text before it, and whether it is a whole one; the text behind all of them; and what
-        is hashed behind that. None if a number stands nowhere, or more is hashed than is known.
+        """Each number's field, the text before it, and whether it is a whole one; the text behind all of them.
+
+        Then the bytes that are hashed behind the text. None if a number stands nowhere in the text, or if these bytes
+        are not known.
         """
         if self.text is None or (tail := _tail(self._config, self.text)) is None:
             return None
@@ -178,7 +182,7 @@ class _Frame:
 
 
 def hashed(found: Sequence[Resolved]) -> Sequence[Resolved]:
-    """The same, all with their identities: on all processors, as texts of tables make most of what is hashed."""
+    """The configs, all with identities, which are computed on all processors, as hashing long tables takes time."""
     waiting = [each for each in found if not each.sha256]
     if len(waiting) > _HASHED_AT_ONCE:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
@@ -200,9 +204,9 @@ def _head() -> str:
 
 
 def _tail(config: Config, text: str) -> bytes | None:
-    """What the core hashes behind the text of a config: tables and cells that it names; None if that is not known."""
+    """The bytes that the core hashes behind the text of a config: its tables and cells; None if they are not known."""
     head = f"{_head()}{text}".encode()
-    # Most configs of a sweep have the same.
+    # Most configs of a sweep have the same bytes.
     for guess in itertools.chain(_TAILS, _guesses(config, text)):
         if hashlib.sha256(head + guess).hexdigest() == config.sha256:
             return _TAILS.setdefault(guess, guess)
@@ -210,7 +214,7 @@ def _tail(config: Config, text: str) -> bytes | None:
 
 
 def _guesses(config: Config, text: str) -> Iterator[bytes]:
-    """What a config names, in the ways in which it may be hashed."""
+    """Tables and cells that a config names, in the combinations in which they may be hashed."""
     tables, cells = [], ""
     with contextlib.suppress(SoftsenseError):
         tables.append(config.decode_table().text)
@@ -224,7 +228,7 @@ def _guesses(config: Config, text: str) -> Iterator[bytes]:
 
 
 def _place(text: str, path: str) -> tuple[int, int] | None:
-    """Where the number of a field stands in a text of JSON without spaces; None if it is no number."""
+    """Beginning and end of a field's number in a text of JSON without spaces; None if it is no number."""
     decoder, at = json.JSONDecoder(), 0
     for step in path.split("."):
         found = next((begin for name, begin in _members(text, at, decoder) if name == step), None)
@@ -236,7 +240,7 @@ def _place(text: str, path: str) -> tuple[int, int] | None:
 
 
 def _members(text: str, at: int, decoder: json.JSONDecoder) -> Iterator[tuple[str, int]]:
-    """The members of an object, each with where its value begins; none of anything else."""
+    """The members of an object, each with the place where its value begins; none for anything but an object."""
     while text[at] in "{," and text[at + 1] == '"':
         name, at = decoder.raw_decode(text, at + 1)
         yield name, at + 1
@@ -244,7 +248,7 @@ def _members(text: str, at: int, decoder: json.JSONDecoder) -> Iterator[tuple[st
 
 
 def _written(value: float, whole: bool) -> str | None:
-    """A number as the core writes it; None if it might write it in another way."""
+    """A number as the core writes it; None if the core might write it otherwise."""
     if whole:
         return str(value) if type(value) is int and 0 <= value < 2**63 else None
     if value != 0 and not _LEAST <= abs(value) < _MOST:
@@ -253,7 +257,7 @@ def _written(value: float, whole: bool) -> str | None:
 
 
 def _own_name(value: Any, resolved: Any, path: str) -> Any:
-    """A swept value as the config calls it: a name may be spelled in other ways."""
+    """A swept value as the config spells it: a name may be spelled in other ways."""
     for step in path.split("."):
         resolved = resolved.get(step) if isinstance(resolved, dict) else None
     same = isinstance(value, str) and isinstance(resolved, str) and _core.spelled_like(value, [resolved])

@@ -1,4 +1,4 @@
-"""Shards of a sweep: each simulates every so many-th point in a folder of its own; `softsense merge` unites them."""
+"""Shards of a sweep: each simulates every n-th point in a folder of its own; `softsense merge` unites them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from softsense.points.planned import Job, Planned
 from softsense.shapes import Between, misfit
 
 POINTS = "points"
-"""The folder of all finished points, in that of a sweep."""
+"""The folder of all finished points, in the folder of a sweep."""
 
 _RECORD = "shard.json"
 _SHAPE = {"plan": dict, "part": Between(1, 10**6), "parts": Between(1, 10**6), "ended": bool}
@@ -24,24 +24,24 @@ _SHAPE = {"plan": dict, "part": Between(1, 10**6), "parts": Between(1, 10**6), "
 
 @dataclass(frozen=True)
 class Share:
-    """Which shard of how many, from 1."""
+    """A shard of a sweep: its number, from 1, and the number of shards."""
 
     part: int
     parts: int
 
     def folder(self, out: Path) -> Path:
-        """Where its points are kept, in the folder of the sweep."""
+        """The folder for the shard's points, in the folder of the sweep."""
         return out / f"{POINTS}-{self.part}-of-{self.parts}"
 
     def of(self, jobs: Iterable[Job], kept: Kept) -> list[Job]:
-        """Those of some jobs that this shard does: of what the base lacks every so many-th, less what it has done."""
+        """The jobs that this shard does: every n-th of those that the base lacks, without those it has done."""
         missing = [job for job in jobs if job.id not in kept.base_ids]
         return [job for job in missing[self.part - 1 :: self.parts] if job.id not in kept.ids]
 
     def note(self, out: Path, planned: Planned, *, ended: bool) -> None:
-        """Note which plan the shard is of, and whether it has done its share.
+        """Note the plan of the shard, and whether it has done its share.
 
-        Raises `FileError` where it is one of another plan.
+        Raises `FileError` where it belongs to another plan.
         """
         folder = self.folder(out)
         plan = plan_of(planned)
@@ -52,12 +52,12 @@ class Share:
             partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
     def told(self, out: Path) -> str:
-        """That the shard has done its share, and how all of them become one."""
+        """A message: the shard has done its share, and the command that merges all of them."""
         return share_told(self.part, self.parts, self.folder(out), out, out / f"{POINTS}-*-of-{self.parts}")
 
 
 def plan_of(planned: Planned) -> str:
-    """What the points of a sweep follow from, as JSON: the same wherever its files lie."""
+    """The inputs of the points of a sweep, as JSON: the same wherever its files lie."""
     apart = ("origin", "config", "traces", "pairs", "constraints", "all_designs")
     told = {name: value for name, value in vars(planned.sweep).items() if name not in apart}
     traces = [{"content": trace["sha256"], "options": trace["options"]} for trace in planned.traces]
@@ -65,7 +65,7 @@ def plan_of(planned: Planned) -> str:
 
 
 def _noted(folder: Path) -> Part | None:
-    """What a folder of points says that it is a part of."""
+    """The part of a plan that a folder of points belongs to, by its record; None without a record."""
     if not (file := folder / _RECORD).exists():
         return None
     found = read_json(file)

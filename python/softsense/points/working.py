@@ -1,4 +1,4 @@
-"""What workers do: simulations in processes of their own."""
+"""The work of a sweep's workers: simulations in processes of their own."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 class _StopError(Exception):
-    """Ends a simulation whose result is no longer needed."""
+    """A signal that ends a simulation whose result is no longer needed."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job.
+    """The outcome of a job.
 
     Attributes:
-        sha256: of the config that the worker made.
-        numbers: by column; None if it failed.
-        error: why it failed.
+        sha256: identity of the config that the worker made.
+        numbers: numbers by column; None if it failed.
+        error: the reason why it failed.
         stopped: whether it was stopped.
     """
 
@@ -71,7 +71,7 @@ def work(job: Job) -> Outcome:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        # Panics of the core, too, which are no Exception: a bug in one point is not to cost the others.
+        # Panics of the core are no Exception, but are caught too: a bug in one point is not to cost the others.
         what = f"{type(error).__name__}: {error}"
         if own := own_error(error):
             what = f"{own[0]}: {what} ({own[1]})"
@@ -85,13 +85,13 @@ def _numbers(config: Config, job: Job) -> dict[str, float | None]:
 
 
 def _go_on(*_: object) -> None:
-    """Called now and then by the running simulation."""
+    """End the running simulation, which calls this now and then, if the sweep has ended."""
     if _stop and _stop.is_set():
         raise _StopError
 
 
 def flat(config: Config, summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """The columns of a summary; None where it has no number."""
+    """The columns of a summary; None where the summary has no number."""
     numbers: dict[str, float | None] = {"user_bytes": config.user_bytes}
     for column in SUMMARY_COLUMNS:
         found: Any = summary
@@ -120,7 +120,7 @@ def _opened(path: str, options: tuple[tuple[str, Any], ...], sha256: str) -> Tra
 
 
 def _begin(stop: Event) -> None:
-    """Make a process a worker, which is gone when the sweep is gone."""
+    """Make a process a worker, which ends when the sweep ends."""
     global _stop
     _stop = stop
     escape_output()
@@ -128,7 +128,7 @@ def _begin(stop: Event) -> None:
 
 
 def _end_with_parent() -> None:
-    # A pool's processes wait for work for ever if the one that would give it to them is killed.
+    # A pool's processes wait for work for ever if the process that would give it to them is killed.
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -137,7 +137,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes that are begun here never hear Ctrl-C, which terminals send to all: the sweep hears it for them."""
+    """A context in which new processes never hear Ctrl-C, which terminals send to all: the sweep hears it for them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -158,7 +158,7 @@ class Processes:
 
     @property
     def most(self) -> int:
-        """Jobs that they have at a time."""
+        """Number of jobs that they have at a time."""
         return 2 * self._workers
 
     def submit(self, job: Job) -> Future[Any]:
@@ -171,7 +171,7 @@ class Processes:
                 return self._started().submit(work, job)
 
     def close(self, *, stop: bool) -> None:
-        """End the processes, if `stop` even where they are at work."""
+        """End the processes; with `stop` even those that are at work."""
         if stop:
             self._stop.set()
         # A process that is still starting fetches its state from the pool, which must not be dropped by Ctrl-C

@@ -12,9 +12,9 @@ from softsense.formats import as_significant
 from softsense.report.marking import breakable, marked_up
 from softsense.report.parts import Table
 
-# Longer cells are broken into lines.
+# Cells with more characters are broken into lines.
 _MOST_UNBROKEN = 40
-# Longer tables can be searched.
+# Tables with more rows can be searched.
 _MOST_SEEN = 12
 _NUMBER = re.compile(
     r"(?:at most )?([+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?:x| ?%| (?:s|ms|us|µs|min|uJ|µJ))?(?: \(.*\))?\*?$"
@@ -82,7 +82,7 @@ def _cell(cell: Any, is_number: bool, first: bool, label: str, marks: Mapping[st
     elif len(text) > _MOST_UNBROKEN:
         inner = f'<span class="long">{inner}</span>'
     elif is_number and key is not None and " (" in inner:
-        # A line of its own, so that a table with several intervals is no wider than a page.
+        # The interval gets a line of its own, so that a table with several intervals is no wider than a page.
         inner = inner.replace(" (", ' <span class="interval">(', 1) + "</span>"
     tag = 'th scope="row"' if first else "td"
     return f"<{tag}{_class(is_number, 'verdict' if mark else '')}{sort}{label}>{inner}</{tag[:2]}>"

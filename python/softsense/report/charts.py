@@ -52,7 +52,7 @@ def description(chart: Chart) -> dict[str, Any]:
 
 
 def _range(ends: Range) -> dict[str, float]:
-    """Where an axis begins and ends at first, as far as that is said."""
+    """The initial ends of an axis, as far as they are given."""
     return {name: float(f"{end:.7g}") for name, end in zip(("from", "to"), ends, strict=True) if end is not None}
 
 
@@ -71,7 +71,7 @@ def _series(series: Series, colour: str) -> dict[str, Any]:
 
 
 def _clean(series: Series) -> Series:
-    """The value in types of JSON: numbers with seven digits, and None for numbers that are not finite."""
+    """The series in types of JSON: numbers with seven digits, and None for numbers that are not finite."""
 
     def clean(values: Any) -> list[Any]:
         found: list[Any] = []
@@ -87,7 +87,7 @@ def _clean(series: Series) -> Series:
 
 
 def _tools(chart: Chart, described: dict[str, Any]) -> str:
-    """What switches axes, selects and saves."""
+    """The buttons that switch axes, select and save."""
     series = described["series"]
     may_be_log = {
         "x": _may_be_log(value for each in series for value in each["x"]),
@@ -122,7 +122,7 @@ def _keys(described: dict[str, Any]) -> str:
 
 
 def _may_be_log(values: Iterable[Any]) -> bool:
-    """Numbers, none of them negative and some positive."""
+    """Whether values may have a logarithmic axis: numbers, none of them negative and some positive."""
     known = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in known):
         return False

@@ -28,8 +28,8 @@ def of_comparison(comparison: Comparison, title: str | None = None) -> str:
     """The report of a comparison, or of a single run.
 
     Args:
-        comparison: what was measured.
-        title: names workload and device; default: what the summaries say.
+        comparison: the runs.
+        title: names workload and device; default: taken from the summaries.
     """
     from softsense import tables
 
@@ -75,7 +75,7 @@ def _charted(comparison: Comparison, title: str, chart: Chart, *about: str) -> S
 
 
 def _tables(comparison: Comparison, *about: str) -> list[Table]:
-    """What the terminal prints."""
+    """The tables that the terminal prints, for some of the subjects."""
     from softsense import tables
 
     return [
@@ -112,7 +112,7 @@ def _what_was_run(comparison: Comparison) -> dict[str, str]:
 
 
 def _trace(trace: Mapping[str, Any]) -> dict[str, str]:
-    """By which numbers a trace can be told from others."""
+    """The numbers that distinguish a trace from others."""
     unit = f"time in {trace['time_unit']}, " if trace.get("time_unit") else ""
     unit += f"sizes in units of {trace['size_unit_bytes']} B" if trace.get("size_unit_bytes") else ""
     recognised = ", recognised" if trace["format_recognised"] else ""
@@ -130,6 +130,6 @@ def _trace(trace: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _flushes(trace: Mapping[str, Any]) -> str:
-    """What a trace has of flushes and of writes with FUA, where it has any."""
+    """The flushes of a trace and its writes with FUA, in words, if it has any."""
     counts = (("flushes", trace["flushes"]), ("writes with FUA", trace["fua_writes"]))
     return "".join(f", {count:,} {name}" for name, count in counts if count)

@@ -21,10 +21,10 @@ def marked_up(text: str) -> str:
 
 
 def breakable(text: str) -> str:
-    """With places at which a long name, such as a config field, may be broken."""
+    """A text with places at which a long name, such as a config field, may be broken."""
     return re.sub(r"(?<=\w[_.])(?=[^\W\d])", "<wbr>", escape(text))
 
 
 def with_micro(text: str) -> str:
-    """With the micro sign, which not every terminal has."""
+    """A text with the micro sign, which not every terminal has."""
     return re.sub(r"\bu([sJ])\b", r"µ\1", text)

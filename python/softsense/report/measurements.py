@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from softsense.campaign import FerResult
     from softsense.code_comparison import CodeComparison
 
-# Failure probabilities of the first sentences: one that is seen, and about that of a drive's data sheet.
+# Failure probabilities of the first sentences: a frequent one, and roughly that of a drive's data sheet.
 _TOLD = (1e-2, 1e-15)
 
 
@@ -42,7 +42,7 @@ def of_fer(result: FerResult) -> str:
 
 
 def of_codes(compared: CodeComparison) -> str:
-    """The report of several codes: their curves in one chart, what they are, a table for each level, and thresholds.
+    """The report of several codes: their curves in one chart, their properties, a table for each level, and thresholds.
 
     Deterministic: equal results give equal documents.
     """
@@ -94,7 +94,7 @@ def of_decode_table(document: dict[str, Any], curves: FerResult) -> str:
 
 
 def _finding(thresholds: Sequence[Mapping[str, Any]]) -> str:
-    """The raw bit error rates at which frames fail as often as said: at the first level, and at the deepest one."""
+    """The raw bit error rates at which frames fail with given rates: at the first level, and at the deepest one."""
     sentences = []
     for failure in _TOLD:
         crossed = [found for found in thresholds if found.get("uber") is None and found["failure"] == failure]

@@ -18,9 +18,9 @@ from softsense.report.charts import chart_html
 from softsense.report.marking import marked_up
 from softsense.report.parts import Attachment, Picture, Section, Table
 
-# Beyond so many sections contents are shortened.
+# With more sections, contents are shortened.
 _MOST_LINKS = 8
-# What is longer than a few lines is folded.
+# Texts that are longer than a few lines are folded.
 _MOST_SHOWN, _MOST_SHOWN_LINES = 400, 6
 _HINT = (
     '<p class="hint">Names above a chart hide or show their series<span class="mouse">, or with a double click one '
@@ -30,7 +30,7 @@ _HINT = (
 _SELECT_HINT = (
     '<p class="hint">With <em>select</em>, drag around points: all charts and tables show what was chosen.</p>'
 )
-# Folders of a path that is not relative: on whose machine it lies is no part of a result.
+# Folders of an absolute path, which are left out: the machine of a file is no part of a result.
 _FOLDERS = re.compile(r"(?<![\w.:/<])(?:[A-Za-z]:)?(?:[\\/][^\\/\s\"'`<>:,;()]+)+[\\/](?=[^\\/\s\"'`<>:,;()])")
 
 
@@ -38,11 +38,11 @@ def html(title: str, finding: str, sections: Sequence[Section], provenance: Mapp
     """A document that is complete in one file.
 
     Args:
-        title: of the document.
+        title: title of the document.
         finding: the main result in a sentence or two.
-        sections: in order.
-        provenance: what was run, label by label; a long text, such as the resolved config, is folded. Of absolute paths
-            only the names of files are shown.
+        sections: the sections in order.
+        provenance: the inputs of the runs, by label; a long text, such as the resolved config, is folded. Of absolute
+            paths only the names of files are shown.
 
     Deterministic: equal arguments give equal documents.
     """
@@ -76,16 +76,16 @@ def document(
     scripts: Sequence[str] = (),
     served: bool = False,
 ) -> str:
-    """What all pages of softsense have in common, around elements of one.
+    """A page of softsense: its common frame around the elements of the page.
 
     Args:
-        title: of the page.
+        title: title of the page.
         head: elements below the title.
         body: elements of the page.
         links: contents: the id of an element, and the words that lead to it.
         data: an element that scripts read.
         scripts: files of `softsense/web` that follow those of all pages.
-        served: a page of a local server, which it asks for more; any other is loaded from nowhere.
+        served: whether the page is of a local server, from which it loads more; any other loads nothing.
     """
     connect = " connect-src 'self';" if served else ""
     images = "img-src data: 'self';" if served else "img-src data:;"
@@ -145,7 +145,7 @@ def versions() -> str:
 
 
 def without_folders(text: str) -> str:
-    """With the names of files in place of absolute paths."""
+    """A text with the names of files in place of absolute paths."""
     return _FOLDERS.sub("", text)
 
 

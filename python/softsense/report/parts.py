@@ -1,4 +1,4 @@
-"""What a document is made of, beside the charts of `softsense.charts`."""
+"""The parts of a document, beside the charts of `softsense.charts`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from softsense.charts import Chart
 
 @dataclass(frozen=True)
 class Table:
-    """A table that sorts by any column, can be searched if it is long, and saved.
+    """A table that sorts by any column, can be searched if it is long, and can be saved.
 
     Attributes:
-        title: above it; may be empty.
-        columns: their heads.
-        rows: cells of each, numbers or text; text such as `1,282.0` or `25.9 % (25.1 % to 26.7 %)` sorts as its
-            number, and None is nothing.
+        title: title above the table; may be empty.
+        columns: heads of the columns.
+        rows: cells of each row, numbers or text; text such as `1,282.0` or `25.9 % (25.1 % to 26.7 %)` sorts as its
+            number, and None is an empty cell.
         note: a line below the table.
         marks: texts of cells that are marked by a sign and a colour, and their name in the style sheet.
-        keys: what each row stands for, as the points of `Series.keys` do.
+        keys: the thing that each row stands for, as in `Series.keys`.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in PNG, and in words what it shows; `folded` pictures wait until the reader opens them."""
+    """A picture in PNG, with a title; `folded` pictures wait until the reader opens them."""
 
     title: str
     png: bytes
@@ -63,8 +63,8 @@ class Section:
     Paragraphs, also those among the parts, may have `code`, *emphasis* and **strong** words, as in Markdown.
 
     Attributes:
-        title: also in the list of contents.
-        paragraphs: what it begins with.
+        title: title of the section, also in the list of contents.
+        paragraphs: paragraphs at its beginning.
         parts: charts, tables, pictures, attachments, and paragraphs between them.
     """
 

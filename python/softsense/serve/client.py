@@ -1,6 +1,6 @@
-"""Speaking to a drive that is being served, over its control socket.
+"""A client of a drive that is being served, over its control socket.
 
-One JSON object a line goes there, one line comes back: `{"ok": ...}` or `{"error": "place: found, expected"}`.
+A request is one JSON object on a line, and so is the answer: `{"ok": ...}` or `{"error": "place: found, expected"}`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from softsense._core import ConfigError, FileError
 
 CONTROL = ".control"
-"""What follows the name of an NBD socket in that of its control socket."""
+"""The suffix that makes the name of a control socket from that of the NBD socket."""
 
 LINK = "control"
-"""The link in an image's folder to the control socket of whoever serves it."""
+"""The link in an image's folder to the control socket of the process that serves it."""
 
 MOST_PATH_BYTES = 107
-"""The longest path of a unix socket."""
+"""The longest path of a unix socket, in bytes."""
 
 _OF_TCP = "control.sock"
 _READ_BYTES = 1 << 16
@@ -37,7 +37,7 @@ class Drive:
 
     Raises `FileError` if no drive answers.
 
-    A test that wants a drive a year old, with a die gone::
+    For example, a test that needs a drive a year old, with a die gone::
 
         with Drive("disk.sock") as drive:
             drive.age(retention_hours=8760, pe_cycles=3000)
@@ -58,7 +58,7 @@ class Drive:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; the drive goes on."""
+        """Close the connection; the drive keeps running."""
         self._socket.close()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Drive:
         return answered(answer, str(self.path))
 
     def status(self) -> dict[str, Any]:
-        """Everything that is known of the drive; docs/reference/drive.md names the fields."""
+        """The status of the drive; docs/reference/drive.md names the fields."""
         return self.ask({"status": {}})
 
     def age(
@@ -91,17 +91,17 @@ class Drive:
         reads: int = 0,
         powered: bool = False,
     ) -> dict[str, Any]:
-        """Let time go by, and wear and reads come: returns the drive's clock, and the ages of its flash.
+        """Let time pass, and add wear and reads; returns the drive's clock, and the ages of its flash.
 
-        What the write buffer holds is programmed first, so that it ages, too: `units_programmed` says how much that
-        was, `buffered_bytes` what no flash was found for.
+        The content of the write buffer is programmed first, so that it ages, too: `units_programmed` counts its units,
+        `buffered_bytes` the bytes for which no flash was found.
 
         Args:
-            retention_hours: so long all data lies.
-            temperature_c: meanwhile, in degrees Celsius.
-            pe_cycles: more program/erase cycles of every block.
-            reads: more reads of every block.
-            powered: the drive refreshes and reclaims meanwhile; otherwise it lies on a shelf.
+            retention_hours: hours that all data rests.
+            temperature_c: temperature in that time, in degrees Celsius.
+            pe_cycles: additional program/erase cycles of every block.
+            reads: additional reads of every block.
+            powered: whether the drive refreshes and reclaims in that time; otherwise it lies on a shelf.
         """
         age = {"retention_hours": retention_hours, "temperature_c": temperature_c, "pe_cycles": pe_cycles}
         return self.ask({"age": {**age, "reads": reads, "powered": powered}})
@@ -133,7 +133,7 @@ class Drive:
 
 
 def answered(line: bytes | str, place: str) -> dict[str, Any]:
-    """What an answer holds. Raises `ConfigError` with its error, if it is one."""
+    """The content of an answer. Raises `ConfigError` with the drive's words if the answer is an error."""
     try:
         answer = json.loads(line)
         if "error" in answer:
@@ -169,7 +169,7 @@ def _connected(path: Path) -> socket.socket:
 
 
 def _controls(path: Path) -> list[Path]:
-    """Where the control socket may be, likeliest first."""
+    """Paths where the control socket may be, likeliest first."""
     if path.is_dir():
         return [path / LINK, path / _OF_TCP]
     if path.name.endswith((CONTROL, _OF_TCP)):
@@ -178,7 +178,7 @@ def _controls(path: Path) -> list[Path]:
 
 
 def link_control(image: Path, control: str) -> None:
-    """Leave in an image's folder the way to its control socket, so that the folder names the drive as well."""
+    """Leave a link to the control socket in an image's folder, so that the folder names the drive as well."""
     control = os.path.abspath(control)
     if Path(control).parent == image.absolute():
         return
@@ -189,7 +189,7 @@ def link_control(image: Path, control: str) -> None:
 
 
 def unlink_control(image: Path, control: str) -> None:
-    """Remove the link that `link_control` made; where another image has come to the place, its link stays."""
+    """Remove the link that `link_control` made; a link that another image has put there stays."""
     with contextlib.suppress(OSError):
         if (image / LINK).readlink() == Path(os.path.abspath(control)):
             (image / LINK).unlink()

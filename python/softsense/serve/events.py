@@ -34,12 +34,12 @@ _MOST = 10**12
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens to a drive.
+    """An event in the life of a drive.
 
     Attributes:
-        at_s: when, in seconds of the script's clock.
-        request: what the drive is asked to do.
-        text: how it is told in the log.
+        at_s: its time, in seconds of the script's clock.
+        request: the request to the drive.
+        text: its line in the log.
     """
 
     at_s: float
@@ -52,8 +52,8 @@ class Script:
     """Events in order of time.
 
     Attributes:
-        clock: `wall`, seconds since the drive was served, or `drive`, those of its own clock.
-        events: what happens; those of the same moment in the order in which they are written.
+        clock: `wall`, seconds since the drive was served, or `drive`, seconds of the drive's own clock.
+        events: the events; those of the same moment are in the order in which they are written.
     """
 
     clock: str

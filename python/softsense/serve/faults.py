@@ -1,4 +1,4 @@
-"""What can be broken in a drive, as words of a command and as fields of a script."""
+"""Faults of a drive, as words of a command and as fields of a script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "drop-power": (),
     "heal": (),
 }
-"""The faults, and what each has to be told."""
+"""The faults, and the arguments of each."""
 
 _MOST = 2**63
 

@@ -38,20 +38,20 @@ _WRITE_CACHES = ("protected", "volatile")
 
 @dataclass(frozen=True)
 class Options:
-    """How a drive is served.
+    """The options with which a drive is served.
 
     Attributes:
-        size_bytes: of the block device; None for that of an image that is there.
-        socket: where a unix socket will be; None with a port.
-        port: of TCP on 127.0.0.1; None with a socket.
+        size_bytes: size of the block device; None for the size of an existing image.
+        socket: path of the unix socket; None with a port.
+        port: TCP port on 127.0.0.1; None with a socket.
         image: the folder that holds the flash; default: beside the socket, `disk.sock` and `disk.image`.
         real_time: whether requests take as long as the drive would.
         parity: whether a stripe of superpages has one of parity, so that a die can be lost.
-        refresh_hours: data is written anew after so long; None for never.
+        refresh_hours: age at which data is written anew; None for never.
         write_cache: `protected` by capacitors, or `volatile`: lost with the power unless it was flushed.
-        seed: of the flash; None for the config's.
+        seed: seed of the flash; None for the config's.
         read_only: whether writes are refused.
-        config: what the drive's config is called, for its status.
+        config: name of the drive's config, for its status.
     """
 
     size_bytes: int | None
@@ -92,7 +92,7 @@ class Options:
             raise ConfigError(f"--write-cache: found {self.write_cache}, expected {' or '.join(_WRITE_CACHES)}")
 
     def to_json(self) -> str:
-        """As the core takes them."""
+        """The options as JSON, as the core takes them."""
         return json.dumps(
             {
                 "image": str(self.folder),
@@ -115,7 +115,7 @@ def opened(config: Config, options: Options) -> DriveServer:
 
     Args:
         config: the device.
-        options: how it is served.
+        options: the options with which it is served.
 
     Raises `SoftsenseError`.
     """
@@ -135,10 +135,10 @@ def serve(
 
     Args:
         server: the drive; it is stopped at the end, whatever happens.
-        folder: of its image.
-        script: what happens to it.
-        page_file: a page with its status is kept there.
-        say: tells people something, a line at a time.
+        folder: the folder of its image.
+        script: the events that happen to it.
+        page_file: a file that is kept up to date with a page of its status.
+        say: prints a line for people.
 
     Returns whether Ctrl-C ended it. Raises `SoftsenseError` if an event of the script is refused, or the page cannot be
     written.
@@ -168,7 +168,7 @@ def serve(
 
 
 class _Showing:
-    """The status of a drive, on a page and as a line: often, but not more often than somebody could read."""
+    """The status of a drive, on a page and as a line, shown often, but not more often than somebody could read."""
 
     def __init__(self, server: DriveServer, file: Path | None, say: Callable[[str], None]) -> None:
         self._server, self._file, self._say = server, file, say
@@ -178,7 +178,7 @@ class _Showing:
         self._status: dict[str, Any] = {}
 
     def show(self) -> dict[str, Any]:
-        """Return the status, and show it where it is time."""
+        """Return the status, and show it if the next time to show it has come."""
         now = time.monotonic()
         self._status = _status(self._server) or self._status
         if not self._status:
@@ -197,7 +197,7 @@ class _Showing:
 
 
 def _status(server: DriveServer) -> dict[str, Any] | None:
-    """The status; None of a drive that has just ended."""
+    """The status; None for a drive that has just ended."""
     try:
         return client.answered(server.ask('{"status": {}}'), str(server.control))
     except SoftsenseError:
@@ -221,21 +221,21 @@ def _is_number(value: Any) -> bool:
 
 
 class _Asked:
-    """Whether the drive was asked to end, and whether by Ctrl-C."""
+    """A request to end the drive: whether it has come, and whether by Ctrl-C."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
         self.by_ctrl_c = False
 
     def hear(self, number: int, _frame: FrameType | None) -> None:
-        """A signal; a further signal changes nothing, so that the drive always ends properly."""
+        """Take a signal; a further signal changes nothing, so that the drive always ends properly."""
         self.by_ctrl_c = self.by_ctrl_c or number == signal.SIGINT
         self.event.set()
 
 
 @contextlib.contextmanager
 def _asked_to_end() -> Iterator[_Asked]:
-    """Ctrl-C and SIGTERM end the drive between two checks of its status, never in the middle of an operation."""
+    """A context in which Ctrl-C and SIGTERM end the drive between two checks of its status, not within an operation."""
     asked = _Asked()
     if threading.current_thread() is not threading.main_thread():
         yield asked

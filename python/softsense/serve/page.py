@@ -15,7 +15,7 @@ _REFRESH_S = 2
 _COLOURS = 8
 _ACROSS = 32
 _MOST_CELLS = 768
-"""More superblocks than this share cells, or the page would grow without bound."""
+"""The most cells; more superblocks share cells, as the page would grow without bound otherwise."""
 _CELL, _GAP = 15, 1
 _BAR_WIDTH, _BAR_HEIGHT = 300, 18
 _FREE, _BAD = "free", "bad"
@@ -23,12 +23,12 @@ _BROKEN = ("retired", "bad")
 
 
 def page(status: dict[str, Any], *, address: str = "", live: bool = True) -> str:
-    """The page.
+    """The page of a status.
 
     Args:
-        status: as the drive tells it, with the name of its `config` where that is known.
-        address: of the block device.
-        live: whether the page loads itself anew every two seconds; not that of a drive that is no longer served.
+        status: the status as the drive tells it, with the name of its `config` where that is known.
+        address: address of the block device.
+        live: whether the page loads itself anew every two seconds; False for a drive that is no longer served.
     """
     refresh = f'<meta http-equiv="refresh" content="{_REFRESH_S}">' if live else ""
     found = text.alarms(status)
@@ -103,7 +103,7 @@ def _smart(status: dict[str, Any]) -> str:
 
 
 def _bars(status: dict[str, Any]) -> str:
-    """Bars of levels. Their lengths are logarithmic, as the deep levels that matter are rare; numbers stand beside."""
+    """The bars of read levels. Lengths are logarithmic, as the deep levels that matter are rare; numbers are beside."""
     levels = text.levels(status)
     most = math.log10(1 + max((n for _, n, _ in levels), default=0))
     lines = []
@@ -135,7 +135,7 @@ def _grids(superblocks: Sequence[dict[str, Any]]) -> str:
 
 
 def _grid(superblocks: Sequence[dict[str, Any]], key: str, title: str, say: Any, *, free_too: bool) -> str:
-    """A cell for each superblock, or for several; one path for all cells of a colour, which keeps the page small."""
+    """A grid with a cell for each superblock, or for several; one path for all cells of a colour saves space."""
     per_cell = math.ceil(len(superblocks) / _MOST_CELLS)
     groups = [superblocks[i : i + per_cell] for i in range(0, len(superblocks), per_cell)]
     values = [float(each.get(key) or 0) for each in superblocks if free_too or not _is(each, _FREE)]
@@ -159,7 +159,7 @@ def _grid(superblocks: Sequence[dict[str, Any]], key: str, title: str, say: Any,
 
 
 def _colour(group: Sequence[dict[str, Any]], key: str, low: float, high: float, free_too: bool) -> str:
-    """The class of a cell, by the worst of the units that it stands for."""
+    """The class of a cell, by the worst of the superblocks for which it stands."""
     if any(each.get("state") in _BROKEN or each.get("broken_blocks") for each in group):
         return _BAD
     values = [float(each.get(key) or 0) for each in group if free_too or not _is(each, _FREE)]

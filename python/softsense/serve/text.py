@@ -1,4 +1,4 @@
-"""The status of a served drive as text: first lost data, then how hard it was to read the rest."""
+"""The status of a served drive as text: lost data first, then the effort of reading the rest."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def sections(status: dict[str, Any]) -> list[tuple[str, Rows]]:
 
 
 def levels(status: dict[str, Any]) -> list[tuple[int, int, float]]:
-    """For each read level how many codewords were decoded at it, and their share."""
+    """For each read level the number of codewords that were decoded at it, and their share."""
     counts = status.get("codewords", {}).get("by_level", [])
     total = sum(counts)
     return [(level, n, n / total if total else 0.0) for level, n in enumerate(counts, 1)]
@@ -124,7 +124,7 @@ def told(status: dict[str, Any]) -> str:
 
 
 def smart(status: dict[str, Any]) -> Rows:
-    """Counters as SMART has them, by name."""
+    """Counters with the names of SMART."""
     values = status.get("smart", [])
     return [(str(each.get("name", "")).replace("_", " "), _number(each.get("value"))) for each in values]
 
@@ -149,7 +149,7 @@ def line(status: dict[str, Any]) -> str:
 
 
 def aged(answer: dict[str, Any]) -> str:
-    """What a drive answers to `age`."""
+    """The answer of a drive to `age`, as text."""
     from softsense import tables
 
     ages = answer.get("ages", {})
@@ -199,7 +199,7 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _buffered(told: dict[str, Any]) -> str:
-    """What is in no cell yet."""
+    """The amount of data that is in no cell yet, in words."""
     held = told.get("buffered_bytes", 0)
     return f"{as_bytes(held)}, which do not age" if held else "empty"
 

@@ -1,4 +1,4 @@
-"""Sizes and durations as people write them; `softsense.formats` has how they read them."""
+"""Sizes and durations in people's notation, which are parsed; `softsense.formats` writes them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def parse_size(text: str, place: str) -> int:
     """Bytes from a size such as `512`, `64MiB`, `2 GiB` or `4KB` (4000 bytes).
 
     Args:
-        text: what was written.
-        place: the option or field it stands in, for the message.
+        text: the text to parse.
+        place: the option or field of the text, for the message.
 
     Raises `ConfigError`.
 
@@ -49,8 +49,8 @@ def parse_seconds(text: str, place: str) -> float:
     """Seconds from a duration such as `365d`, `12h`, `90min`, `10s` or `250ms`.
 
     Args:
-        text: what was written.
-        place: the option or field it stands in, for the message.
+        text: the text to parse.
+        place: the option or field of the text, for the message.
 
     Raises `ConfigError`.
 
@@ -79,8 +79,8 @@ def in_days(text: str, place: str) -> str:
     """The text with each time that has a unit as a number of days; numbers alone stay.
 
     Args:
-        text: what was written, such as a list of times.
-        place: the option it stands in, for the message.
+        text: the text, such as a list of times.
+        place: the option of the text, for the message.
 
     Raises `ConfigError`.
 

@@ -1,4 +1,4 @@
-"""The status of a served drive again and again: on a terminal, and on a page."""
+"""The repeated display of the status of a served drive: on a terminal, and on a page."""
 
 from __future__ import annotations
 

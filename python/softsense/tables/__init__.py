@@ -1,4 +1,4 @@
-"""Results as text for people: aligned blocks, no line ever cut, and of a comparison the finding in one sentence."""
+"""Results as text for people: aligned blocks whose lines are never cut, and the finding of a comparison."""
 
 from softsense.tables.comparisons import TIME_PARTS, Block, blocks, results
 from softsense.tables.findings import SATURATED, finding, own_costs, warnings

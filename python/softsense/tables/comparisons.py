@@ -59,7 +59,7 @@ CAUSES = {
     "read_ahead": "read-ahead",
     "bad_block": "out of bad blocks",
 }
-"""What planes work for beside the host, in the order of a summary, and how people read it."""
+"""Causes of work of planes beside the host, in the order of a summary, and their names for people."""
 
 _ENERGIES = {
     "sense": "hard\nsensing",
@@ -75,7 +75,7 @@ def results(comparison: Comparison, width: int = 150) -> str:
     """The result blocks of a comparison, or of a single run.
 
     Args:
-        comparison: what was measured.
+        comparison: the runs.
         width: columns of the screen; a block that is wider continues below, with the policies' names repeated.
     """
     return "\n\n".join(
@@ -94,7 +94,7 @@ def blocks(comparison: Comparison) -> list[Block]:
         return header, [say(_at(s, *path)) for s in summaries]
 
     def part(name: str, title: str, *columns: tuple[str, Callable[[Any], str], str]) -> None:
-        """Adds the table of a part of the device, where there is one; each column has a field of its summary."""
+        """Add the table of a part of the device, where there is one; each column has a field of its summary."""
         if any(s.get(name) for s in summaries):
             told = [column(header, say, name, field) for header, say, field in columns]
             found.append(Block(name, title, "policy", names, told))
@@ -394,7 +394,7 @@ def _share(counts: Sequence[int], index: int) -> float | None:
 
 
 def _background(names: Sequence[str], summaries: Sequence[dict[str, Any]], is_alone: bool) -> list[Block]:
-    """What planes did for each cause beside the host; nothing where they did nothing."""
+    """Work of planes for each cause beside the host; no block without such work."""
     rows = [(name, work) for name, s in zip(names, summaries, strict=True) for work in s.get("background", [])]
     if not rows:
         return []

@@ -17,7 +17,7 @@ SATURATED = 0.95
 """Utilisation from which on a resource is called saturated."""
 
 _BEHIND, _SOFT = 1.5, 0.01
-"""From how many times the best raw bit error rate, and which share of codewords on, soft levels are doubted."""
+"""Raw bit error rate over the best one, and share of codewords, from which on soft levels are doubted."""
 
 _AGES = {
     "pe_cycles": "{:,.0f} P/E cycles",
@@ -62,7 +62,7 @@ def finding(comparison: Comparison) -> str:
     sentences.append(sentence + ".")
     overloaded = any(problem.reason == OVERLOADED for problem in best.problems)
     shares = best.summary["utilisation"]
-    # Results of before have means alone.
+    # Results of earlier versions have means alone.
     means = {unit: shares[unit] for unit in ("plane", "channel", "decoder")}
     for unit, busiest in shares.get("busiest", means).items():
         if overloaded or busiest < SATURATED:
@@ -79,7 +79,7 @@ def finding(comparison: Comparison) -> str:
 
 
 def warnings(comparison: Comparison) -> str:
-    """Warnings about the numbers, a line each: lost data, guesses, a device that is full."""
+    """Warnings about the numbers, a line each: lost data, guesses, a full device."""
     overloaded = [
         (problem, run)
         for run in comparison.all_runs
@@ -138,7 +138,7 @@ def warnings(comparison: Comparison) -> str:
 
 
 def _idle_ages(comparison: Comparison) -> list[str]:
-    """A sentence about ages of the start that nothing depends on, if there are any."""
+    """A sentence about initial ages on which nothing depends, if there are any."""
     run = comparison.runs[0]
     ages = run.config.idle_ages
     if not ages:
@@ -155,9 +155,7 @@ def _idle_ages(comparison: Comparison) -> list[str]:
 
 
 def _not_steady(comparison: Comparison) -> list[str]:
-    """Sentences about a warm-up that did not end, or did not end in a steady state, and about room that writes used
-    up.
-    """
+    """Sentences about a warm-up that did not end, or not in a steady state, and about room that writes used up."""
     told = []
     for run in comparison.all_runs:
         measurement = run.summary.get("measurement") or {"warmed_up": True, "steady": None}
@@ -176,8 +174,9 @@ def _not_steady(comparison: Comparison) -> list[str]:
 
 
 def _behind(run: RunResult) -> tuple[float, float] | None:
-    """The share of codewords that soft levels around misplaced references were to decode, by a table, and how many
-    times the best raw bit error rate is there; None where that is no matter.
+    """The share of codewords that soft levels around misplaced references were to decode, by a decode table.
+
+    The second number is their raw bit error rate over the best one. None where that does not matter.
     """
     config, reads = json.loads(run.config.to_json()), run.summary["codeword_reads"]
     by_table = {"table", "adaptive"} & config["reliability"].keys() if isinstance(config["reliability"], dict) else ()
@@ -197,7 +196,7 @@ def _unwritten(run: RunResult) -> float:
 
 
 def _read_of_nothing(run: RunResult, share: float, *, alone: bool) -> str:
-    """A sentence about reads of what holds no data."""
+    """A sentence about reads of places that hold no data."""
     reads = run.summary["codeword_reads"]
     among = reads["unmapped"] + reads["count"] + reads["from_controller"]
     told = f"{reads['unmapped']:,} of {among:,} codewords read ({as_share(share)})"

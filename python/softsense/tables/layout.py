@@ -12,7 +12,7 @@ Column = tuple[str, list[str]]
 
 
 def columns(rows: Sequence[Mapping[str, Any]], *asked: tuple[str, str, Callable[[Any], str]]) -> list[Column]:
-    """A column for each field that is asked for: its header, its name in the rows, and how its values are said."""
+    """A column for each requested field: its header, its name in the rows, and the format of its values."""
     return [(header, [say(row[name]) for row in rows]) for header, name, say in asked]
 
 
@@ -45,7 +45,7 @@ def paneled(title: str, corner: str, names: Sequence[str], columns: Sequence[Col
 
 
 def listing(rows: Sequence[Mapping[str, Any]], *asked: tuple[str, str, Callable[[Any], str]]) -> str:
-    """What there is, one a line, as `columns` has it: words stand at the left, what has a format at the right."""
+    """A list of things, one a line, with columns as in `columns`: words at the left, formatted values at the right."""
     sides = [str.ljust if say is str else str.rjust for _, _, say in asked]
     told = zip(columns(rows, *asked), sides, strict=True)
     return joined([aligned([*header.split("\n"), *cells], side) for (header, cells), side in told])

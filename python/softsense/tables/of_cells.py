@@ -21,7 +21,7 @@ def chips(rows: Sequence[dict[str, float]]) -> str:
 
 
 def cells(facts: dict[str, Any]) -> str:
-    """What `softsense.flash.describe` says of cells."""
+    """The result of `softsense.flash.describe` as text."""
     rows = [
         ("cells", f"{facts['states']} states, {len(facts['pages'])} pages a wordline"),
         (
@@ -71,7 +71,7 @@ def cells(facts: dict[str, Any]) -> str:
 
 
 def rber_by_age(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.flash.rber_by_age` says."""
+    """The result of `softsense.flash.rber_by_age` as a table."""
     pages = list(rows[0]["default_pages"])
     columns = [
         ("P/E\ncycles", [f"{row['pe_cycles']:,}" for row in rows]),
@@ -88,7 +88,7 @@ def rber_by_age(rows: list[dict[str, Any]]) -> str:
 
 
 def rber_by_reads(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.flash.rber_by_reads` says."""
+    """The result of `softsense.flash.rber_by_reads` as a table."""
     columns = [("\nreads", [f"{row['reads']:,.0f}" for row in rows if row["pattern"] == "even"])]
     for pattern, title in (("one_neighbour", "all of a wordline\nbeside"), ("even", "spread evenly\n")):
         of = [row for row in rows if row["pattern"] == pattern]
@@ -109,7 +109,7 @@ _MEASURES = {
 
 
 def measures(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.flash.measures` says."""
+    """The result of `softsense.flash.measures` as a table."""
 
     def searches(row: dict[str, Any]) -> bool:
         found: bool = row["measure"] == "valley_search"
@@ -138,7 +138,7 @@ def measures(rows: list[dict[str, Any]]) -> str:
 
 
 def cell_models(rows: list[dict[str, Any]]) -> str:
-    """The list of cells, as `softsense.flash.listed` has them."""
+    """The list of cells, the result of `softsense.flash.listed`."""
     return listing(
         rows,
         ("\ncells", "name", str),
@@ -151,7 +151,7 @@ def cell_models(rows: list[dict[str, Any]]) -> str:
 
 
 def reliability_by_age(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.flash.reliability_by_age` says."""
+    """The result of `softsense.flash.reliability_by_age` as a table."""
     of = {"tracked": "\nbest references", "default": "\ndefault references"}.get(rows[0]["references"] or "", "\nhard")
     bound = [(row["not_measured"] or 0.0) > MOSTLY for row in rows]
     marks = [("*" if star else " ") if any(bound) else "" for star in bound]
@@ -171,7 +171,7 @@ def reliability_by_age(rows: list[dict[str, Any]]) -> str:
 
 
 def starting_reliability(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.flash.starting_reliability` says."""
+    """The result of `softsense.flash.starting_reliability` as a table."""
     columns = [
         ("at the start", [row["page_type"] for row in rows]),
         ("mean RBER", [as_rate(row["rber"]) for row in rows]),
@@ -182,7 +182,7 @@ def starting_reliability(rows: list[dict[str, Any]]) -> str:
 
 
 def cell_fit(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.measured_cells.fit` says of how near it comes: the largest differences of each age."""
+    """The errors of a fit by `softsense.measured_cells.fit`: the largest differences at each age."""
 
     def largest(rows: list[dict[str, Any]], column: str) -> str:
         values = [abs(row[column]) for row in rows if row[column] is not None]
@@ -215,7 +215,7 @@ def cell_fit(rows: list[dict[str, Any]]) -> str:
 
 
 def retry_table(offsets_v: list[list[float]], made_for: list[tuple[int, float]], decoded: list[float]) -> str:
-    """What `softsense.retry_tables.make` chose."""
+    """The entries that `softsense.retry_tables.make` chose, as a table."""
     columns = [
         ("\nentry", [str(entry) for entry in range(len(offsets_v))]),
         ("best at\nP/E cycles", ["default", *(f"{cycles:,}" for cycles, _ in made_for[1:])]),
@@ -230,7 +230,7 @@ def retry_table(offsets_v: list[list[float]], made_for: list[tuple[int, float]],
 
 
 def inference(boundaries: list[dict[str, Any]]) -> str:
-    """What `softsense.inference.make` found of each boundary, the best first."""
+    """The result of `softsense.inference.make` for each boundary, the best first."""
     rows = sorted(boundaries, key=lambda row: row["sentinels"][1])
     columns = [("measured\nboundary", [str(row["boundary"]) for row in rows])]
     for title, measured in (("exactly", "exactly"), ("sentinels", "sentinels"), ("share of ones", "share_of_ones")):
@@ -242,7 +242,7 @@ def inference(boundaries: list[dict[str, Any]]) -> str:
 
 
 def bake(times: dict[str, float]) -> list[tuple[str, str]]:
-    """What `softsense.flash.bake_minutes` says."""
+    """The result of `softsense.flash.bake_minutes`, as label and value rows."""
     return [
         ("recovery", f"{times['recovery_bake_minutes']:.1f} minutes, after cycling"),
         ("retention", f"{times['retention_bake_minutes']:.1f} minutes, after writing"),

@@ -19,8 +19,10 @@ _LENGTHS = "The codes differ in length: a frame of a longer code holds more data
 
 
 def compared(found: CodeComparison) -> str:
-    """What `softsense.compare_codes` found: what the codes are, a table for each level with a group of columns for each
-    code, and where their curves cross given failure rates.
+    """The result of `softsense.compare_codes` as blocks of text.
+
+    The blocks are the codes, a table for each level with a group of columns for each code, and the raw bit error rates
+    at which their curves cross given failure rates.
     """
     blocks = [_left(compared_rows(found))]
     for title, columns in compared_levels(found):
@@ -37,7 +39,7 @@ def compared(found: CodeComparison) -> str:
 
 
 def compared_rows(found: CodeComparison) -> list[Column]:
-    """What each code is, and how it was measured: a row each."""
+    """The properties of each code, and the method of its measurement: a row each."""
     named = [result.description for result in found.results]
     limits = [f"{each['shannon_limit']:.5f}" if each.get("shannon_limit") else "-" for each in named]
     decoders = [
@@ -55,8 +57,9 @@ def compared_rows(found: CodeComparison) -> list[Column]:
 
 
 def compared_levels(found: CodeComparison) -> list[tuple[str, list[Column]]]:
-    """A table for each level: its title, columns of the places, and three for each code, with dashes where nothing was
-    measured.
+    """A table for each level: its title, columns of the places, and three columns for each code.
+
+    Dashes stand where nothing was measured.
     """
     tables = []
     for level in found.levels:
@@ -78,7 +81,7 @@ def compared_levels(found: CodeComparison) -> list[tuple[str, list[Column]]]:
 
 
 def compared_thresholds(found: CodeComparison) -> list[Column]:
-    """The raw bit error rates at which codes fail as often as said: a row for each code and level; none without any."""
+    """The raw bit error rates at which codes fail with given rates: a row for each code and level; none without any."""
     told_of = [(label, result.thresholds) for label, result in zip(found.labels, found.results, strict=True)]
     rows = [(label, dict(threshold_columns(thresholds))) for label, thresholds in told_of if thresholds]
     heads = list(dict.fromkeys(head for _, columns in rows for head in columns if head != "\nlevel"))
@@ -95,7 +98,7 @@ def compared_thresholds(found: CodeComparison) -> list[Column]:
 
 
 def compared_notes(found: CodeComparison) -> list[str]:
-    """The meaning of marks beside numbers, and in what codes differ that the rates do not say."""
+    """The meaning of marks beside numbers, and differences of the codes that the rates do not show."""
     points = [point for result in found.results for point in result.points]
     thresholds = [each for result in found.results for each in result.thresholds]
     named = [result.description for result in found.results]

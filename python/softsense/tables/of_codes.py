@@ -31,7 +31,7 @@ def codes(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def decode_tables(rows: Sequence[dict[str, Any]]) -> str:
-    """The list of decode tables, as `softsense.decode_tables.listed` has them."""
+    """The list of decode tables, the result of `softsense.decode_tables.listed`."""
     return listing(
         rows,
         ("\ntable", "name", str),
@@ -46,7 +46,7 @@ def decode_tables(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def configs(rows: Sequence[dict[str, Any]]) -> str:
-    """The list of configs: name, user_bytes, reliability and description of each, as `softsense.configs` has them."""
+    """The list of configs: name, user_bytes, reliability and description of each, from `softsense.configs`."""
     return listing(
         rows,
         ("\nconfig", "name", str),
@@ -61,7 +61,7 @@ def _four(value: float) -> str:
 
 
 def hardware(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """What `softsense.codes.hardware` says, as label and value rows."""
+    """The result of `softsense.codes.hardware`, as label and value rows."""
     rows = [
         ("code", f"{facts['code']}: {facts['kind'].upper()}, at {facts['node_nm']:g} nm and {facts['clock_mhz']:g} MHz")
     ]
@@ -82,7 +82,7 @@ def _parallel(facts: dict[str, Any]) -> str:
 
 
 def equal_rate(rows: list[dict[str, Any]]) -> str:
-    """What `softsense.codes.hardware_at_equal_rate` says, a line for each code."""
+    """The result of `softsense.codes.hardware_at_equal_rate`, a line for each code."""
     found = [{**row, "parallel": _parallel(row)} for row in rows]
     reached = f"decoders that reach {rows[0]['gbps_asked']:.4g} Gb/s of data, at {rows[0]['node_nm']:g} nm"
     return f"{reached}, in the least area\n\n" + listing(
@@ -99,14 +99,14 @@ def equal_rate(rows: list[dict[str, Any]]) -> str:
 
 
 def _in_runs(numbers: Sequence[int]) -> str:
-    """Numbers from 0 as numbers from 1, those that follow one another as a span."""
+    """Numbers from 0 as numbers from 1, with ranges for consecutive ones."""
     breaks = [at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1] + 1]
     runs = [numbers[start:end] for start, end in pairwise([0, *breaks, len(numbers)])]
     return ", ".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs)
 
 
 def code(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """What `softsense.codes.describe` says, as label and value rows."""
+    """The result of `softsense.codes.describe`, as label and value rows."""
     n, k = facts["codeword_bits"], facts["data_bits"]
     rows = [
         ("code", f"{facts['name']}: {facts['kind'].upper()}"),
@@ -183,7 +183,7 @@ def _bch(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def bench(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """What `softsense.bench` measured, as label and value rows."""
+    """The result of `softsense.bench`, as label and value rows."""
     rows = [
         ("code", f"{result['code']} (n = {result['codeword_bits']:,}, k = {result['data_bits']:,})"),
         ("channel", f"{result['channel']}, seed {result['seed']}"),
@@ -218,7 +218,7 @@ def _decoder(result: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def conformance(found: Conformance) -> list[tuple[str, str]]:
-    """What `softsense.conform` found, as label and value rows."""
+    """The result of `softsense.conform`, as label and value rows."""
     decoded = f"{found.cases:,} cases, {found.frames:,} frames, codes: {len(found.codes)}"
     rows = [
         ("backend", found.backend),
@@ -246,7 +246,7 @@ def conformance(found: Conformance) -> list[tuple[str, str]]:
 
 
 def lifetime(found: Lifetime) -> str:
-    """Codes and how long they last; lifetime capacities."""
+    """Codes and their lifetimes; lifetime capacities."""
     codes = [vars(code) for code in found.codes]
     told = columns(
         codes,
@@ -279,7 +279,7 @@ def lifetime(found: Lifetime) -> str:
 
 
 def design(found: Designed) -> str:
-    """Codes by age, and the section of a config that has them."""
+    """Codes by age, and the section of a config with them."""
     stages = found.stages
     told = columns(
         stages,

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 3
 
 LARGE_SHARE = 0.15
-"""Floors of which the largest sets make up less were predicted within a factor of three: docs/model/error-floors.md."""
+"""The share of its largest sets in a floor. With a smaller share, predictions were within a factor of three.
+
+See docs/model/error-floors.md.
+"""
 
 
 def code_design(design: CodeDesign) -> str:
-    """What `softsense.design_code` found."""
+    """The result of `softsense.design_code` as text."""
     asked, candidates = design.asked, design.candidates
     data, parity = asked["data_bits"], asked["parity_bits"]
     rows = [

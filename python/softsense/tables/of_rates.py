@@ -10,7 +10,7 @@ from softsense.tables.layout import Column, aligned, describe, headed, joined
 
 
 def fer(document: dict[str, Any]) -> str:
-    """What `softsense.measure_fer` found: a block for each level, and where its curve crosses given failure rates."""
+    """The result of `softsense.measure_fer`: a block for each level, and thresholds for given failure rates."""
     blocks = [describe(fer_rows(document))]
     points = document["points"]
     blocks += [f"{title}\n{headed(columns)}" for title, columns in fer_levels(points)]
@@ -19,13 +19,13 @@ def fer(document: dict[str, Any]) -> str:
         blocks.append(f"{THRESHOLDS}\n{_aligned_thresholds(thresholds)}")
     blocks += fer_notes(points, thresholds)
     if unlike := fer_disagreement(points):
-        # Said first: the number is not to be trusted.
+        # The disagreement comes first: the number is not to be trusted.
         blocks.insert(0, unlike)
     return "\n\n".join(blocks)
 
 
 def fer_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was measured, and how: label and value."""
+    """The measurement and its parameters: label and value."""
     iterations = "" if document["iterations"] is None else f", at most {document['iterations']} iterations"
     goal = document["goal"]
     return [
@@ -73,7 +73,7 @@ def fer_disagreement(points: Sequence[dict[str, Any]]) -> str | None:
 
 
 def decode_table(document: dict[str, Any]) -> str:
-    """What `softsense.decode_tables.describe` says of a decode table."""
+    """The result of `softsense.decode_tables.describe` as text."""
     blocks = [describe(decode_table_rows(document))]
     if thresholds := document["thresholds"]:
         blocks.append(f"{THRESHOLDS}\n{_aligned_thresholds(thresholds)}")
@@ -83,7 +83,7 @@ def decode_table(document: dict[str, Any]) -> str:
 
 
 def decode_table_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a decode table is, and how it was made: label and value."""
+    """The properties of a decode table, and how it was made: label and value."""
     levels, rber = document["level"], document["rber"]
     return [
         ("table", document["name"]),
@@ -140,7 +140,7 @@ THRESHOLDS = "Raw bit error rate at which decoding fails with"
 """The title of a table of thresholds."""
 
 FAILURES = "Failure probability (* an upper bound)"
-"""The title of the table of what fails, level by level."""
+"""The title of the table of failure probabilities, level by level."""
 
 _INCOMPLETE = "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
 _FLOOR_POSSIBLE = "+ no listed set was seen to fail, but frames were too few to exclude that sets fail as often as this"
@@ -154,7 +154,7 @@ def told(point: dict[str, Any]) -> str:
 
 
 def _floor_columns(points: Sequence[dict[str, Any]]) -> list[Column]:
-    """The parts of a rate, where the sets that make its floor are known, and what splitting says of it."""
+    """The parts of a rate, if the sets that make its floor are known, and its value by splitting."""
     columns = []
     if any(p["floor"] is not None for p in points):
         columns += [

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def fairness(found: Fairness, width: int = 150) -> str:
-    """What each tenant got alone and beside the others, and how fair that is."""
+    """The responses of each tenant alone and beside the others, and the measures of fairness."""
     rows = found.table.to_dicts()
     columns: list[Column] = []
     for where in ("alone", "together"):

@@ -12,7 +12,7 @@ _MOST_STRAY = 5
 
 
 def traps(document: dict[str, Any]) -> str:
-    """What `softsense.find_traps` found, and how often decoders fail on it."""
+    """The result of `softsense.find_traps`, and the failures of decoders on the sets."""
     searched = "not searched"
     if document["most_bits"]:
         searched = (

@@ -34,14 +34,14 @@ from softsense.papers.adaptive_rate_pool.wear import ages
 from softsense.papers.drawing import Line, lines, point
 
 AT_ONCE = (1, 2, 4, 8)
-"""Codewords that a decoder has in work: the paper does not say how many."""
+"""Codewords that a decoder has in work; the paper does not give the number."""
 _FEWEST, _MOST = AT_ONCE[0], AT_ONCE[-1]
 _SLOWER = "an iteration takes as many times as long as the root of the codewords at once"
 _LOADS = {"saturated": None, f"{as_plain_share(LIGHT)} load": LIGHT, f"{as_plain_share(HEAVY)} load": HEAVY}
 
 
 def _runs(plan: Plan, load: float | None, decoders: Decoders, at_once: int, *, slower: bool = False) -> list[Case]:
-    """At the oldest age; saturated, or at a share of what the smallest pool can do with one codeword at a time."""
+    """Runs at the oldest age: saturated, or at a share of the rate of the smallest pool with one codeword at a time."""
     iteration_us = ITERATION_US * (math.sqrt(at_once) if slower else 1)
     more: dict[str, Any] = {"codewords_at_once": at_once} if at_once > 1 else {}
     device = device_of(at(ages(plan.full)[-1]), decoders, iteration_us, **more)
@@ -121,7 +121,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
 
 _LOOKS = {line: Line(colour) for line, colour in zip(_LINES, SERIES, strict=False)}
-# Where it does as well as a pool it lies on its line.
+# Points without a line: where decoders in SSDs do as well as a pool, they lie on the line of the pool.
 _LOOKS[PER_SSD.label] = Line(SERIES[len(_LINES) - 1], "none", "square")
 
 FIGURES = (

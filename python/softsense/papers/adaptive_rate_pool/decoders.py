@@ -23,31 +23,31 @@ from softsense.papers.adaptive_rate_pool.published import (
 from softsense.papers.adaptive_rate_pool.wear import PE_EXPONENT, UNIT, ages, fit, lives, reliability, units
 
 Quantity = Callable[[dict[str, Any]], float]
-"""What is taken of a summary."""
+"""A function that takes a quantity from a summary."""
 
 
 @dataclass(frozen=True)
 class Decoders:
-    """So many decoders, and where they are: `pool`, `per_ssd` or `per_channel`."""
+    """Decoders: their number, and their placement, `pool`, `per_ssd` or `per_channel`."""
 
     count: int
     where: str = "pool"
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Name of the decoders, for people."""
         if self.where == "pool":
             return f"pool of {self.count}"
         return f"{self.each} in each {'SSD' if self.where == 'per_ssd' else 'channel'}"
 
     @property
     def each(self) -> int:
-        """Decoders of an SSD, a channel, or the pool."""
+        """Number of decoders of an SSD, of a channel, or of the pool."""
         found: int = self.count // {"pool": 1, "per_ssd": GEOMETRY["ssds"], "per_channel": CHANNELS}[self.where]
         return found
 
     def bound(self, iterations: float, iteration_us: float = ITERATION_US) -> float:
-        """Codewords a second that channels bring and decoders decode, at most."""
+        """Largest number of codewords a second that channels bring and decoders decode."""
         found: float = min(CHANNELS / CHANNEL_US, self.count / (iteration_us * iterations)) * 1e6
         return found
 
@@ -57,7 +57,7 @@ class Decoders:
 
 
 BYPASS = {"errors": 0, "codeword_bits": 8 * CODEWORD}
-"""What is free of errors needs no decoder."""
+"""The bypass: codewords that are free of errors need no decoder."""
 POOL, PER_SSD = Decoders(SMALLEST_POOL), Decoders(GEOMETRY["ssds"], "per_ssd")
 POOLS = tuple(Decoders(count) for count in (8, 16, 32, 64))
 DEDICATED = (*(Decoders(count, "per_ssd") for count in (8, 16, 32, 64)), Decoders(64, "per_channel"))
@@ -68,7 +68,7 @@ BUFFERS: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {
     "unbounded": ((), {}),
     "bounded": ((f"flash.unit_queue={OF_CHIP}",), {"buffer_codewords": OF_DECODERS}),
 }
-"""Operations that may wait for a chip, and codewords that may wait for a decoder: the paper does not say how many."""
+"""Limits of the operations that wait for a chip, and of the codewords that wait for a decoder; the paper gives none."""
 
 
 def device_of(
@@ -82,10 +82,10 @@ def device_of(
 
     Args:
         of: the code and the age.
-        decoders: how many, and where.
-        iteration_us: how long an iteration takes.
+        decoders: the decoders and their placement.
+        iteration_us: duration of an iteration, us.
         buffers: one of `BUFFERS`.
-        decoder: more fields of `[decoder]`, or others in the place of these.
+        decoder: further fields of `[decoder]`, or replacements of the fields here.
     """
     of_chips, of_decoders = BUFFERS[buffers]
     return (
@@ -116,23 +116,25 @@ def array_of(decoders: Decoders) -> tuple[str, ...]:
 
 
 def by_name() -> tuple[str, ...]:
-    """What makes `pool-array` of `CONFIG`: table I's blocks, a write buffer and an age beside what is judged."""
+    """Overrides that make the shipped `pool-array` of `CONFIG`: the judged array, with table I's blocks, a write buffer
+    and an age.
+    """
     blocks = f"geometry.blocks_per_plane={GEOMETRY['blocks']}"
     return (*DEVICE, *array_of(POOL), blocks, WRITE_BUFFER, "precondition.pe_cycles=8000")
 
 
 def with_seeds(plan: Plan, workload: Workload, overrides: tuple[str, ...]) -> list[Case]:
-    """A device on a workload, with each seed."""
+    """Cases of a device on a workload, one for each seed."""
     return [Case(workload, POLICY, overrides, seed) for seed in plan.seeds]
 
 
 def by_seed(runs: Runs, cases: Iterable[Case], of: Quantity) -> list[float]:
-    """A number for each seed."""
+    """Values of a quantity, one for each case."""
     return [of(runs[case]) for case in cases]
 
 
 def iops(summary: dict[str, Any]) -> float:
-    """Codewords a second."""
+    """Codewords read per second."""
     found: float = summary["requests"] / summary["simulated_s"]
     return found
 
@@ -144,31 +146,31 @@ def latency(summary: dict[str, Any]) -> float:
 
 
 def farthest(numbers: Mapping[Any, Number]) -> Any:
-    """The one that is farthest from 1."""
+    """Key of the number that is farthest from 1."""
     return max(numbers, key=lambda key: abs(numbers[key].value - 1))
 
 
 def scaled(number: Number, by: float) -> Number:
-    """A number in another unit."""
+    """A number and its interval, multiplied by `by`."""
     return Number(number.value * by, number.lo * by, number.hi * by)
 
 
 def kpe(pe_cycles: float) -> str:
-    """P/E cycles in thousands."""
+    """P/E cycles in thousands, as text."""
     return f"{pe_cycles / 1000:g}"
 
 
 def saturated(plan: Plan, of: Decoding, decoders: Decoders, iteration_us: float = ITERATION_US) -> list[Case]:
-    """Reads in turn from all channels, as fast as they go."""
+    """Cases of reads in turn from all channels, as fast as they go."""
     return with_seeds(plan, round_robin(plan.requests), device_of(of, decoders, iteration_us))
 
 
 def most_of_smallest(plan: Plan) -> float:
-    """What the smallest pool can do at any age, at least."""
+    """The least bound of the smallest pool over all ages, codewords a second."""
     return min(POOL.bound(at(age).load) for age in ages(plan.full))
 
 
 def loaded(plan: Plan, per_s: float, overrides: tuple[str, ...]) -> list[Case]:
-    """So many reads a second at random places."""
+    """Cases of `per_s` reads a second at random places."""
     arrivals = f"workload.arrivals={inline({'poisson': {'requests_per_s': float(round(per_s))}})}"
     return with_seeds(plan, scattered(plan.requests), (arrivals, *overrides))

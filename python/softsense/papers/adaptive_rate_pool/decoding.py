@@ -18,10 +18,10 @@ class Decoding:
     """Decodes with a rate at an age, as its table has them.
 
     Attributes:
-        rate: of the code.
+        rate: rate of the code.
         pe_cycles: the age.
-        rber: then.
-        shares: of decodes that take 1, 2, ... iterations; a word without errors counts as one.
+        rber: raw bit error rate at that age.
+        shares: shares of decodes that take 1, 2, ... iterations; a word without errors counts as one.
     """
 
     rate: str
@@ -31,12 +31,12 @@ class Decoding:
 
     @property
     def mean(self) -> float:
-        """Iterations in the mean."""
+        """Mean number of iterations."""
         return float(np.dot(np.arange(1, len(self.shares) + 1), self.shares))
 
     @property
     def spread(self) -> float:
-        """Their standard deviation."""
+        """Standard deviation of the number of iterations."""
         return math.sqrt(np.dot((np.arange(1, len(self.shares) + 1) - self.mean) ** 2, self.shares))
 
     @property
@@ -46,7 +46,7 @@ class Decoding:
 
     @property
     def load(self) -> float:
-        """Iterations of a decoder for each codeword that is read."""
+        """Mean iterations of a decoder for each codeword that is read, bypassed codewords included."""
         return self.mean - self.error_free
 
 
@@ -63,12 +63,12 @@ def decoding(rate: str, pe_cycles: int) -> Decoding:
 
 
 def at(pe_cycles: int) -> Decoding:
-    """With the adaptive device's rate at an age."""
+    """Decoding with the adaptive device's rate at an age."""
     return decoding(adapted(pe_cycles), pe_cycles)
 
 
 def at_all(full: bool) -> list[Decoding]:
-    """With each rate at each age within its life."""
+    """Decoding with each rate at each age within its life."""
     return [decoding(rate, age) for rate in RATES for age in ages_within(rate, full)]
 
 

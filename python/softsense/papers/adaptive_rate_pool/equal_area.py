@@ -1,4 +1,4 @@
-"""A life under load with decoders of equal area, of which one of six codes spends more on memory than others."""
+"""A life under load with decoders of equal area; a decoder of six codes spends more area on memory than others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from softsense.charts import Sheet
 
 SLOW, FAST = 4, 64
-"""Checks that a decoder of six codes handles in a cycle: as slow as T = 2 with rate 1/2; the default of circuits."""
+"""Checks that a decoder of six codes handles in a cycle: as slow as T = 2 with rate 1/2, and the default of
+circuits.
+"""
 _SCHEMES = (ADAPTIVE, "2/3", "1/2")
 
 
@@ -38,7 +40,7 @@ def _name(living: Living) -> str:
 
 
 def _decoder(living: Living, plan: Plan) -> tuple[float, int]:
-    """Area of a decoder, mm2, and the checks that it handles in a cycle."""
+    """Area of a decoder, mm2, and the number of checks that it handles in a cycle."""
     config = living.config(plan)
     hardware = config.decoder_hardware()
     assert hardware is not None

@@ -32,7 +32,9 @@ from softsense.papers.drawing import Line, lines, point
 
 
 def _hot_bound(decoders: Decoders, share: float, iterations: float) -> float:
-    """Codewords a second: the hot SSDs' channels, and decoders if they are their own, have that share of all."""
+    """Bound of codewords a second: hot SSDs' channels, and decoders of their own, have the share `share` of all
+    reads.
+    """
     of_channels = HOT_SSDS * GEOMETRY["channels_per_ssd"] / CHANNEL_US * 1e6 / share
     of_decoders = decoders.count / (ITERATION_US * iterations) * 1e6
     if decoders.where != "pool":
@@ -57,7 +59,7 @@ def _cases_fig08(plan: Plan) -> list[Case]:
 
 
 def _hottest(plan: Plan, decoders: Decoders) -> Arm:
-    """The hottest data at the oldest age."""
+    """The arm with the hottest data at the oldest age."""
     return arm(_fig08(plan, HOT_SHARES[-1], decoders, ages(plan.full)[-1]), decoders)
 
 
@@ -80,7 +82,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
         for share in HOT_SHARES
         for age in ages(plan.full)
     }
-    # Where the hot SSDs' channels are the bottleneck of both, decoders do not matter.
+    # Decoders do not matter where the hot SSDs' channels are the bottleneck of both.
     told_apart = [(s, a) for s, a in gains if bounds[s, POOL, a] > bounds[s, PER_SSD, a]]
     oldest = ages(plan.full)[-1]
     each = [

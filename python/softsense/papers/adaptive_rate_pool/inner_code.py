@@ -43,13 +43,13 @@ _LAST_OF_YOUNG = 4_000
 
 
 def _ages(plan: Plan) -> list[int]:
-    """Young ones, and the oldest."""
+    """Young ages, and the oldest age."""
     *younger, oldest = ages(plan.full)
     return [*(age for age in younger if age <= _LAST_OF_YOUNG), oldest]
 
 
 def _runs(plan: Plan, corrects: int, age: int) -> list[Case]:
-    """Under light load, with a pool; without an inner code what is free of errors needs no decoder."""
+    """Runs under light load, with a pool; without an inner code, codewords free of errors bypass the decoders."""
     device = device_of(at(age), POOL, bypass=BYPASS | {"errors": corrects})
     return loaded(plan, LIGHT * most_of_smallest(plan), device)
 
@@ -66,15 +66,16 @@ def _decoded(summary: dict[str, Any]) -> float:
 
 
 def _iterations(summary: dict[str, Any]) -> float:
-    """Of the LDPC decoders, for each codeword that is read."""
+    """Iterations of the LDPC decoders, for each codeword that is read."""
     found: float = summary["codeword_reads"]["time_us"]["decode"] / ITERATION_US
     return found
 
 
 @cache
 def _inner(corrects: int) -> tuple[float, float]:
-    """A decode of the inner code, as a circuit: us after its syndromes, which are done when the codeword is there; and
-    nJ. GF(2^16) ends a bit before the codeword.
+    """A decode of the inner code as a circuit: us after its syndromes, and nJ.
+
+    The syndromes are done when the codeword is there. GF(2^16) ends a bit before the codeword.
     """
     code = Code.open(f"bch:m=16,t={corrects},k={(1 << 16) - 1 - 16 * corrects}")
     found = hardware(code, syndrome_bits_per_cycle=_BITS_PER_CYCLE, search_bits_per_cycle=_BITS_PER_CYCLE)
@@ -83,7 +84,10 @@ def _inner(corrects: int) -> tuple[float, float]:
 
 
 def _energy(plan: Plan, runs: Runs, corrects: int, age: int) -> list[float]:
-    """Of decoding a codeword that is read, nJ, by seed; the inner code takes as much without errors as with them."""
+    """Energy of decoding for each codeword that is read, nJ, by seed.
+
+    The inner code takes the same energy without errors as with them.
+    """
     ldpc = [each * iteration_nj(at(age).rate) for each in by_seed(runs, _runs(plan, corrects, age), _iterations)]
     return [each + (_inner(corrects)[1] if corrects else 0.0) for each in ldpc]
 
@@ -99,7 +103,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
         ("latency, 5 % load", delays, 1),
         ("energy of decoding", energies, 1),
     ):
-        # The oldest is in the table alone.
+        # The oldest age is in the table alone.
         young = every[:-1]
         rows += [point(panel, _name(t), age / 1000, scaled(Number.of(of[t, age]), by)) for t in _EVERY for age in young]
     for age in every:
@@ -154,13 +158,13 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
 
 def _less(above: Sequence[float], below: Sequence[float]) -> Evidence:
-    """An order: that a quantity is less than another one, paired by seed."""
+    """Evidence of an order: a quantity is less than another one, paired by seed."""
     number = Number.ratio(above, below)
     return Evidence(number, in_all=number.hi < 1, in_mean=number.value < 1)
 
 
 def _with(of: Callable[[int], Evidence], why: str) -> Evidence:
-    """What an inner code does, and what others do that correct more errors or fewer."""
+    """Evidence for the inner code, and under it that for codes that correct more errors or fewer."""
     return replace(of(CORRECTS), why=why, under={_name(t): of(t) for t in OTHERS})
 
 

@@ -23,7 +23,7 @@ def _cases_fig05(plan: Plan) -> list[Case]:
     return [case for each in at_all(plan.full) for case in saturated(plan, each, POOL)]
 
 
-# The relative difference of bounds from which on measurements are compared.
+# Least relative difference of bounds at which measurements are compared.
 _TOLD_APART = 0.005
 
 
@@ -39,7 +39,7 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
     evidence, ratios, falls = {}, {}, {}
     for rate in RATES:
         values = [number.value for (of, _), number in found.items() if of == rate]
-        # Where channels are the bottleneck, or a table has no point between two ages, theory has no difference.
+        # Bounds are equal where channels are the bottleneck, or where a table has no point between two ages.
         bounds = [POOL.bound(d.load) for d in every if d.rate == rate]
         falls[rate] = all(
             young > old
@@ -78,13 +78,13 @@ def _measure_fig05(plan: Plan, runs: Runs) -> Measured:
     return Measured(pl.DataFrame(rows), evidence, (note, _note_of_limits()))
 
 
-# Mean iterations at which a device might switch: the paper has a "predetermined limit".
+# Mean iterations at which a device might switch: the paper has a "predetermined limit" without a value.
 _LIMITS = (4.0, 5.0, 6.0)
 
 
 @cache
 def _limited(iterations: float) -> Lifetime:
-    """Lives that end where the mean is at a limit, or errors ask for it."""
+    """Lives that end where the mean number of iterations is at a limit, or errors require it."""
     demand = Demand(uber=DEMAND.uber, mean_iterations=iterations)
     return lifetime(worn(), [table_of(rate) for rate in RATES], utilisations=UTILISATIONS[:1], demand=demand)
 

@@ -1,4 +1,4 @@
-"""Figures 3 and 4: iterations over life, and how they are distributed."""
+"""Figures 3 and 4: iterations over life, and their distribution."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def _curve(rate: str, since: int, to: int) -> list[Decoding]:
-    """With a rate at the ages of its table's points between two ages, and at these."""
+    """Decoding with a rate at two ages, and at the ages of its table's points between them."""
     scale = fit()
     points = [
         round(1000 * (rber / scale) ** (1 / PE_EXPONENT)) for rber in decode_tables.describe(table_of(rate))["rber"]
     ]
-    # One cycle on, a codeword has the iterations of the point.
+    # A point's iterations hold one cycle after its age.
     return [decoding(rate, age) for age in sorted({*(age + 1 for age in points if since < age < to), since, to})]
 
 

@@ -44,7 +44,7 @@ _EVERY = (PLANNED, *OBSERVED, DEDICATED, FIRST, LINKED, *SINGLE)
 
 
 def runs_of(plan: Plan, living: Living) -> list[Case]:
-    """Its runs. Each has millions of requests, of which hundreds of thousands wait; seeds hardly differ."""
+    """Runs of a life. Each has millions of requests, of which hundreds of thousands wait; seeds hardly differ."""
     return [living.case(plan, seed) for seed in plan.seeds[: len(plan.seeds) if plan.full else 1]]
 
 
@@ -61,19 +61,19 @@ def _written(summary: dict[str, Any]) -> float:
 
 
 def _erases(summary: dict[str, Any]) -> float:
-    """Of a block, mean."""
+    """Mean number of erases of a block."""
     found: float = summary["operations"]["erases"] / (PLANES * BLOCKS)
     return found
 
 
 def p99(summary: dict[str, Any]) -> float:
-    """Of the response of reads, us."""
+    """99th percentile of the response of reads, us."""
     found: float = summary["response"]["read"]["p99_us"]
     return found
 
 
 def mean(summary: dict[str, Any]) -> float:
-    """Of the response of reads, us."""
+    """Mean response of reads, us."""
     found: float = summary["response"]["read"]["mean_us"]
     return found
 
@@ -86,12 +86,14 @@ def failed(summary: dict[str, Any]) -> float:
 
 
 def _each_cycle(summary: dict[str, Any]) -> float:
-    """Bytes written for each byte of flash and erase."""
+    """Bytes that the host wrote for each byte of flash and each erase."""
     return _written(summary) / _erases(summary)
 
 
 def _to_the_end(plan: Plan, of: Living, summary: dict[str, Any]) -> float:
-    """The data written, and the data that the last rate would write in the remaining erases."""
+    """Data written, and data that the last rate would write in the remaining erases, in bytes for each byte of
+    flash.
+    """
     left = of.to_erases(of.rates[-1], plan) - _erases(summary)
     each = units(of.rates[-1]) * UNIT / CODEWORD / summary["writes_detail"]["write_amplification"]
     found: float = _written(summary) + left * each

@@ -1,4 +1,4 @@
-"""What the report says below table II."""
+"""Notes of the report below table II."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from softsense.papers.adaptive_rate_pool.lifetimes import (
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, GEOMETRY, PUBLISHED, RATES, YEARS, table_of
 from softsense.papers.adaptive_rate_pool.wear import FITTED, PE_EXPONENT, fit, life, limit
 
-# What `describe` says of tables, and next to the demand: 1.6e-10 to 5e-10 of decodes may fail.
+# Tabulated failure probability next to the demand, by which 1.6e-10 to 5e-10 of decodes may fail.
 _NEAR_DEMAND = 1e-10
 
 
 def of_fits() -> str:
-    """What else might have been fitted."""
+    """A note on other printed endurances to which the wear might have been fitted."""
     heads = ["fitted to", *RATES, "adaptive over the best rate", "over their mean"]
 
     def row(label: str, scheme: Scheme, fitted: str = "") -> list[str]:
@@ -64,7 +64,7 @@ def _threshold(rate: str) -> dict[str, Any]:
 
 
 def of_years() -> str:
-    """What the printed years and data rates are."""
+    """A note on the meaning of the printed years and data rates."""
     speeds = {scheme: user_rate(scheme) for scheme in PUBLISHED["lifetime"]["rates"]}
     least, most = min(speeds, key=lambda s: speeds[s]), max(speeds, key=lambda s: speeds[s])
     chips = GEOMETRY["ssds"] * GEOMETRY["channels_per_ssd"] * GEOMETRY["chips_per_channel"]
@@ -89,7 +89,7 @@ def of_years() -> str:
 
 
 def of_amplification() -> str:
-    """What the host can write."""
+    """A note on the bytes that the host can write, with write amplification."""
     found, fixed = life(), with_fixed_capacity()
     heads = ["scheme", *(f"{as_plain_share(u)} used, WA {wa:.2f}" for u, wa in found.write_amplification.items())]
     heads.append(f"{as_plain_share(FIXED_CAPACITY)} of the flash for life: WA, lifetime")

@@ -14,9 +14,9 @@ from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, ENDURANCE, R
 from softsense.papers.adaptive_rate_pool.wear import FITTED, OTHER_EXPONENTS, PE_EXPONENT, limit, lives, worn
 
 FIXED_CAPACITY = 0.2
-"""A capacity that stays for life, as a share of the flash: what every rate can offer."""
+"""A user capacity that stays for life, as a share of the flash; every rate can offer it."""
 CAPACITY_TB = 8
-"""Of the text; table I has 32, and its chips make 16."""
+"""Capacity in the text, TB; table I has 32, and its chips make 16."""
 YEAR_S = 365.25 * 86_400
 
 
@@ -28,10 +28,10 @@ class Scheme:
     share: Mapping[str, float]
 
     def written(self, scheme: str) -> float:
-        """1,000 bytes for each byte of flash, of a rate or of all one after the other."""
+        """Thousands of bytes written for each byte of flash, with one rate or with all one after the other."""
         if scheme != ADAPTIVE:
             return self.endurance[scheme] * self.share[scheme]
-        # Each begins where a weaker one ends; some may have no range left.
+        # Each rate begins where a weaker one ends; some may have no range left.
         edge, total = 0.0, 0.0
         for rate in RATES:
             total += max(self.endurance[rate] - edge, 0.0) * self.share[rate]
@@ -46,17 +46,17 @@ class Scheme:
 
     @property
     def over_best(self) -> float:
-        """Adaptive over the best single rate."""
+        """The data that adaptive rates write over that of the best single rate."""
         return self.written(ADAPTIVE) / self.written(self.best)
 
     @property
     def over_mean(self) -> float:
-        """Adaptive over the mean of single rates."""
+        """The data that adaptive rates write over the mean of single rates."""
         return self.written(ADAPTIVE) / (sum(map(self.written, RATES)) / len(RATES))
 
 
 def measured() -> Scheme:
-    """The shipped codes, in whole P/E cycles of a device."""
+    """The scheme of the shipped codes, in whole P/E cycles of a device."""
     found = lives()
     return Scheme(
         {rate: found[rate].endurance_pe / 1000 for rate in RATES}, {rate: found[rate].user_share for rate in RATES}
@@ -64,16 +64,16 @@ def measured() -> Scheme:
 
 
 def printed() -> Scheme:
-    """Table II."""
+    """The scheme of table II."""
     return Scheme({rate: float(ENDURANCE[rate]) for rate in RATES}, {rate: nominal(rate) for rate in RATES})
 
 
 def worn_by(exponent: float, fitted: str = FITTED, limits: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Endurances where raw bit error rates grow with a power of P/E cycles and one rate lasts as long as is printed.
+    """Endurances where raw bit error rates grow with a power of P/E cycles, and one rate has its printed endurance.
 
     Args:
-        exponent: of the power law.
-        fitted: the rate.
+        exponent: exponent of the power law.
+        fitted: the rate that has its printed endurance.
         limits: raw bit error rates up to which each rate meets the demand; by default those of the shipped codes.
     """
     limits = limits or {rate: limit(rate) for rate in RATES}
@@ -111,7 +111,7 @@ def assumed() -> dict[str, Scheme]:
 
 
 def years(scheme: Scheme) -> dict[str, float]:
-    """Lifetimes at the constant rate of writing at which rate 1/2 lasts as long as is printed."""
+    """Lifetimes at a constant rate of writing, with which rate 1/2 has its printed lifetime, years."""
     each = YEARS[FITTED] / scheme.written(FITTED)
     return {name: each * scheme.written(name) for name in (*RATES, ADAPTIVE)}
 

@@ -24,41 +24,43 @@ SSDS, CHANNELS_PER_SSD, BLOCKS, PAGES = 2, 4, 32, 16
 PLANES = SSDS * CHANNELS_PER_SSD
 DECODERS = 2
 ITERATION_US = 20.0
-"""T = 2, the slowest of scenario 2."""
+"""Iterations at T = 2, the slowest decoders of scenario 2."""
 CAPACITY = 0.15
-"""Of the user for life, as a share of the flash."""
+"""Capacity of the user for life, as a share of the flash."""
 REQUEST_BYTES = 4096
 READ_SHARE = 0.5
 REQUESTS_PER_S = 4000.0
 BLOCK_SIGMA = 0.1
-"""Of the logarithm of what blocks err more or less than others."""
+"""Standard deviation of the logarithm of the factors of blocks on the raw bit error rate."""
 USED = 0.9
-"""How far a life is run, as a share of what it could write without write amplification."""
+"""Length of a run, as a share of what the life could write without write amplification."""
 MARGIN = 0.75
-"""Of the raw bit error rate that a code is made for, where a rate is left: by P/E cycles as blocks differ, of which the
-worst of a hundred errs 1.26 times as much as the middle one; by what is observed as a block is judged once an erase,
-and errs more at the next one."""
-# Of what sent a block to a stronger code, below which it goes back.
+"""Share of the raw bit error rate that a code is made for, at which a block leaves the code's rate.
+
+By P/E cycles, blocks differ: the worst of a hundred errs 1.26 times as much as the middle one. By observations, a block
+is judged once an erase, and errs more at the next one.
+"""
+# Share of the limit for a stronger code below which a block goes back.
 _BACK = 0.5
 
 
 def cycles_per_erase(plan: Plan) -> int:
-    """P/E cycles that an erase stands for."""
+    """Number of P/E cycles that an erase stands for."""
     return 500 if plan.full else 1000
 
 
 @dataclass(frozen=True)
 class Living:
-    """What lives.
+    """A device that lives through its code rates in a run.
 
     Attributes:
         scheme: `adaptive`, or one rate.
-        switch: what a block goes by: `pe_cycles`, `mean_iterations` or `corrected_errors`.
-        placement: of decoders and encoders.
-        host_first: whether these take what the host waits for first.
-        link_gb_per_s: of the links to a pool; none if they take no time.
-        lanes: checks that a decoder of all six codes handles in a cycle, whose area the decoders of this device take
-            whatever they decode; without it an iteration takes `ITERATION_US`, and nothing is said of area.
+        switch: quantity by which a block changes its rate: `pe_cycles`, `mean_iterations` or `corrected_errors`.
+        placement: placement of decoders and encoders.
+        host_first: whether decoders and encoders serve the host's requests first.
+        link_gb_per_s: bandwidth of the links to a pool; None if they take no time.
+        lanes: checks that a decoder of all six codes handles in a cycle. The decoders of this device have the area of
+            that decoder, whatever they decode. For None an iteration takes `ITERATION_US`, and areas are not compared.
     """
 
     scheme: str = ADAPTIVE
@@ -70,7 +72,7 @@ class Living:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Name of the life, for people."""
         if self.scheme != ADAPTIVE:
             return f"rate {self.scheme} alone"
         parts = [
@@ -84,16 +86,16 @@ class Living:
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """The rates that it goes through."""
+        """The rates that the device goes through."""
         return RATES if self.scheme == ADAPTIVE else (self.scheme,)
 
     def to_erases(self, rate: str, plan: Plan) -> int:
-        """The erases up to which a block of this age uses a rate."""
+        """The number of erases up to which a block uses a rate."""
         found: int = round(lives()[rate].endurance_pe * MARGIN ** (1 / PE_EXPONENT) / cycles_per_erase(plan))
         return found
 
     def could_write(self, plan: Plan) -> float:
-        """Bytes for each byte of flash and 1,000 P/E cycles' worth of erases, without write amplification."""
+        """Bytes for each byte of flash over a life, without write amplification."""
         edge, total = 0, 0.0
         for rate in self.rates:
             total += (self.to_erases(rate, plan) - edge) * units(rate) * UNIT / CODEWORD
@@ -101,7 +103,7 @@ class Living:
         return total
 
     def case(self, plan: Plan, seed: int) -> Case:
-        """The run."""
+        """The run of the life with a seed."""
         flash = PLANES * BLOCKS * PAGES * 2 * CODEWORD
         writes = USED * self.could_write(plan) * flash / REQUEST_BYTES
         requests = round(writes / (1 - READ_SHARE))
@@ -154,7 +156,7 @@ class Living:
         return (*overrides, *parallelism_of(_config(plan, overrides), Living(lanes=self.lanes).config(plan)))
 
     def config(self, plan: Plan) -> Config:
-        """The device."""
+        """The config of the device."""
         return _config(plan, self._overrides(plan))
 
 
@@ -177,7 +179,7 @@ def _load(requests: int) -> Workload:
 
 @cache
 def _wear(each: int) -> dict[str, Any]:
-    """The power law by erases that stand for so many P/E cycles, a little beyond the last rate."""
+    """The power law by erases that stand for `each` P/E cycles, a little beyond the last rate."""
     erases = range(50_000 // each + 1)
     rber = [[min(fit() * (each * count / 1000) ** PE_EXPONENT, 0.5)] for count in erases]
     return {"pe_cycles": list(erases), "retention_days": [0.0], "rber": rber}
@@ -185,11 +187,9 @@ def _wear(each: int) -> dict[str, Any]:
 
 @cache
 def _observed(by: str) -> dict[str, Any]:
-    """Limits of the observations: the value that each code shows at a fraction of the raw bit error rate that it is
-    made for.
-    """
+    """Limits of the observations: the value that each code shows at a fraction of its largest raw bit error rate."""
     limits = {rate: MARGIN * limit(rate) for rate in RATES}
-    # Back below a part of what sent a block here, by what the stronger code shows then.
+    # A block goes back below a part of the limit that sent it here, by the values that the stronger code shows then.
     back = {after: _BACK * limits[before] for before, after in pairwise(RATES)}
     if by == "mean_iterations":
         stronger = [iterations_at(rate, limits[rate]) for rate in RATES[:-1]]

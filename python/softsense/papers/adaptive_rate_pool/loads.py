@@ -1,4 +1,4 @@
-"""Requests, and how much a quick and a full run measure."""
+"""Workloads, and the plan of a quick and a full run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ QUEUE_DEPTH = 2048
 _SATURATED = f"host.issue={inline({'closed_loop': {'queue_depth': QUEUE_DEPTH}})}"
 _OPEN = f"host.issue={inline({'open_loop': {'time_scale': 1.0}})}"
 LIGHT, HEAVY = 0.05, 0.8
-"""Loads, as shares of what the smallest pool can do with the most iterations."""
+"""Loads, as shares of the least rate of the smallest pool over all ages."""
 QUEUE_DEPTHS = (64, 256, QUEUE_DEPTH)
-"""Reads at random places that are under way at a time."""
+"""Numbers of outstanding reads at random places."""
 HOT_SHARES = (0.5, 0.8)
-"""Shares of reads that go to hot data: the paper does not say."""
+"""Shares of reads that go to hot data; the paper does not give them."""
 HOT_SSDS = 2
 
 
@@ -35,33 +35,33 @@ def _workload(name: str, what: str, requests: int, addresses: Any, *overrides: s
 
 
 def round_robin(requests: int) -> Workload:
-    """Saturation: every SSD and channel in turn."""
+    """A saturating workload: every SSD and channel in turn."""
     what = f"{requests:,} reads of a codeword in turn from all SSDs and channels, {QUEUE_DEPTH:,} at a time"
     return _workload("round robin", what, requests, "sequential", _SATURATED, "host.spread=round_robin")
 
 
 def scattered(requests: int) -> Workload:
-    """A load below saturation, at random places; cases say how fast reads arrive."""
+    """A load below saturation, at random places; cases set its rate."""
     what = f"{requests:,} reads of a codeword at random places, Poisson"
     return _workload("scattered", what, requests, "uniform", _OPEN, "host.spread=round_robin")
 
 
 def crowded(requests: int, queue_depth: int) -> Workload:
-    """Saturation at random places, with so many reads under way."""
+    """A saturating workload at random places, with `queue_depth` reads outstanding."""
     what = f"{requests:,} reads of a codeword at random places, {queue_depth:,} at a time"
     saturated = f"host.issue={inline({'closed_loop': {'queue_depth': queue_depth}})}"
     return _workload(f"crowded {queue_depth}", what, requests, "uniform", saturated, "host.spread=round_robin")
 
 
 def hot(requests: int, share: float) -> Workload:
-    """Saturation, and two SSDs have the hot data."""
+    """A saturating workload of which two SSDs have the hot data."""
     what = f"{requests:,} reads of a codeword, {as_plain_share(share)} of them from two SSDs, {QUEUE_DEPTH:,} at a time"
     addresses = {"hot_cold": {"hot_fraction": HOT_SSDS / GEOMETRY["ssds"], "hot_share": share}}
     return _workload(f"hot {share:g}", what, requests, addresses, _SATURATED, "host.spread=address")
 
 
 def planned(full: bool) -> Plan:
-    """Three seeds of every figure; of lives one in a quick run."""
+    """The plan: three seeds of every figure; of lives one in a quick run."""
     requests = 100_000 if full else 20_000
     some = (crowded(requests, depth) for depth in QUEUE_DEPTHS)
     every = (round_robin(requests), scattered(requests), *some, *(hot(requests, share) for share in HOT_SHARES))

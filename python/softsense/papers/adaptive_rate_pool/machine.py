@@ -6,9 +6,9 @@ from softsense.papers import inline
 from softsense.papers.adaptive_rate_pool.published import CHANNEL_US, CODEWORD, GEOMETRY, TIMES
 
 PROGRAM_US = 1000.0
-"""Of a page: the paper has no writes in its figures."""
+"""Time of a page program, us; the paper has no writes in its figures."""
 
-# What is simulated of table I: reads do not depend on how many blocks there are.
+# The simulated part of table I: reads do not depend on the number of blocks.
 DEVICE = (
     "geometry="
     + inline(
@@ -28,16 +28,16 @@ DEVICE = (
     + inline([{"name": "page", "sense_us": TIMES["chip_access"] - CHANNEL_US, "program_us": PROGRAM_US}]),
     "bus=" + inline({"transfer_us": CHANNEL_US, "transfer_extra_level_us": 0.0}),
     "read.max_level=1",
-    # A code of such codewords; cases say at which rates they read.
+    # A code of codewords of this size; cases set the rates at which they read.
     "reliability.table.file=adaptive-1-2",
     "ftl.mapping=page",
     "ftl.over_provisioning=0.5",
     "precondition.retention_days=0.0",
 )
-"""Of all simulations."""
+"""Overrides of the device in all simulations."""
 
 
 CONFIG = "mlc-25nm"
 
 WRITE_BUFFER = f"host.write_buffer_bytes={1024 * CODEWORD}"
-"""Where anything is written."""
+"""Override of cases that write."""

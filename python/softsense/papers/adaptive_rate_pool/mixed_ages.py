@@ -29,19 +29,19 @@ from softsense.papers.adaptive_rate_pool.wear import UNIT, life
 from softsense.papers.drawing import bars
 
 AGES = (100, 2_000, 8_000, 12_000, 18_000, 24_000, 33_000, 38_000)
-"""Of the eight SSDs."""
-# Of what decoders in the SSDs can do together.
+"""P/E cycles of the eight SSDs."""
+# Load, as a share of the rate of decoders in the SSDs together.
 _LOAD = 0.8
 
 
 def _device(decoders: Decoders) -> tuple[str, ...]:
-    """Adaptive rates, and an age for each SSD."""
+    """Overrides for adaptive rates, and an age for each SSD."""
     ages = [{"pe_cycles": age, "retention_days": 0.0} for age in _ages()]
     return (*array_of(decoders), f"precondition.ssds={inline(ages)}")
 
 
 def _ages() -> list[int]:
-    """Within the life of the adaptive device."""
+    """The ages of the SSDs, within the life of the adaptive device."""
     end = life().stages[-1].to_pe
     return [min(age, end) for age in AGES]
 

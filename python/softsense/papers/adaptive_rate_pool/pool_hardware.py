@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from softsense.charts import Sheet
 
 IDLE = (0.1, 0.3)
-"""Of the power of a decoder at work, what one without work takes, which the model of hardware leaves out (assumed)."""
+"""Power of an idle decoder, over that of one at work (assumed); the model of hardware leaves it out."""
 LINK_PJ_PER_BIT = 5.0
-"""Of links to a pool, assumed."""
+"""Energy of links to a pool for a bit, pJ (assumed)."""
 _IN_SSDS = tuple(each for each in DEDICATED if each.where == "per_ssd")
 (_IN_CHANNELS,) = (each for each in DEDICATED if each.where == "per_channel")
 
@@ -63,13 +63,13 @@ def _circuit(rate: str, checks: int) -> dict[str, float]:
 
 
 def iteration_nj(rate: str) -> float:
-    """Energy of an iteration of a code, in lanes that are as many as those of six codes, nJ."""
+    """Energy of an iteration of a code, nJ, on a circuit with as many lanes as that of six codes."""
     return _circuit(rate, checks_per_cycle())["nj"]
 
 
 @cache
 def area(*rates: str) -> float:
-    """Of a decoder of these codes, mm2."""
+    """Area of a decoder of these codes, mm2."""
     circuit = f"decoder.time={inline({'ldpc': {'checks_per_cycle': checks_per_cycle(rates)}})}"
     device = array_of(POOL) if rates == RATES else (f"reliability.table.file={table_of(rates[0])}",)
     found = Config.open(CONFIG).with_overrides([*DEVICE, *device, circuit]).decoder_hardware()
@@ -79,7 +79,7 @@ def area(*rates: str) -> float:
 
 
 def _busy(plan: Plan, decoders: Decoders) -> list[Case]:
-    """The judged load: 80 % of what the pool can do, at the oldest age."""
+    """Cases of the judged load: 80 % of the least rate of the pool, at the oldest age."""
     return loaded(plan, HEAVY * most_of_smallest(plan), device_of(at(ages(plan.full)[-1]), decoders))
 
 
@@ -110,7 +110,7 @@ def _fewest(
 
 
 def _watts(plan: Plan, runs: Runs, decoders: Decoders, *, idle: float = 0.0, links: bool = False) -> list[float]:
-    """Power of decoding at the judged load, by seed."""
+    """Power of decoding at the judged load, W, by seed."""
     each = at(ages(plan.full)[-1])
     nj = iteration_nj(each.rate)
     # Data crosses the links in any case; parity goes to a pool alone.
@@ -138,7 +138,7 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
     def power(than: Decoders, **of: Any) -> Evidence:
         number = Number.ratio(_watts(plan, runs, POOL, **of), _watts(plan, runs, than, **of))
-        # Seeds are paired: what differs by rounding alone is no order.
+        # Seeds are paired: a difference by rounding alone is no order.
         met = number.value < 1 and number.hi < 1
         return Evidence(number, in_all=met, in_mean=met)
 

@@ -1,4 +1,4 @@
-"""What the paper publishes, by the sections and names of its file of published numbers."""
+"""The published numbers of the paper, by the sections and names of its file of published numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 
 ADAPTIVE = PUBLISHED["lifetime"]["rates"][-1]
 RATES = tuple(PUBLISHED["lifetime"]["rates"][:-1])
-"""The code rates as they are called, the weakest code first."""
+"""The names of the code rates, the weakest code first."""
 
 YEARS = dict(zip(PUBLISHED["lifetime"]["rates"], PUBLISHED["lifetime"]["years"], strict=True))
 ENDURANCE = dict(zip(PUBLISHED["lifetime"]["rates"], PUBLISHED["lifetime"]["endurance_kpe"], strict=True))
@@ -59,12 +59,12 @@ def nominal(rate: str) -> float:
 
 
 def table_of(rate: str) -> str:
-    """The shipped decode table of a rate, which is also the name of its code but for the last hyphen."""
+    """The shipped decode table of a rate. The code has the same name, but for the last hyphen."""
     return f"adaptive-{rate.replace('/', '-')}"
 
 
 WITHIN = 0.02
-"""How far what is the same may be from one, where the paper sees no difference."""
+"""Largest distance from 1 of a ratio for which the paper sees no difference."""
 
 _DEVICE = "of the device of all simulations, written out in the module `machine`"
 INPUTS = {
@@ -90,4 +90,4 @@ INPUTS = {
     "scenario_2.decoders": "the smallest pool",
     "scenario_2.t_dat_us": "what the time of an iteration is divided from",
 }
-"""Where the published numbers go that no claim judges."""
+"""The use of each published number that no claim judges."""

@@ -26,7 +26,7 @@ _FIXED_POOLS = tuple(Decoders(count) for count in (8, 16, 64))
 def _queueing(plan: Plan, decoders: Decoders, iterations: int, buffers: str) -> list[Case]:
     of_chips, of_decoders = BUFFERS[buffers]
     time = decoders.override({"fixed_us": ITERATION_US * iterations}, **of_decoders)
-    # Nothing in it is random.
+    # One seed, as nothing in the case is random.
     return [Case(round_robin(plan.requests), POLICY, ('reliability="perfect"', time, *of_chips), plan.seeds[0])]
 
 

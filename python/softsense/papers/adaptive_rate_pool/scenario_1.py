@@ -53,7 +53,7 @@ def _cases_fig06(plan: Plan) -> list[Case]:
 
 
 def _light(plan: Plan, decoders: Decoders) -> Arm:
-    """Light load at the oldest age."""
+    """The arm with light load at the oldest age."""
     return arm(_fig06(plan, LIGHT, decoders, ages(plan.full)[-1]), decoders)
 
 
@@ -136,7 +136,7 @@ def _cases_fig07(plan: Plan) -> list[Case]:
 
 
 def _full(plan: Plan, decoders: Decoders) -> Arm:
-    """Saturation at the oldest age."""
+    """The arm with saturation at the oldest age."""
     return arm(saturated(plan, at(ages(plan.full)[-1]), decoders), decoders)
 
 
@@ -154,7 +154,7 @@ def _measure_fig07(plan: Plan, runs: Runs) -> Measured:
         for age in ages(plan.full)
     }
     worst, far = farthest(places), farthest(met)
-    # Where channels are the bottleneck of both, nothing depends on decoders.
+    # Steps where channels are the bottleneck of both pools are left out, as decoders do not matter there.
     steps = [
         (found[small, age], found[large, age])
         for small, large in pairwise(POOLS)

@@ -32,7 +32,7 @@ from softsense.papers.adaptive_rate_pool.wear import ages
 from softsense.papers.drawing import Line, lines, point
 
 T_RATIOS = (2, 5, 10, 20, 40)
-"""T = t_dat / t_iter."""
+"""Ratios T = t_dat / t_iter."""
 
 
 def _iteration_us(ratio: int) -> float:
@@ -41,7 +41,7 @@ def _iteration_us(ratio: int) -> float:
 
 
 def _slowest(plan: Plan) -> float:
-    """What eight decoders can do at any age, at least, with the slowest iterations."""
+    """The least rate of eight decoders over all ages, with the slowest iterations, codewords a second."""
     return min(POOL.bound(at(age).load, _iteration_us(min(T_RATIOS))) for age in ages(plan.full))
 
 

@@ -1,6 +1,6 @@
 """Settings that the paper mentions and does not measure: links that take time, and writes that are encoded.
 
-Claims of figures 6 to 10 are measured under each of these too, at the oldest age.
+Claims of figures 6 to 10 are measured with each of these settings, too, at the oldest age.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from softsense.papers.adaptive_rate_pool.machine import WRITE_BUFFER
 from softsense.papers.adaptive_rate_pool.published import CODEWORD
 
 SWITCH_GB_PER_S = 15.75
-"""Of PCIe 3.0 with 16 lanes."""
+"""Bandwidth of PCIe 3.0 with 16 lanes, 10^9 bytes a second."""
 LINK_LATENCY_US, SWITCH_LATENCY_US = 0.25, 0.15
 ENCODE_US = 4.0
-"""A codeword, as long as an iteration of a decoder."""
+"""Time to encode a codeword, us: that of an iteration of a decoder."""
 WRITE_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One of them: the bandwidth of the links of SSDs, or the share of requests that write."""
+    """A setting: the bandwidth of the links of SSDs, or the share of requests that write."""
 
     name: str
     link_gb_per_s: float | None = None
     writes: float = 0.0
 
     def overrides(self, decoders: Decoders) -> tuple[str, ...]:
-        """Of a device: links matter to a pool alone, and encoders are where decoders are, as many."""
+        """Overrides of a device: links matter to a pool alone, and encoders are as many as decoders, at the same
+        places.
+        """
         found: list[str] = []
         if self.link_gb_per_s is not None and decoders.where == "pool":
             found.append(interconnect(self.link_gb_per_s))
@@ -47,12 +49,12 @@ class Setting:
         return tuple(found)
 
     def of(self, cases: Iterable[Case], decoders: Decoders) -> list[Case]:
-        """The same cases in this setting."""
+        """The cases in this setting."""
         return [replace(case, overrides=(*case.overrides, *self.overrides(decoders))) for case in cases]
 
 
 def interconnect(link_gb_per_s: float) -> str:
-    """Links of a bandwidth, and the switch."""
+    """The override for links of a bandwidth and the switch."""
     fields = {
         "codeword_bytes": CODEWORD,
         "ssd_link": {"bandwidth_gb_per_s": link_gb_per_s, "latency_us": LINK_LATENCY_US},
@@ -65,7 +67,7 @@ WIDE = Setting("links of 3.94 GB/s (PCIe 3.0 x4)", link_gb_per_s=3.94)
 NARROW = Setting("links of 0.985 GB/s (PCIe 3.0 x1)", link_gb_per_s=0.985)
 WRITES = Setting(f"{as_plain_share(WRITE_SHARE)} writes, encoders beside decoders", writes=WRITE_SHARE)
 OURS = Setting(f"{as_plain_share(WRITE_SHARE)} writes and links of 3.94 GB/s", link_gb_per_s=3.94, writes=WRITE_SHARE)
-"""Softsense's own idea of such an array, beside the paper's."""
+"""The setting of softsense's own array, beside the paper's."""
 SETTINGS = (WIDE, NARROW, WRITES, OURS)
 
 
@@ -78,7 +80,7 @@ class Arm:
 
 
 def arm(cases: Iterable[Case], decoders: Decoders) -> Arm:
-    """Cases of a device with such decoders."""
+    """The arm of cases of a device with the given decoders."""
     return Arm(tuple(cases), decoders)
 
 
@@ -91,11 +93,11 @@ def elsewhere(runs: Runs, above: Arm, below: Arm, of: Quantity, *, order: float 
     """A ratio of two arms in each setting, paired by seed, as `under` and `on_ours` of its evidence.
 
     Args:
-        runs: with those of `in_all_settings`.
-        above: the arm whose quantity is divided.
-        below: the arm by whose it is.
+        runs: simulations, with those of `in_all_settings`.
+        above: arm whose quantity is the numerator.
+        below: arm whose quantity is the denominator.
         of: the quantity.
-        order: of a claim of an ordering, 1 if the ratio has to be above 1, and -1 if below.
+        order: direction of a claimed order: 1 if the ratio has to be above 1, -1 if below, 0 for other claims.
     """
     found = {}
     for setting in SETTINGS:

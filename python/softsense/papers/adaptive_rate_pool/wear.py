@@ -1,4 +1,4 @@
-"""How flash wears, how long each code lasts in it, and which code an adaptive device uses at an age."""
+"""The wear of flash, the life of each code in it, and the code that an adaptive device uses at an age."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from softsense.papers.adaptive_rate_pool.machine import CONFIG, DEVICE
 from softsense.papers.adaptive_rate_pool.published import CODEWORD, ENDURANCE, PUBLISHED, RATES, table_of
 
 PE_EXPONENT = 1.57
-"""Of raw bit error rates by P/E cycles, as of the repository's MLC (docs/model/reliability.md): the paper has none."""
+"""Exponent of raw bit error rates by P/E cycles, that of the repository's MLC (docs/model/reliability.md). The paper
+has none.
+"""
 
 OTHER_EXPONENTS = {"exponent 2.05 (72-layer TLC)": 2.05, "exponent 2.47 (LAE-FTL's chip)": 2.47}
-"""Others that were fitted to flash: the published one of 72-layer TLC (docs/model/reliability.md), and that of the four
-raw bit error rates of LAE-FTL (docs/lae-ftl.md)."""
+"""Other exponents that were fitted to flash: the published one of 72-layer TLC (docs/model/reliability.md), and that of
+the four raw bit error rates of LAE-FTL (docs/lae-ftl.md).
+"""
 
 UNIT = 512
-"""Of data, bytes: the blocks that a dataword is made of."""
+"""Block of data that a dataword is made of, bytes."""
 
 FITTED = "1/2"
-"""The rate whose printed endurance fixes the scale."""
+"""The rate whose printed endurance fixes the scale of the wear."""
 
 DEMAND = Demand(uber=PUBLISHED["code"]["target_uber"])
-# The same flash, all blocks alike, as large as it takes to collect garbage.
+# A device of this flash with equal blocks, just large enough to collect garbage.
 LIFETIME_DEVICE = (
     *DEVICE,
     "geometry.ssds=1",
@@ -41,7 +44,7 @@ UTILISATIONS = (0.7, 0.8, 0.9)
 
 
 def reliability(file: str, scale: float, exponent: float) -> str:
-    """The decode table of all blocks, and their power law."""
+    """The override for the decode table and the power law of all blocks."""
     law = {"scale": scale, "pe_exponent": exponent}
     return f"reliability={inline({'table': {'file': file, 'rber': {'power_law': law}}})}"
 
@@ -67,7 +70,7 @@ def limit(rate: str) -> float:
 
 
 def fit(rate: str = FITTED, exponent: float = PE_EXPONENT) -> float:
-    """The scale with which a rate lasts as long as is printed: that of RBER = scale (PE / 1000)^exponent."""
+    """The scale of RBER = scale (PE / 1000)^exponent with which a rate has its printed endurance."""
     found: float = limit(rate) / ENDURANCE[rate] ** exponent
     return found
 
@@ -80,7 +83,7 @@ def predicted(rate: str, scale: float, exponent: float = PE_EXPONENT) -> float:
 
 @cache
 def worn() -> Config:
-    """Flash that wears as is fitted."""
+    """The config of flash with the fitted wear."""
     law = reliability(table_of(FITTED), fit(), PE_EXPONENT)
     return Config.open(CONFIG).with_overrides([*LIFETIME_DEVICE, law])
 
@@ -93,7 +96,7 @@ def life() -> Lifetime:
 
 @cache
 def lives() -> dict[str, CodeLife]:
-    """The same by rate."""
+    """Lives of the six codes, by rate."""
     found = {each.table: each for each in life().codes}
     return {rate: found[table_of(rate)] for rate in RATES}
 
@@ -116,12 +119,12 @@ _MORE_AGES = (500, 1_000, 4_000, 6_000, 10_000, 14_000, 16_000, 21_000, 27_000, 
 
 
 def ages(full: bool) -> list[int]:
-    """P/E cycles that are simulated, within the life of the adaptive device."""
+    """Simulated ages in P/E cycles, within the life of the adaptive device."""
     end = life().stages[-1].to_pe
     return sorted(age for age in (*AGES, *(_MORE_AGES if full else ())) if age <= end)
 
 
 def ages_within(rate: str, full: bool) -> list[int]:
-    """Those within the life of a rate, and its end."""
+    """Simulated ages within the life of a rate, and the end of that life."""
     end = lives()[rate].endurance_pe
     return sorted({end, *(age for age in ages(full) if age <= end)})

@@ -1,4 +1,4 @@
-"""What was assumed: reads in the early stage."""
+"""Assumptions about reads in the early stage, and results with other ones."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from softsense.charts import Sheet
 
 DEPTHS = (4, 16, 64)
-"""Requests that are under way at a time."""
+"""Numbers of requests that are outstanding."""
 
 
 def _early_assumptions() -> dict[str, tuple[str, ...]]:
-    """What reads might have been measured with instead."""
+    """Overrides of other assumptions with which reads might have been measured, by name."""
     found: dict[str, tuple[str, ...]] = {"as assumed": ()}
     found |= {name: (each.override,) for name, each in HARDWARE.items() if each != ASSUMED}
     for engines in (2, 4):
@@ -51,7 +51,7 @@ def _early_assumptions() -> dict[str, tuple[str, ...]]:
 
 
 def _once(plan: Plan) -> Plan:
-    """One seed: many assumptions are shown, none is judged."""
+    """The plan with one seed: many assumptions are shown, and none is judged."""
     return replace(short(plan), seeds=plan.seeds[:1])
 
 
@@ -95,7 +95,7 @@ def _published_gains() -> list[str]:
 
 
 def folded(name: str) -> str:
-    """A name in short lines."""
+    """A name in lines of 11 characters or fewer."""
     return textwrap.fill(name, 11, break_long_words=False, break_on_hyphens=False)
 
 

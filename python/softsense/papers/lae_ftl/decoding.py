@@ -1,4 +1,4 @@
-"""Figure 3: how long decoding takes."""
+"""Figure 3: decoding times."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ HARDWARE = {
     "32 bits a cycle": Hardware(bits_per_cycle=32),
     "4 multipliers": Hardware(multipliers=4),
     "1 multiplier": Hardware(multipliers=1),
-    # Enough for a step a cycle.
+    # Enough multipliers for a step a cycle.
     "2,048 multipliers": Hardware(multipliers=2048),
 }
-"""Decoders: the paper has no times."""
+"""Decoders with their assumed hardware, as the paper has no times."""
 
 # The relative difference up to which times of units count as equal.
 _ALIKE = 1.02

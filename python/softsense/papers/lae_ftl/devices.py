@@ -38,13 +38,13 @@ def shipped() -> dict[str, Any]:
 
 
 def over_provisioning() -> float:
-    """Of the shipped device, unsqueezed; the paper does not say."""
+    """Over-provisioning of the shipped device, unsqueezed; the paper does not give it."""
     return float(shipped()["ftl"]["over_provisioning"])
 
 
 @dataclass(frozen=True)
 class Device:
-    """A size of device: channels, dies of each, and bytes of the user."""
+    """A size of device: channels, dies of each channel, and bytes of the user."""
 
     channels: int
     dies_per_channel: int
@@ -52,17 +52,19 @@ class Device:
 
     @staticmethod
     def of(published: Mapping[str, Any]) -> Device:
-        """As the paper has it."""
+        """The device with the paper's numbers."""
         user_bytes = round(1e9 * published["capacity_gb"])
         return Device(published["channels"], published["dies_per_channel"], user_bytes)
 
     @property
     def dies(self) -> int:
-        """Of all channels."""
+        """Number of dies of all channels."""
         return self.channels * self.dies_per_channel
 
     def overrides(self, share: float | None = None) -> tuple[str, ...]:
-        """As config fields, with so much over-provisioning where nothing is squeezed; default: the shipped one."""
+        """Overrides that give this device, with over-provisioning `share` where nothing is squeezed; default: the
+        shipped one.
+        """
         share = over_provisioning() if share is None else share
         block_bytes = UNIT * UNSQUEEZED.units_per_block
         blocks = round(self.user_bytes / (1 - share) / block_bytes / self.dies)
@@ -75,7 +77,7 @@ class Device:
 
 
 def at_the_next_chip(device: Device) -> str:
-    """As a config field: units that the end of a page cuts go on at the chip of the next channel.
+    """The override with which units that the end of a page cuts go on at the chip of the next channel.
 
     Blocks of one die of each channel are written in turn, page by page, and collected together.
     """
@@ -91,7 +93,7 @@ def sizes() -> tuple[Device, Device]:
 
 
 def device_of(workload: Workload) -> Device:
-    """The one that the paper runs a workload on."""
+    """The device on which the paper runs a workload."""
     return SMALL if workload.name in PUBLISHED["devices"]["small"]["traces"] else LARGE
 
 
@@ -112,12 +114,12 @@ def adaptive(segment: int, *overrides: str) -> Arm:
 
 
 def squeezed(code: UnitCode, share: float | None = None, *overrides: str) -> Arm:
-    """A device whose user keeps the capacity of the unsqueezed one, which has so much over-provisioning.
+    """A device whose user keeps the capacity of the unsqueezed one, which has over-provisioning `share`.
 
     All are read at the rate of the last early segment, which every code of them corrects.
     """
     share = over_provisioning() if share is None else share
     left = 1 - (1 - share) * UNSQUEEZED.units_per_block / code.units_per_block
-    # So that free blocks beyond the low watermark, by which the start differs from the steady state, do not count.
+    # Equal watermarks: free blocks beyond the low one, by which the start differs from the steady state, would count.
     at_once = f"ftl.gc_low_watermark_blocks={shipped()['ftl']['gc_high_watermark_blocks']}"
     return fixed(code, RBER[-1], f"ftl.over_provisioning={left}", at_once, *overrides, label=code.unit)

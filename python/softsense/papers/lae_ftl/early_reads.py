@@ -71,18 +71,18 @@ def _compared(plan: Plan, runs: Runs, arm: Callable[[int], Arm], quantity: Quant
 
 
 def gain_of(compared: Compared, workload: str) -> Number:
-    """What the arm of a comparison saves."""
+    """The share of the quantity that the first arm of a comparison saves on a workload."""
     return saved(compared.number(workload, compared.arms[0]))
 
 
 def _mean_gain(each: Sequence[Compared], workload: str) -> Number:
-    """The mean of segments."""
+    """The saved share, mean of segments."""
     of_seeds = zip(*(compared.ratios(workload, compared.arms[0]) for compared in each), strict=True)
     return saved(Number.of([fmean(ratios) for ratios in of_seeds]))
 
 
 def _split(plan: Plan, runs: Runs, workload: Workload, arm: Arm) -> dict[str, float]:
-    """Where the time of its reads goes, us."""
+    """Mean time of the parts of a workload's reads, us."""
     each = [summary["codeword_reads"]["time_us"] for summary in summaries(plan, runs, workload, arm)]
     return {part: fmean(time_us[part] for time_us in each) for part in PARTS}
 
@@ -104,7 +104,7 @@ class _Gains:
 
     @property
     def under(self) -> dict[str, Evidence]:
-        """The largest gain, counted or decoded otherwise."""
+        """The largest gain, with other ways of counting or decoding."""
 
         def largest(numbers: Sequence[Number]) -> Evidence:
             return Evidence(max(numbers, key=lambda number: number.value))
@@ -178,7 +178,7 @@ def _measure_fig06a(whole_plan: Plan, runs: Runs) -> Measured:
 
 
 def _by_parallelism(best: Mapping[str, Number]) -> dict[str, Evidence]:
-    """Whether the traces of the large device gain more than those of the small one."""
+    """Evidence whether the traces of the large device gain more than those of the small one."""
     of = {
         size: {name: best[name] for name in PUBLISHED["devices"][size]["traces"] if name in best}
         for size in ("small", "large")

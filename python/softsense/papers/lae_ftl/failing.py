@@ -29,9 +29,9 @@ from softsense.papers.lae_ftl.units import EVERY_LIFE, FOR_LIFE, UnitCode, bch_o
 from softsense.papers.lae_ftl.workloads import SERIES
 
 _FAILING = (0.03, 0.1, 0.5)
-# Real decodes take a while. Where half of units fail, a share is known best for what it takes: to 0.3 % by the 96,000
-# units of a full run, so that the interval of its three seeds is within 2 %; where a tenth fails, nine times as many
-# would be needed.
+# Real decodes take a while. For a given effort, the share is known best where half of units fail. The 96,000 units of a
+# full run give it to 0.3 %, so that the interval of its three seeds is within 2 %. Where a tenth fails, nine times as
+# many units would be needed.
 _DECODED, _DECODED_FAILING = 0.04, 0.5
 
 

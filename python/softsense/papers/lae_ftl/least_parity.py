@@ -29,7 +29,7 @@ _PE_STEP, _PE_TO = 500, 40_000
 
 
 def least_code(codeword_bytes: int, rber: float, criterion: Criterion = "unit_ber") -> UnitCode:
-    """The least code of a length that is as reliable as asked for."""
+    """The least code of a length that is as reliable as the paper asks for, at a raw bit error rate."""
     found = codes.minimum_correctable(8 * codeword_bytes, rber, limit=LIMIT, criterion=criterion)
     return UnitCode(codeword_bytes, found.correctable)
 
@@ -128,7 +128,7 @@ FIGURES = (
     ),
 )
 
-# What is printed of each segment's code, by its symbol.
+# Claims about the printed numbers of each segment's code, by their symbols.
 _PRINTED: dict[str, Callable[[dict[str, Any], UnitCode], str]] = {
     "t": lambda each, code: f"at an RBER of {each['rber']:g} codewords of {code.size} need t = {each['t']} (eq. 1)",
     "n": lambda each, code: f"they have n = {each['n']} bits ({code.size})",

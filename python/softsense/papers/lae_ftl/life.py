@@ -1,4 +1,4 @@
-"""How long codes last."""
+"""The lifetimes of the codes."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ _LDPC, _EQUAL_BCH = "flash-8-9", "bch-4KB-t256"
 
 
 def _scheme(code: UnitCode) -> str:
-    """As `lifetime` calls it."""
+    """The name of a code in results of `lifetime`."""
     return f"{code.codeword_bytes}B-t{code.correctable}"
 
 
 @cache
 def life(*of: UnitCode, law: Law = "power_law") -> Lifetime:
     """Endurances of codes on flash that wears by a law, each alone and one after the other."""
-    # In the order in which they follow one another; where one ends is found anew.
+    # Codes are in the order in which they follow one another; `lifetime` finds anew where each ends.
     ends = {code: round(wear(law).pe_cycles(code.limit())) for code in of}
     return lifetime(configured(CONFIG, [bch_of(ends, wear(law).model)]), demand=_DEMAND)
 
 
 @cache
 def ldpc_life() -> Lifetime:
-    """Those of LDPC and BCH with the same parity, by their decode tables."""
+    """Endurances of LDPC and BCH with the same parity, by their decode tables."""
     table = {"file": _LDPC, "rber": wear().model}
     decoder = {"placement": {"per_channel": 1}, "time": {"fixed_us": 1.0}}
     worn = configured(CONFIG, [f"reliability={inline({'table': table})}", f"decoder={inline(decoder)}"])
@@ -59,8 +59,8 @@ def ldpc_life() -> Lifetime:
 
 @cache
 def _kept_amplification(units_per_block: int) -> float:
-    """Write amplification if the user has the capacity that leaves the shipped over-provisioning to the unsqueezed
-    device.
+    """Write amplification where the user keeps the capacity of the unsqueezed device with the shipped
+    over-provisioning.
     """
     utilisation = (1 - over_provisioning()) * UNSQUEEZED.units_per_block / units_per_block
     return write_amplification(Config.open(CONFIG), utilisation)
@@ -70,7 +70,7 @@ _SHRINKS, _STAYS = "capacity shrinks with the room", "capacity stays"
 
 
 def _lifetimes(law: Law = "power_law") -> dict[str, dict[str, float]]:
-    """1,000 bytes written for each byte of flash, by scheme."""
+    """Bytes written for each byte of flash, in thousands, by scheme."""
     of = {_scheme(code): code for code in (WORST_CASE, *EVERY_LIFE)}
     mine, base = life(*EVERY_LIFE, law=law), life(WORST_CASE, law=law)
     stages = {code.table: [(code, code.endurance_pe)] for code in (*base.codes, *mine.codes)}
@@ -121,7 +121,7 @@ def _measure_lifetime(plan: Plan, runs: Runs) -> Measured:
 
 
 def _by(law: Law) -> Evidence:
-    """Whether lifetime grows on flash that wears by a law."""
+    """Evidence whether lifetime grows on flash that wears by a law."""
     found = _lifetimes(law)
     mine, base = found[ADAPTIVE], found[_scheme(WORST_CASE)]
     best = {how: max(written[how] for scheme, written in found.items() if scheme != ADAPTIVE) for how in mine}

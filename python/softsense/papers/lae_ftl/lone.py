@@ -53,7 +53,7 @@ _EVERY_CODE = (*SEGMENTS, WORST_CASE, *SQUEEZED)
 
 
 def _rber(code: UnitCode) -> float:
-    """At which a code is read: that of its segment; later, that of the last."""
+    """The raw bit error rate at which a code is read: that of its segment, or of the last segment for later codes."""
     return RBER[SEGMENTS.index(code)] if code in SEGMENTS else RBER[-1]
 
 
@@ -69,11 +69,11 @@ def _lone_overrides(code: UnitCode, anywhere: bool) -> tuple[str, ...]:
 
 
 def lone_read_us(code: UnitCode, rber: float, *, anywhere: bool = False) -> float:
-    """The mean read of a unit on an idle device, in closed form.
+    """The mean time of a read of a unit on an idle device, in closed form, us.
 
-    Of a unit in two pages of a block the first part, and the parity, cross the bus while the second page is sensed. The
-    second part is half of a unit in the mean. If the second part is `anywhere`, on a die of another channel, both pages
-    are sensed at once, and both parts cross their buses at once, the first with the parity.
+    If a unit lies in two pages of a block, the first part and the parity cross the bus while the second page is sensed.
+    The second part is half of a unit in the mean. If the second part is `anywhere`, on a die of another channel, both
+    pages are sensed at once. Both parts then cross their buses at once, the first with the parity.
     """
     device = on_device(code)
     transfer_us: float = device["transfer_us"]
@@ -89,9 +89,9 @@ def lone_read_us(code: UnitCode, rber: float, *, anywhere: bool = False) -> floa
 
 
 def _longer_part(code: UnitCode) -> float:
-    """Bytes of the longer part of a unit in two pages, the first with the parity, in the mean.
+    """Mean bytes of the longer part of a unit in two pages, the first part with the parity.
 
-    Pages of D bytes cut units of 4,096 at all multiples of their greatest common divisor, each as often.
+    Pages of D bytes cut units of 4,096 bytes at all multiples of their greatest common divisor, each equally often.
     """
     parity: int = on_device(code)["parity_bytes"]
     step = gcd(2 * (UNIT - code.squeezed_bytes), UNIT)
@@ -122,7 +122,7 @@ def _cases_lone(plan: Plan) -> list[Case]:
 
 
 def farthest(numbers: Mapping[Any, Number]) -> Any:
-    """The one that is farthest from 1."""
+    """Key of the number that is farthest from 1."""
     return max(numbers, key=lambda key: abs(numbers[key].value - 1))
 
 
@@ -207,7 +207,7 @@ def _note_of_anywhere(elsewhere: Mapping[UnitCode, Number]) -> str:
 
 
 def over(number: Number, by: float) -> Number:
-    """A number and its interval, divided."""
+    """A number and its interval, divided by `by`."""
     return Number(number.value / by, number.lo / by, number.hi / by)
 
 

@@ -1,4 +1,4 @@
-"""What the out-of-band area holds."""
+"""The contents of the out-of-band area."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from softsense.papers.lae_ftl.units import ENGINE
 from softsense.papers.lae_ftl.workloads import READ, READ_LATENCY, SERIES
 
 PER_DIE = (0.25, 1.0, 2.0, 4.0)
-"""Reads that are under way at a time, for each die."""
+"""Numbers of outstanding reads for each die."""
 
 _NAMES = ("2 x 2 dies", "4 x 4 dies")
 _ENGINE, _ALONE = "on one engine", "one codeword at a time"
@@ -43,7 +43,7 @@ def _arms() -> dict[str, Arm]:
 
 
 def _deep_reads(plan: Plan, device: Device, per_die: float) -> Workload:
-    """Reads of a unit at random places, so many at a time."""
+    """A workload of reads of a unit at random places, `per_die` outstanding for each die."""
     some, depth = lone_reads(plan.requests // 2), max(round(per_die * device.dies), 1)
     overrides = *some.overrides, f"host.issue.closed_loop.queue_depth={depth}", *device.overrides()
     return Workload(f"{depth} at a time", f"reads of 4 KiB, {depth} at a time", overrides=overrides)
@@ -106,7 +106,7 @@ def _measure_parallel(plan: Plan, runs: Runs) -> Measured:
 
 
 def _same_reads(gains: _Gains, counted: str, why: str) -> Evidence:
-    """Whether the larger device gains more of the same reads, as many for each die."""
+    """Evidence whether the larger device gains more than the smaller on the same reads, equally many for each die."""
     alone = _order(gains, counted, _ALONE)
     mine = _order(gains, counted, _ENGINE)
     pairs = {each: tuple(gains[counted, _ENGINE, name, each] for name in _NAMES) for each in PER_DIE}

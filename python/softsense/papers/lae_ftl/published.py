@@ -1,4 +1,4 @@
-"""What the paper says: its numbers, and the laws of wear through its four points."""
+"""The published numbers of the paper, and the laws of wear through its four points."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ OOB: int = GEOMETRY["oob_bytes_per_unit"]
 SENSE_US: float = PUBLISHED["timing_us"]["read"]
 UNITS_PER_PAGE: int = GEOMETRY["page_bytes"] // UNIT
 LIMIT: float = PUBLISHED["target"]["unit_bit_error_rate"]
-# Of a squeezed unit: LUN, length and N-PUN take 24 B a page; the LUN alone otherwise.
+# Bytes for each unit: LUN, length and N-PUN of a squeezed unit take 24 B a page; the LUN alone otherwise.
 METADATA: int = LATE["metadata_bytes_per_page"] // UNITS_PER_PAGE
 LUN = 4
 TRACES = (*PUBLISHED["devices"]["small"]["traces"], *PUBLISHED["devices"]["large"]["traces"])
-"""The four workloads, in the order in which the paper names them, and so its numbers."""
+"""The four workloads, in the order in which the paper names them and lists their numbers."""
 CONFIG = "mlc-lae"
 POLICY = "progressive:restart"
 KIB = 1024
@@ -73,8 +73,8 @@ class Wear:
     """A law of wear through the paper's four raw bit error rates.
 
     Attributes:
-        model: as a config has it.
-        worst_factor: by which a point is off at most, above 1.
+        model: model of the raw bit error rate, as in a config.
+        worst_factor: largest factor by which the law misses a point, 1 or more.
     """
 
     model: dict[str, Any]
@@ -85,12 +85,12 @@ class Wear:
         return _core.wear_law(json.dumps(self.model), [round(pe_cycles)], [], 0.0)[0][0]
 
     def pe_cycles(self, rber: float) -> float:
-        """After how many P/E cycles there is such a raw bit error rate."""
+        """The P/E cycles after which the raw bit error rate is `rber`."""
         return float(_core.wear_law(json.dumps(self.model), [], [rber], 0.0)[1][0])
 
     @property
     def pe_exponent(self) -> float:
-        """Of the power law."""
+        """Exponent of the P/E cycles in the power law."""
         return float(self.model["power_law"]["pe_exponent"])
 
 
@@ -102,5 +102,5 @@ def wear(law: Law = "power_law") -> Wear:
 
 
 def ranged(low: float, high: float) -> str:
-    """From a share to another, for people."""
+    """A range of shares, for people."""
     return f"{100 * low:.1f} to {as_share(high, 1)}"

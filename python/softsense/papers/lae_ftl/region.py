@@ -1,6 +1,6 @@
 """The over-provisioning and the decoder hardware with which each published range of costs is met.
 
-Both were chosen after the published numbers were known. The paper states neither, so that agreement is no prediction.
+Both were chosen after the published numbers were known. The paper gives neither, so that agreement is no prediction.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from softsense.charts import Sheet
 
 _SHARES = {False: (0.255, 0.45), True: (0.255, 0.35, 0.45, 0.6)}
-"""Over-provisioning, of quick and full runs; the shipped device has the first."""
+"""Over-provisioning, for quick (False) and full (True) runs; the shipped device has the first."""
 
 _MULTIPLIERS = {False: (16, 80), True: (16, 80, 2048)}
-"""Of the key equation; with 2,048 a step takes a cycle."""
+"""Multipliers for the key equation; with 2,048 a step takes a cycle."""
 
 _CLOSED = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 _CODES = (UNSQUEEZED, *SQUEEZED)
 
 
 def _plan(plan: Plan, share: float) -> Plan:
-    """One seed, and fewer requests, on devices with so much over-provisioning, and as much for the user."""
+    """The plan with one seed and fewer requests, on devices with this over-provisioning and the same user capacity."""
     return replace(fewer(spread(plan, share), 40_000 if plan.full else 15_000), seeds=plan.seeds[:1])
 
 
@@ -92,12 +92,14 @@ def _measure(plan: Plan, runs: Runs) -> Measured:
 
 
 def _growth(share: float, code: UnitCode) -> float:
-    """By how much write amplification grows with a squeeze, in closed form."""
+    """Growth of write amplification by a squeeze, in closed form."""
     return uniform_amplification(code, 1 - share) / uniform_amplification(UNSQUEEZED, 1 - share) - 1
 
 
 def _compatible(code: UnitCode, low: float, high: float) -> tuple[float, float]:
-    """From which over-provisioning to which the closed form lies in a range: it falls as over-provisioning grows."""
+    """Range of over-provisioning in which the closed form of growth lies in a range: growth falls with
+    over-provisioning.
+    """
     least = code.squeezed_bytes / UNIT + 0.01
 
     def share_below(limit: float) -> float:

@@ -1,8 +1,8 @@
 """Figure 6(b) to (d): the cost of squeezing, on the paper's machine and on ours.
 
 The paper sizes a device by the logical space of a trace. On its machine only the footprint of a trace was ever written;
-on ours the whole capacity was overwritten endlessly. As hardly anything is collected on the first, a further reading
-takes the paper's sentence at its word: on a machine that collects the logical space of a trace is the whole capacity.
+on ours the whole capacity was overwritten endlessly. Hardly anything is collected on the first machine. So a further
+reading takes the paper literally: on a machine that collects, the logical space of a trace is the whole capacity.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _ON_ENGINE = f"the footprint, on one engine for t = {SQUEEZED[-1].correctable}"
 _ELSEWHERE = "the footprint, units go on at the next chip"
 _FOOTPRINT, _ALL, _BUFFERS = "only the footprint mapped", "all mapped", "the footprint, with buffers as in fig. 4"
 COLLECTS = "a machine that collects"
-"""The reading that takes the paper at its word: see `workloads.collecting`."""
+"""The reading that takes the paper literally: see `workloads.collecting`."""
 
-# What collection carries there of all programs, in every arm: less says nothing of write amplification.
+# Least share of collection in all programs of that machine, in every arm: less says nothing of write amplification.
 _LEAST_COLLECTED = 1 / 3
-# By which a closed form for large blocks may be off.
+# Largest error of a closed form that holds for large blocks.
 _OFF_CLOSED_FORM = 0.05
-# Assumed; the paper has both buffers, and no sizes.
+# Assumed sizes; the paper has both buffers, and gives no sizes.
 _BUFFER_BYTES = 4 * MIB
 _AS_IN_FIG_4 = (
     f"host.read_buffer={{ bytes = {_BUFFER_BYTES}, takes = 'whole_pages' }}",
@@ -85,15 +85,15 @@ class _Machine:
 
     @property
     def arms(self) -> list[Arm]:
-        """One for each code."""
+        """Arms of the machine, one for each code."""
         return [squeezed(code, None, *self.overrides) for code in LATE_CODES]
 
     def each(self, quantity: Quantity, runs: Runs, workload: Workload, at: int) -> list[float]:
-        """What is counted of a workload with the code of that index, for each seed."""
+        """Values of a quantity on a workload with code number `at`, for each seed."""
         return quantity.each(summaries(self.plan, runs, workload, self.arms[at]))
 
     def closed_form(self, workload: Workload, at: int) -> float:
-        """Write amplification if what is mapped were overwritten uniformly for ever.
+        """Write amplification if the mapped units were overwritten uniformly for ever, in closed form.
 
         Free blocks, and halves of the two that are open, hold no data.
         """
@@ -131,7 +131,7 @@ def _going_on_elsewhere(plan: Plan) -> Plan:
 
 
 def _at_uniform_addresses(plan: Plan) -> _Machine:
-    """The machine that collects, overwritten as closed forms have it."""
+    """The machine that collects, overwritten at uniform addresses, as closed forms assume."""
     return _Machine(collecting_uniformly(plan))
 
 
@@ -178,12 +178,12 @@ def _measure_late(overhead: Overhead, plan: Plan, runs: Runs) -> Measured:
 
 
 def _increases(compared: Compared, at: int) -> dict[str, Number]:
-    """By how much more it is with a squeezed code than with the unsqueezed one, by workload."""
+    """Increases of the quantity with a squeezed code over the unsqueezed one, by workload."""
     return {name: compared.number(name, compared.arms[at]).plus(-1) for name in compared.workloads}
 
 
 def _grows(overhead: Overhead, found: Mapping[str, Compared]) -> dict[str, Evidence]:
-    """Whether it grows with every squeeze; flash reads are not said to."""
+    """Evidence whether the quantity grows with every squeeze; the paper does not claim this of flash reads."""
     if overhead.quantity is SENSES:
         return {}
 
@@ -198,7 +198,7 @@ def _grows(overhead: Overhead, found: Mapping[str, Compared]) -> dict[str, Evide
 
 
 def _of_collection(machine: _Machine, at_uniform: _Machine, runs: Runs) -> dict[str, Evidence]:
-    """Whether the machine that collects does, in every arm; and whether it does as the closed form says."""
+    """Evidence whether the machine that collects does so in every arm, and whether it does as the closed form says."""
     own = {
         (workload.name, code.unit): 1 - min(machine.each(COLLECTION, runs, workload, at))
         for workload in machine.plan.workloads
@@ -261,7 +261,7 @@ def _note_of_room(plan: Plan) -> str:
 
 
 def _note_of_collection(machines: Mapping[str, _Machine], at_uniform: _Machine, runs: Runs) -> str:
-    """How much is collected in each arm, beside the closed form."""
+    """A note on the collection in each arm, beside the closed form."""
     told = {how: machines[how] for how in (_FOOTPRINT, _ALL, COLLECTS)}
     told[f"{COLLECTS}, uniform addresses"] = at_uniform
     names = [workload.name for workload in machines[_ALL].plan.workloads]
@@ -358,7 +358,7 @@ FIGURES = tuple(
 
 
 def _bound(overhead: Overhead, code: UnitCode, low: float, high: float) -> Claim:
-    """A cost: the worst workload may reach the upper end of the published range."""
+    """A claim about a cost: the worst workload may reach the upper end of the published range."""
     return Claim(
         _late_claim(overhead, code),
         overhead.figure,

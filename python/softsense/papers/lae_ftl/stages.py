@@ -1,7 +1,7 @@
 """A device through all of its stages, under load, on one engine, for which the paper has no figure.
 
-Stage by stage, each at the raw bit error rate of its end; and in one run whose erases count as thousands of P/E cycles,
-so that its blocks go from code to code while they are read and written.
+Each stage is run at the raw bit error rate of its end. And in one run an erase counts as thousands of P/E cycles, so
+that blocks go from code to code while they are read and written.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _STRONGEST = SQUEEZED[-1]
 _ENGINE = Hardware(engine=_STRONGEST.correctable)
 
 _BLOCKS, _SHARE, _PER_DIE = 64, 0.4, 2
-# Of requests those that read, and of the plan's requests those of a stage.
+# Share of reads among requests; share of the plan's requests in a stage.
 _READS, _REQUESTS = 0.7, 0.4
-# P/E cycles an erase counts as, of quick and full runs.
+# P/E cycles that an erase counts as, for quick (False) and full (True) runs.
 _PER_ERASE = {False: 5_000, True: 2_500}
 _LAE, _FROM_THE_FIRST_DAY, _WORST = "LAE-FTL", f"t = {_STRONGEST.correctable} for life", WORST_CASE.label
 
@@ -104,7 +104,7 @@ def _stage_plan(plan: Plan) -> Plan:
 
 
 def _life_arms(full: bool) -> list[Arm]:
-    """One run through life: the codes by age, and the strongest for life."""
+    """Arms of one run through life: the codes by age, and the strongest code for life."""
     per_erase = f"flash.pe_cycles_per_erase={_PER_ERASE[full]}"
     by_age = bch_of(dict(zip(_CODES, _ends(), strict=True)), wear().model)
     strongest = squeezed(_STRONGEST, _SHARE)
@@ -115,7 +115,7 @@ def _life_arms(full: bool) -> list[Arm]:
 
 
 def _life_plan(plan: Plan) -> Plan:
-    # As many writes as wear blocks out, write amplification being about 1.85.
+    # The number of writes that wears blocks out, with a write amplification of about 1.85.
     blocks = _BLOCKS // 2
     slots = blocks * SMALL.dies * UNSQUEEZED.units_per_block
     writes = slots * _ends()[-1] / _PER_ERASE[plan.full] / 1.85

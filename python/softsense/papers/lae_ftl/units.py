@@ -31,29 +31,29 @@ class UnitCode:
 
     @property
     def parity(self) -> codes.BchParity:
-        """Of a codeword."""
+        """Size of the parity of a codeword."""
         return codes.bch_parity(8 * self.codeword_bytes, self.correctable)
 
     @property
     def codewords(self) -> int:
-        """Of a unit."""
+        """Number of codewords of a unit."""
         return UNIT // self.codeword_bytes
 
     @property
     def parity_bytes(self) -> int:
-        """Of a unit, whole bytes for each codeword."""
+        """Parity of a unit, bytes; each codeword has whole bytes."""
         found = _core.bch_parity(8 * self.codeword_bytes, self.correctable)
         assert found is not None
         return self.codewords * int(found["parity_bytes"])
 
     @property
     def squeezed_bytes(self) -> int:
-        """By which the data space of a unit is smaller than 4 KiB."""
+        """Bytes by which the data space of a unit is smaller than 4 KiB."""
         return int(on_device(self)["squeezed_bytes"])
 
     @property
     def units_per_block(self) -> int:
-        """Units that fit a block, packed across its pages."""
+        """Number of units that fit a block, packed across its pages."""
         return int(on_device(self)["units_per_block"])
 
     @property
@@ -68,7 +68,7 @@ class UnitCode:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Name of the code, for people."""
         return f"{self.size}, t = {self.correctable}"
 
     @property
@@ -82,12 +82,12 @@ class UnitCode:
         return float(1 - good**self.codewords)
 
     def failing_rber(self, failing: float) -> float:
-        """The raw bit error rate at which so many units fail."""
+        """The raw bit error rate at which the share `failing` of units fails."""
         of_codeword = 1 - (1 - failing) ** (1 / self.codewords)
         return codes.raw_bit_error_rate(on_device(self)["codeword_bits"], self.correctable, of_codeword)
 
     def limit(self, criterion: Criterion = "unit_ber") -> float:
-        """The raw bit error rate up to which a codeword is as reliable as asked for."""
+        """The raw bit error rate up to which a codeword is as reliable as the paper asks for."""
         allowed = LIMIT * (8 * self.codeword_bytes if criterion == "unit_ber" else 1)
         return codes.raw_bit_error_rate(self.parity.codeword_bits, self.correctable, allowed)
 
@@ -108,16 +108,16 @@ UNSQUEEZED = SEGMENTS[-1]
 """The baseline of the late stage."""
 
 SQUEEZED = tuple(filling(OOB + UNIT - round(KIB * size), METADATA) for size in LATE["squeezed_unit_kb"])
-"""The codes of the late stage."""
+"""The codes of the late stage, by increasing strength."""
 
 EVERY_LIFE = (*SEGMENTS, *SQUEEZED)
-"""Codes that follow one another."""
+"""All codes in the order in which they follow one another."""
 
 RBER: tuple[float, ...] = tuple(each["rber"] for each in PUBLISHED["segment"])
 TO_PE: tuple[int, ...] = tuple(each["pe_cycles"] for each in PUBLISHED["segment"])
-# In the middle of each segment, so that erases of a run change no code.
+# P/E cycles in the middle of each segment, so that erases of a run change no code.
 AGES = tuple((since + to) // 2 for since, to in pairwise((0, *TO_PE)))
-# Beyond any age.
+# P/E cycles beyond any age.
 FOR_LIFE = 1_000_000
 
 
@@ -126,11 +126,11 @@ class Hardware:
     """A BCH decoder; all of its numbers are assumed.
 
     Attributes:
-        bits_per_cycle: that syndromes, and the search for roots, take in.
-        multipliers: of the solver of the key equation.
-        clock_mhz: of all of it.
-        engine: errors of the code that takes all of it, whose hardware codewords of weaker ones share; without one it
-            grows with the code, and a codeword takes all of it.
+        bits_per_cycle: bits that syndromes, and the search for roots, take in a cycle.
+        multipliers: multipliers of the solver of the key equation.
+        clock_mhz: clock of the whole decoder.
+        engine: errors of the code for which the hardware is built; codewords of weaker codes share that hardware. For
+            None the hardware grows with the code, and a codeword takes all of it.
     """
 
     bits_per_cycle: int = 8
@@ -139,12 +139,12 @@ class Hardware:
     engine: int | None = None
 
     def decode_us(self, code: UnitCode, errors: bool = True) -> float:
-        """What a codeword takes; without errors it is done when its syndromes are."""
+        """Decoding time of a codeword, us; without errors it ends when the syndromes are known."""
         return float(on_device(code, self)["decode_us" if errors else "decode_without_errors_us"])
 
     @property
     def override(self) -> str:
-        """Its time in a config."""
+        """The override that gives a config this decoder."""
         bch = {
             "clock_mhz": self.clock_mhz,
             "syndrome_bits_per_cycle": self.bits_per_cycle,
@@ -156,14 +156,14 @@ class Hardware:
 
 
 ASSUMED = Hardware()
-"""That of the shipped device."""
+"""The decoder of the shipped device."""
 
 ENGINE = Hardware(engine=WORST_CASE.correctable)
-"""The same, built once for the worst-case code."""
+"""The decoder of the shipped device, built once for the worst-case code."""
 
 
 def bch_of(each: Mapping[UnitCode, int], rber: Mapping[str, Any], exact: bool = False) -> str:
-    """The reliability of a device whose blocks have these codes, each up to so many P/E cycles."""
+    """The override for a device whose blocks have these codes, each up to its number of P/E cycles."""
     of_age = [
         {"codeword_bytes": code.codeword_bytes, "correctable": code.correctable, "to_pe_cycles": to_pe}
         for code, to_pe in each.items()
@@ -173,13 +173,13 @@ def bch_of(each: Mapping[UnitCode, int], rber: Mapping[str, Any], exact: bool = 
 
 
 def constant(rber: float) -> dict[str, Any]:
-    """The same raw bit error rate at every age, as a config has it."""
+    """A constant raw bit error rate at every age, as a config has it."""
     return {"constant": {"rber": rber}}
 
 
 @cache
 def on_device(code: UnitCode, hardware: Hardware = ASSUMED) -> dict[str, Any]:
-    """What the simulator has of a code on the shipped device: parity, room and times."""
+    """Parity, room and times of a code on the shipped device, from the simulator."""
     overrides = [bch_of({code: FOR_LIFE}, constant(RBER[-1])), hardware.override]
     [found] = configured(CONFIG, overrides).bch_codes()
     return found
@@ -189,8 +189,9 @@ def uniform_amplification(code: UnitCode, unsqueezed_use: float) -> float:
     """Write amplification of greedy collection under endless uniform overwriting, in closed form.
 
     Args:
-        code: of all units; programs that squeezing makes smaller are counted at their full size.
-        unsqueezed_use: the share of unsqueezed places of closed blocks that user data takes; squeezed ones are fewer.
+        code: code of all units; programs that squeezing makes smaller are counted at their full size.
+        unsqueezed_use: the share of unsqueezed places of closed blocks that user data takes. There are fewer squeezed
+            places.
 
     Source: `softsense.lifetime`; P. Desnoyers, "Analytic models of SSD write performance", ACM TOS 10(2), 2014.
     """
@@ -206,10 +207,10 @@ def crossing_share(code: UnitCode) -> Fraction:
 def last_decode_us(codewords: int, transfer_us: float, clean_us: float, decode_us: float, p_clean: float) -> float:
     """The mean time from the first transfer of a unit to the end of its last decode, on an idle device.
 
-    Codewords are transferred one after the other; a decoder takes each when it is there and the one before is done.
-    A codeword has no error with probability `p_clean`.
+    Codewords are transferred one after the other. A decoder takes each when its transfer and the decode before are
+    done. A codeword has no error with probability `p_clean`.
     """
-    # How long the decoder goes on after a transfer has ended: its distribution.
+    # Distribution of the time that the decoder goes on after a transfer has ended.
     behind = {0.0: 1.0}
     for _ in range(codewords):
         after: dict[float, float] = {}

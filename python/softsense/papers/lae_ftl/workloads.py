@@ -20,32 +20,36 @@ from softsense.papers.lae_ftl.devices import device_of
 from softsense.papers.lae_ftl.published import CONFIG, KIB, LATE, MIB, TRACES, UNIT
 from softsense.papers.lae_ftl.units import SEGMENTS
 
-# Assumed: the traces are public, and their addresses are not in our sources.
+# Assumed. The traces are public, but their addresses are not in our sources.
 _EXPONENT = 0.9
 _ZIPF = {"zipf": {"exponent": _EXPONENT}}
-# Of the excerpt, as `softsense trace stats` tells it: up to where addresses go.
+# The end of the addresses of the excerpt, by `softsense trace stats`.
 _F1_EXTENT = round(489.71 * MIB)
-# How often the host of a quick and of a full run overwrites the device of a stand-in that collects.
+# Number of times that the host overwrites the device of a stand-in that collects, in quick (False) and full (True)
+# runs.
 _PASSES = {False: 0.1, True: 0.5}
-# With fewer a closed form is hidden by the few blocks that are collected, and by the first, in which no plane collects.
+# Passes that a comparison with a closed form needs. With fewer, the few collected blocks and the first pass, in which
+# no plane collects, hide the closed form.
 _PASSES_OF_CLOSED_FORM = 0.5
 # The public Financial2, from memory: about 3.7 million requests in 11.4 hours, 82 % of them reads, mostly of one unit.
 _F2_REQUESTS, _F2_READS, _F2_PER_S = 3_700_000, 0.82, 90.0
 _F2_FOOTPRINT = 512 * MIB
-# MSR-ts is ts0, by the statistics that LaLDPC prints: sectors read and written, in so many days; a unit a request.
+# MSR-ts is ts0, with the statistics that LaLDPC prints: sectors read and written, and days; a unit a request.
 _TS_READ_SECTORS, _TS_WRITTEN_SECTORS, _TS_DAYS = 3_976_632, 14_127_647, 4.7
 _TS_FOOTPRINT = 2048 * MIB
 _SECTORS_OF_A_UNIT, _DAY_S = 8, 86_400.0
-# All of it assumed: requests of one to sixteen units.
+# All of MSR-src is assumed: requests of one to sixteen units.
 _SRC_READS, _SRC_PER_S = 0.5, 5.0
 _UNPRINTED_PER_S = {"F2": _F2_PER_S, "MSR-src": _SRC_PER_S}
-# What the readings have instead: rates are so low that nothing waits, and only a much greater one could matter.
+# Values of other readings. Rates are so low that nothing waits, so only a much greater rate could matter.
 _EXPONENTS, _FASTER = (0.7, 1.1), 10.0
 _SRC_SIZES = ((4, 0.4), (8, 0.2), (16, 0.2), (64, 0.2))
 
 
 def f1_stand_in(most: int) -> Workload:
-    """With the counts of the public excerpt: 29,199 reads and 20,801 writes in 853 s, mostly of one or two units."""
+    """A stand-in with the counts of the public excerpt: 29,199 reads and 20,801 writes in 853 s, mostly of one or two
+    units.
+    """
     requests, reads, seconds = 50_000, 29_199, 853.4
     shares = ((4, 0.444), (8, 0.525), (16, 0.031))
     fields = synthetic(
@@ -55,14 +59,14 @@ def f1_stand_in(most: int) -> Workload:
         addresses=_ZIPF,
         arrivals={"poisson": {"requests_per_s": requests / seconds}},
         footprint_bytes=128 * MIB,
-        # It begins at any sector, so that most requests touch a unit more than they are long.
+        # Requests begin at any sector, so that most touch one unit more than their length needs.
         align_bytes=512,
     )
     return Workload("F1", "stand-in: counts, sizes, rate and footprint of the excerpt; Zipf, Poisson", overrides=fields)
 
 
 def src_stand_in(most: int, footprint_bytes: int = 4096 * MIB) -> Workload:
-    """All of it assumed."""
+    """A stand-in, all of which is assumed."""
     sizes = [{"bytes": kib * KIB, "share": share} for kib, share in _SRC_SIZES]
     fields = synthetic(
         requests=most,
@@ -79,7 +83,7 @@ def src_stand_in(most: int, footprint_bytes: int = 4096 * MIB) -> Workload:
 
 
 def f2_stand_in(most: int, footprint_bytes: int = _F2_FOOTPRINT) -> Workload:
-    """As the public trace is remembered to be."""
+    """A stand-in with the statistics of the public trace, from memory."""
     requests = min(most, _F2_REQUESTS)
     reads = f"{as_plain_share(_F2_READS)} reads of a unit, {_F2_PER_S:g} a second"
     what = f"stand-in, from memory of the public trace: {reads}"
@@ -87,7 +91,7 @@ def f2_stand_in(most: int, footprint_bytes: int = _F2_FOOTPRINT) -> Workload:
 
 
 def ts_stand_in(most: int, footprint_bytes: int = _TS_FOOTPRINT) -> Workload:
-    """With the published counts and length of ts0."""
+    """A stand-in with the published counts and length of ts0."""
     every = (_TS_READ_SECTORS + _TS_WRITTEN_SECTORS) // _SECTORS_OF_A_UNIT
     reads = _TS_READ_SECTORS / (_TS_READ_SECTORS + _TS_WRITTEN_SECTORS)
     per_s = every / (_TS_DAYS * _DAY_S)
@@ -108,8 +112,8 @@ def _of_units(requests: int, reads: float, per_s: float, footprint_bytes: int) -
 
 
 def plan_of(full: bool) -> Plan:
-    """How much a quick and a full run measure."""
-    # In full so many that the host fills some fifteen blocks of each die of the large device.
+    """The plan of a quick or a full run."""
+    # The host of a full run fills about fifteen blocks of each die of the large device.
     most = 150_000 if full else 30_000
     financial = Workload(
         "F1",
@@ -128,19 +132,19 @@ def plan_of(full: bool) -> Plan:
 
 
 def placed(workload: Workload, share: float | None = None) -> Workload:
-    """The workload on the device that the paper runs it on, with so much over-provisioning."""
+    """The workload on the device on which the paper runs it, with over-provisioning `share`."""
     return replace(workload, overrides=(*workload.overrides, *device_of(workload).overrides(share)))
 
 
 def _touched_bytes(workload: Workload) -> int:
-    """Up to where its addresses go."""
+    """End of the addresses of a workload, bytes."""
     if workload.file:
         return _F1_EXTENT
     return int(json.loads(configured(CONFIG, workload.overrides).to_json())["workload"]["footprint_bytes"])
 
 
 def footprint(workload: Workload) -> float:
-    """The share of the user's capacity that it has to do with, as far as addresses go."""
+    """The share of the user's capacity up to which the addresses of a workload go."""
     return min(_touched_bytes(workload) / configured(CONFIG, workload.overrides).user_bytes, 1.0)
 
 
@@ -157,13 +161,13 @@ def only_footprints(plan: Plan) -> Plan:
 def collecting(plan: Plan, least_passes: float = 0.0) -> Plan:
     """The plan on devices that collect: the logical space of a workload is the user's whole capacity.
 
-    Each device keeps all but its number of blocks. It begins in the steady state of uniform overwriting. Addresses of
-    stand-ins go over all of it, and their requests are as many as overwrite it `_PASSES` times, or `least_passes`; a
-    trace is what it is.
+    Each device keeps all but its number of blocks, and begins in the steady state of uniform overwriting. Addresses of
+    stand-ins go over all of it. Their requests are as many as overwrite it `_PASSES` times, or `least_passes` if that
+    is more; a trace is unchanged.
     """
 
     def of(workload: Workload) -> Workload:
-        # The logical space of F1 is that of the excerpt, of its stand-in, too.
+        # The logical space of F1 is that of the excerpt, for its stand-in, too.
         logical_bytes = _F1_EXTENT if workload.name == "F1" else _touched_bytes(workload)
         device = replace(device_of(workload), user_bytes=logical_bytes).overrides()
         overrides = (*workload.overrides, *device)
@@ -179,19 +183,19 @@ def collecting(plan: Plan, least_passes: float = 0.0) -> Plan:
 
 
 def collecting_uniformly(plan: Plan) -> Plan:
-    """Stand-ins on devices that collect, at uniform addresses, as closed forms have it; one seed."""
+    """The plan with stand-ins on devices that collect, at uniform addresses, as closed forms assume; one seed."""
     stand_ins = [workload for workload in collecting(plan, _PASSES_OF_CLOSED_FORM).workloads if not workload.file]
     workloads = (replace(w, overrides=(*w.overrides, "workload.addresses=uniform")) for w in stand_ins)
     return replace(plan, seeds=plan.seeds[:1], workloads=tuple(workloads))
 
 
 def short(plan: Plan) -> Plan:
-    """The plan with as many requests of stand-ins as reads need, which wait for no collection."""
+    """The plan with as few requests of stand-ins as reads need, which wait for no collection."""
     return fewer(plan, 15_000 if plan.full else 5_000)
 
 
 def fewer(plan: Plan, most: int) -> Plan:
-    """The plan with at most so many requests of stand-ins."""
+    """The plan with at most `most` requests of each stand-in."""
 
     def of(workload: Workload) -> Workload:
         if workload.file:
@@ -204,12 +208,13 @@ def fewer(plan: Plan, most: int) -> Plan:
 
 
 def read_otherwise(plan: Plan) -> dict[str, Plan]:
-    """The plan with stand-ins whose addresses and rates, which nobody printed, are others; one seed, as readings differ
-    by more than seeds do.
+    """Plans with other addresses and rates of stand-ins, which nobody printed, by name.
+
+    Each plan has one seed, as readings differ by more than seeds do.
     """
 
     def with_fields(fields: Mapping[str, str]) -> Plan:
-        """With a further field for stand-ins of these names."""
+        """The plan with a further field for stand-ins of these names."""
         workloads = (
             replace(w, overrides=(*w.overrides, fields[w.name])) if not w.file and w.name in fields else w
             for w in plan.workloads
@@ -227,19 +232,19 @@ def read_otherwise(plan: Plan) -> dict[str, Plan]:
 
 
 def spread(plan: Plan, share: float | None) -> Plan:
-    """The plan on devices with so much over-provisioning, and as much for the user."""
+    """The plan on devices with over-provisioning `share` and the same user capacity."""
     if share is None:
         return plan
     return replace(plan, workloads=tuple(placed(workload, share) for workload in plan.workloads))
 
 
 def stands(plan: Plan) -> str:
-    """Which workloads are real."""
+    """A list of the real workloads, for people."""
     real = [workload.name for workload in plan.workloads if workload.file]
     return f"{listed(real)} real, the others stand-ins" if real else "all stand-ins"
 
 
-# What is counted of a run
+# Quantities of a run
 
 PARTS = ("sense", "wait_bus", "transfer", "wait_decoder", "decode")
 
@@ -250,7 +255,7 @@ def _read_latency(summary: Summary) -> float:
 
 
 READ_LATENCY = Quantity("read_latency_us", _read_latency)
-"""The paper's: flash read, waits for transfer and decoding, and both of these; not the wait for the die."""
+"""The paper's read latency: flash read, transfer and decoding with their waits; not the wait for the die."""
 
 
 def _collected(summary: Summary) -> int:
@@ -271,11 +276,11 @@ class Overhead:
     """A cost of squeezing.
 
     Attributes:
-        figure: id.
-        stem: of ids of claims.
-        name: of what is counted.
-        published: name of its ranges.
-        quantity: how it is measured.
+        figure: id of the figure.
+        stem: beginning of the ids of its claims.
+        name: name of the quantity, for people.
+        published: name of the published ranges.
+        quantity: quantity of a summary.
     """
 
     figure: str
@@ -286,7 +291,7 @@ class Overhead:
 
     @property
     def ranges(self) -> list[tuple[float, float]]:
-        """From the least to the most of the four workloads, for each squeezed unit."""
+        """Published ranges for each squeezed unit, from the least to the most of the four workloads."""
         return [(low, high) for low, high in LATE[self.published]]
 
 
@@ -305,5 +310,5 @@ GREY = "#7f7f7f"
 
 
 def bar(group: str, bar: str, number: Number, by: float = 1.0, **more: Any) -> dict[str, Any]:
-    """A row of `bar_sheet`."""
+    """A row for `bar_sheet`."""
     return {"group": group, "bar": bar, "value": by * number.value, "lo": by * number.lo, "hi": by * number.hi, **more}

@@ -1,7 +1,7 @@
 """LaLDPC (Y. Du et al., MSST 2017): its figures, tables and claims, measured.
 
-The paper's machine is `configs/mlc-laldpc.toml` with packages that do one thing at a time (`methods.SERIAL`); ours is
-that configuration as it is. What the paper leaves open is in `assumed` and `setups`.
+The paper's machine is `configs/mlc-laldpc.toml` with packages that do one operation at a time (`methods.SERIAL`). Our
+machine is that configuration unchanged. The paper leaves details open; `assumed` and `setups` vary them.
 """
 
 from __future__ import annotations

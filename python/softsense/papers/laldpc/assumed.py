@@ -1,6 +1,4 @@
-"""What the paper leaves open: addresses, arrivals, translation pages, the cache, and how long is run; each read
-otherwise.
-"""
+"""Details that the paper leaves open, each varied alone: addresses, arrivals, translation pages, cache, run length."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
 EXPONENTS = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 FRESH = "precondition.translation_pages=fresh"
-# Requests of the longest runs, over those of others.
+# Requests of the longest runs, over those of other runs.
 _LONGER = 5
 
 
@@ -46,14 +44,14 @@ class Reading:
     """One interpretation of details that the paper leaves open, on stand-ins of all workloads, with the first seed.
 
     Attributes:
-        name: in tables.
+        name: name in tables.
         methods: the four methods.
-        exponent: of the Zipf distribution of addresses.
-        kind: of `stand_ins.arrivals`.
-        times: how many times as many requests as others have.
-        longer: of `stand_ins.arrivals`.
-        spread: how many times as many bytes are written and read.
-        evicts: whether anything is ever evicted.
+        exponent: exponent of the Zipf distribution of addresses.
+        kind: kind of `stand_ins.arrivals`.
+        times: number of requests, over that of other readings.
+        longer: length of bursts, as for `stand_ins.arrivals`.
+        spread: bytes that are written and read, over those of other readings.
+        evicts: whether the mapping cache ever evicts an entry.
     """
 
     name: str
@@ -66,7 +64,7 @@ class Reading:
     evicts: bool = True
 
     def plan(self, plan: Plan) -> Plan:
-        """The plan with the workloads as this has them, and one seed: seeds tell less than readings."""
+        """The plan with this reading's workloads, and one seed, as results vary less by seed than by reading."""
         most = self.times * plan.requests
         workloads = tuple(
             stand_in(
@@ -78,24 +76,25 @@ class Reading:
         return replace(plan, workloads=workloads, seeds=plan.seeds[:1])
 
     def cases(self, plan: Plan) -> list[Case]:
-        """Its simulations."""
+        """Simulations of this reading."""
         return cases(self.plan(plan), *self.methods.all)
 
 
 def _room(plan: Plan, spread: float) -> tuple[int, int]:
-    """Bytes that are written and read: a device that a plan makes small has a thirtieth."""
+    """Bytes that are written and read; a plan that makes the device small has a 64th of them."""
     part = 1 if not any("blocks_per_plane" in override for override in plan.overrides) else 64
     return round(spread * WRITTEN_BYTES) // part, round(spread * READ_BYTES) // part
 
 
 LOAD = 8_000
-"""Requests per second on all workloads, where some tens are published: the busiest keep the serial packages busy for
-nine tenths."""
+"""Requests per second on all workloads, where some tens are published. The busiest workload keeps the serial packages
+busy for nine tenths of the time.
+"""
 
 LOADED = f"workload.arrivals={inline({'poisson': {'requests_per_s': float(LOAD)}})}"
 
 EIGHTFOLD = 8.0
-"""Bursts of so many times as many requests as are fitted to hm_0 disperse counts in 60 ms as its excerpt does."""
+"""Length of bursts, over those fitted to hm_0, with which counts in 60 ms are as dispersed as in its excerpt."""
 
 ASSUMED = Reading("as assumed")
 
@@ -118,16 +117,16 @@ READINGS = (
     Reading("levels take room", methods(*SERIAL, levels_take_room=True)),
     Reading("64 MB", methods(*SERIAL, cache_bytes=PUBLISHED["mapping_cache_mb"] * MIB), evicts=False),
 )
-"""Each differs from `ASSUMED` in one thing."""
+"""The readings; each differs from `ASSUMED` in one detail."""
 
 FITTED = Reading("found to fit", methods(*SERIAL, LOADED, remember_translation_levels=True), exponent=1.1)
-"""What figure `setups` finds to meet most: beside the readings, and no reading under which a claim may hold, since the
-published numbers found it.
+"""The reading that meets most published numbers, from figure `setups`. It is not among the readings under which a claim
+may hold, since the published numbers selected it.
 """
 
 
 def readings(plan: Plan) -> tuple[Reading, ...]:
-    """Those of a plan: a full run has a longer one, too."""
+    """The readings of a plan; a full run has a longer one, too."""
     longer = Reading(f"{_LONGER} times as many requests", times=_LONGER)
     return (*READINGS, longer) if plan.full else READINGS
 
@@ -138,7 +137,7 @@ def reading_cases(plan: Plan) -> list[Case]:
 
 
 def spanning(plan: Plan, runs: Runs, id_: str, why: str) -> Evidence:
-    """A claim of `HEADLINE`: on the workloads that are given and the paper's machine, under all readings, and on
+    """Evidence for a claim of `HEADLINE`: on the given workloads and the paper's machine, under all readings, and on
     ours.
     """
     under = {each.name: headline(each.plan(plan), runs, each.methods)[id_] for each in readings(plan)}
@@ -153,12 +152,12 @@ def spanning(plan: Plan, runs: Runs, id_: str, why: str) -> Evidence:
 
 
 def ordered_by_readings(plan: Plan, runs: Runs, order: Callable[[Plan, Methods], Evidence]) -> Evidence:
-    """An order of the two evictions on the workloads that are given, and under all readings.
+    """Evidence for an order of the two evictions on the given workloads, and under all readings.
 
     Args:
-        plan: of the figure.
+        plan: plan of the figure.
         runs: all simulations.
-        order: of a plan and methods.
+        order: function that gives the evidence for a plan and methods.
     """
 
     def under(reading: Reading) -> Evidence:
@@ -250,7 +249,7 @@ def _draw_assumed(frame: pl.DataFrame) -> Sheet:
 
 
 def _broken(name: str, most: int = 14) -> str:
-    """A name in lines that stand below a group of bars."""
+    """A name in lines that fit below a group of bars."""
     lines: Sequence[str] = [""]
     for word in name.split():
         fits = len(lines[-1]) + len(word) < most

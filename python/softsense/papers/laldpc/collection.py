@@ -25,7 +25,7 @@ _WRITERS = ("wdev0", "proxy0", "prn1", "ts0", "proj4")
 
 
 def _plan(plan: Plan) -> Plan:
-    """Workloads that write much."""
+    """The plan with workloads that write much, as stand-ins."""
     return as_stand_ins(some(plan, _WRITERS))
 
 
@@ -36,7 +36,7 @@ def _cases(plan: Plan) -> list[Case]:
 def _attempts(summary: Summary) -> float:
     """Attempts for a codeword that collection moves: all decodes that are neither the host's nor of translation pages.
 
-    Those are fresh here, so that each read of one is one attempt.
+    Translation pages are fresh here, so that each read of one is one attempt.
     """
     host, read = summary["codeword_reads"]["attempts"], summary["mapping"]["translation_reads"]
     found: float = (summary["operations"]["decodes"] - host - read) / summary["writes_detail"]["gc_codewords"]

@@ -39,7 +39,7 @@ def _cases_eq(plan: Plan) -> list[Case]:
 
 
 def _eq_cases(plan: Plan, level: int, entries: int) -> list[Case]:
-    """One for each seed."""
+    """Simulations of a level and a number of cached entries, one for each seed."""
     arm = methods(needs(level), cache_bytes=entries * PUBLISHED["cache_entry_bytes"]).lru
     return [Case(_uniform(), arm.policy, arm.overrides, seed) for seed in plan.seeds]
 

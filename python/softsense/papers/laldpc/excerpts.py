@@ -32,8 +32,9 @@ _MACHINES = {"ours": OURS, "serial": MAIN}
 
 
 def _plan(plan: Plan) -> Plan:
-    """The real workloads among the paper's, and wdev_3; stand-ins for the others. A trace and its fates are the same
-    with each seed.
+    """The plan with the real workloads among the paper's and wdev_3, or with all stand-ins where no trace is given.
+
+    The plan has one seed, as a trace and its fates are the same with each seed.
     """
     real = tuple(workload for workload in plan.workloads if workload.file)
     return replace(plan, workloads=(*real, WDEV3) if real else plan.workloads, seeds=plan.seeds[:1])
@@ -78,7 +79,7 @@ def _measure_excerpts(plan: Plan, runs: Runs) -> Measured:
 
 
 def _evidence(plan: Plan, runs: Runs) -> dict[str, Evidence]:
-    """Whether the real workloads that are printed with much soft sensing gain much."""
+    """Evidence whether the real workloads that are printed with much soft sensing gain much."""
     soft = tuple(workload for workload in plan.workloads if workload.file and workload.name in ("rsrch1", "F1"))
     if not soft:
         return {}

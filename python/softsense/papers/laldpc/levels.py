@@ -1,4 +1,4 @@
-"""Figure 5: the cost of retries, and how long a level lasts."""
+"""Figure 5: the cost of retries, and the time during which a level suffices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _real_thresholds() -> list[float]:
     told = {row["level"]: row["rber"] for row in table["thresholds"] if row["failure"] == _AT_FAILURE}
     found = []
     for level, curve in enumerate(table["level"], start=1):
-        # Where the table does not reach down to that probability, the lowest rate at which it shows any failures.
+        # If the table does not reach down to that probability, the lowest rate at which it shows any failures is taken.
         shown = next(rber for rber, frames in zip(table["rber"], curve["frames"], strict=True) if frames)
         found.append(told.get(level, shown))
     return found
@@ -111,7 +111,7 @@ def _measure_fig05b(plan: Plan, runs: Runs) -> Measured:
         for (source, pe_cycles), found in spans.items()
     ]
     heads = ["thresholds", "P/E cycles", "levels, and for how many days"]
-    # The last level lasts beyond the studied range.
+    # The last level lasts beyond the studied range, and is left out.
     whole = [days for pe_cycles in stages for _, days in spans[_TABLE_II, pe_cycles][:-1]]
     why = (
         f"With table II's thresholds the {len(whole)} levels that end within {_DAYS[-1]} days last {min(whole)} to "

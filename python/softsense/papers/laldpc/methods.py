@@ -25,7 +25,8 @@ SERIAL = (
     "host.reads_first=false",
 )
 """The paper's machine as DiskSim's SSD extension has it: each of eight packages does one operation at a time, first
-come first served, without a cache register; 2,048 blocks make the printed 32 GB."""
+come first served, without a cache register. Its 2,048 blocks make the printed 32 GB.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Methods:
 
     @property
     def all(self) -> tuple[Arm, ...]:
-        """LDPC-in-SSD, Ideal, LaLDPC-LRU, LaLDPC-new."""
+        """The methods in order: LDPC-in-SSD, Ideal, LaLDPC-LRU, LaLDPC-new."""
         return self.base, self.ideal, self.lru, self.new
 
 
@@ -52,16 +53,16 @@ def methods(
     remember_translation_levels: bool = False,
     levels_take_room: bool = False,
 ) -> Methods:
-    """The four methods.
+    """The four methods on a device.
 
     Args:
         device: overrides for all of them.
-        cache_bytes: of the mapping cache.
-        fixed_entries: that the new eviction spares.
-        policy: how all but Ideal read.
-        lru: how entries are evicted where the eviction is not the new one.
+        cache_bytes: size of the mapping cache.
+        fixed_entries: number of entries that the new eviction spares.
+        policy: read policy of all methods but Ideal.
+        lru: eviction of the methods that do not have the new one.
         remember_translation_levels: whether LaLDPC remembers levels of translation pages, too.
-        levels_take_room: whether the levels that LaLDPC remembers take their part of the cache; otherwise they are in
+        levels_take_room: whether the levels that LaLDPC remembers take their part of the cache. Otherwise they are in
             bits of entries that the others do not use.
     """
 
@@ -85,7 +86,7 @@ MAIN = methods(*SERIAL)
 """The basic experiment on the paper's machine."""
 
 OURS = methods()
-"""The same on the shipped device, whose planes work apart and whose reads go first."""
+"""The basic experiment on the shipped device, whose planes work apart and whose reads go first."""
 
 COLOURS = {
     "LDPC-in-SSD": "#7f7f7f",
@@ -96,8 +97,8 @@ COLOURS = {
     "measured": "#0072b2",
 }
 
-# What the paper calls flash read latency: sensing, transfer and decoding of all attempts, without waits, and without
-# the translation pages that a miss reads.
+# The paper's flash read latency: sensing, transfer and decoding of all attempts, without waits, and without the
+# translation pages that a miss reads.
 FLASH_READ = Quantity("flash_read_us", lambda summary: summary["codeword_reads"]["service_us"])
 READ = response("read")
 SYSTEM = response("all")
@@ -105,13 +106,13 @@ GAINS = {"flash read latency": FLASH_READ, "read response": READ, "system respon
 
 
 def retries(summary: Summary) -> int:
-    """Attempts after the first."""
+    """Attempts after the first attempts, summed over codeword reads."""
     found: int = summary["codeword_reads"]["attempts"] - summary["codeword_reads"]["count"]
     return found
 
 
 def soft_starts(summary: Summary) -> int:
-    """Reads that began above level 1."""
+    """Codeword reads that began above level 1."""
     found: int = summary["codeword_reads"]["soft_starts"]
     return found
 
@@ -130,28 +131,28 @@ def soft_share(summary: Summary) -> float:
 
 
 def read_hits(summary: Summary) -> float:
-    """The share of reads whose entry was at hand."""
+    """The share of reads whose map entry was in the mapping cache."""
     found: float = summary["mapping"]["read_hit_ratio"]
     return found
 
 
 def each_seed(plan: Plan, runs: Runs, workload: Workload, arm: Arm, of: Callable[[Summary], float]) -> list[float]:
-    """A number of an arm on a workload, for each seed."""
+    """Values of a quantity of an arm on a workload, one for each seed."""
     return [of(summary) for summary in summaries(plan, runs, workload, arm)]
 
 
 def average(plan: Plan, runs: Runs, arm: Arm, of: Callable[[Summary], float]) -> float:
-    """The mean of workloads and seeds."""
+    """The mean of a quantity over workloads and seeds."""
     return fmean(value for workload in plan.workloads for value in each_seed(plan, runs, workload, arm, of))
 
 
 def soft_ratio(plan: Plan, runs: Runs, workload: Workload, method: Methods = MAIN) -> float:
-    """The soft read ratio of a workload: as LDPC-in-SSD reads, which begins at level 1, levels are those needed."""
+    """The soft read ratio of a workload. LDPC-in-SSD begins at level 1, so its levels are the ones that are needed."""
     return fmean(each_seed(plan, runs, workload, method.base, soft_share))
 
 
 def having(plan: Plan, runs: Runs, arms: Iterable[Arm], of: Callable[[Summary], float]) -> tuple[Plan, str]:
-    """The plan with the workloads where all arms have some of that with each seed, and which were left out."""
+    """The plan with the workloads on which `of` is above 0 for all arms and seeds, and a sentence on those left out."""
     arms = tuple(arms)
     kept: list[Workload] = []
     left: list[Workload] = []
@@ -163,7 +164,7 @@ def having(plan: Plan, runs: Runs, arms: Iterable[Arm], of: Callable[[Summary], 
 
 
 def origin(plan: Plan) -> str:
-    """How many of the workloads are real."""
+    """The number of stand-ins among the workloads, and the names of the real ones."""
     real = [workload.name for workload in plan.workloads if workload.file]
     stand_ins = len(plan.workloads) - len(real)
     return f"{listed(real)} real, {stand_ins} stand-ins" if real else f"{stand_ins} stand-ins"
@@ -183,7 +184,7 @@ def by_workload(compared: Compared) -> pl.DataFrame:
 
 
 def values_of(plan: Plan, runs: Runs, arms: Sequence[Arm], of: Callable[[Summary], float]) -> pl.DataFrame:
-    """Numbers that are not ratios, by workload and their mean, for `draw_workloads`."""
+    """Values that are not ratios, by workload and their mean, for `draw_workloads`."""
     rows = []
     for arm in arms:
         each = {workload: each_seed(plan, runs, workload, arm, of) for workload in plan.workloads}
@@ -198,7 +199,7 @@ def values_of(plan: Plan, runs: Runs, arms: Sequence[Arm], of: Callable[[Summary
 
 
 SHORT = "its requests hardly fill the mapping cache once, so that evictions and the size of the cache matter less"
-"""Why quick runs, of 20,000 or 40,000 requests, are biased: the cache has 8,192 entries."""
+"""Reason why quick runs, of 20,000 or 40,000 requests, are biased: the cache has 8,192 entries."""
 
 OVER_BASE = "over LDPC-in-SSD"
 
@@ -206,7 +207,7 @@ REAL_NOTE = "* a real trace, or an excerpt of one; the others are stand-ins"
 
 
 def draw_workloads(title: str, label: str, line: float | None = 1.0) -> Callable[[pl.DataFrame], Sheet]:
-    """How a figure draws numbers by workload."""
+    """A function that draws numbers by workload."""
 
     def draw(frame: pl.DataFrame) -> Sheet:
         name = pl.when("real").then(pl.col("group") + "*").otherwise("group").alias("group")
@@ -216,14 +217,14 @@ def draw_workloads(title: str, label: str, line: float | None = 1.0) -> Callable
     return draw
 
 
-# What is judged of LaLDPC-new ----------------------------------------------------------------------------------------
+# Judged quantities of LaLDPC-new --------------------------------------------------------------------------------------
 
 HEADLINE = ("retries_removed", "latency_removed", "read_gain", "read_response_gain", "system_response_gain")
-"""The claims that are one number each, a mean of workloads."""
+"""Claims that are one number each, a mean of workloads."""
 
 
 def headline(plan: Plan, runs: Runs, method: Methods, arm: Arm | None = None) -> dict[str, Number]:
-    """The numbers of `HEADLINE`, of LaLDPC-new or another arm."""
+    """The numbers of `HEADLINE`, for LaLDPC-new or another arm."""
     arm = arm or method.new
     kept, _ = having(plan, runs, [method.base], retries)
     found = {"retries_removed": removed(kept, runs, method, arm, retries)}
@@ -242,17 +243,17 @@ def removed_of(
 
 
 def removed(plan: Plan, runs: Runs, method: Methods, arm: Arm, of: Callable[[Summary], float]) -> Number:
-    """The same, mean of workloads."""
+    """The share of LDPC-in-SSD's excess over Ideal that an arm removes, mean of workloads."""
     each = [removed_of(plan, runs, workload, method, arm, of) for workload in plan.workloads]
     return Number.of([fmean(of_seed) for of_seed in zip(*each, strict=True)])
 
 
 def mean_number(plan: Plan, runs: Runs, arm: Arm, of: Callable[[Summary], float]) -> Number:
-    """The mean of workloads, over seeds."""
+    """The mean of workloads, with its interval over seeds."""
     each = [each_seed(plan, runs, workload, arm, of) for workload in plan.workloads]
     return Number.of([fmean(of_seed) for of_seed in zip(*each, strict=True)])
 
 
 def needs(level: int) -> str:
-    """Every codeword needs this level."""
+    """The override with which every codeword needs this level."""
     return f"reliability.fixed.p_fail={[1.0] * (level - 1) + [0.0]}"

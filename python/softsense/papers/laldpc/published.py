@@ -1,4 +1,4 @@
-"""What LaLDPC prints."""
+"""The published numbers of LaLDPC, and where those are used that no claim judges."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ RBER_BELOW = (0.005, 0.006, 0.008, 0.009, 0.010, 0.012, 0.013)
 """Table II: the raw bit error rates below which levels 1 to 7 suffice."""
 
 LATENCY_US = (85, 109, 133, 157, 181, 205, 229)
-"""Table II: what an attempt at levels 1 to 7 takes."""
+"""Table II: the time of an attempt at levels 1 to 7, us."""
 
 EXACTLY = 0.005
-"""The tolerance of what follows from inputs by an equation."""
+"""The tolerance of numbers that follow from inputs by an equation."""
 
 KIB = 1024
 MIB = 1024 * KIB
 
 CACHE_BYTES = PUBLISHED["mapping_cache_mb"] * KIB
-"""Read in KiB where the paper prints MB: see figure `assumed`."""
+"""Size of the mapping cache, bytes. The printed MB are read as KiB: see figure `assumed`."""
 
 LEVEL_BITS_SHARE = PUBLISHED["level_bits"] / (8 * PUBLISHED["cache_entry_bytes"])
-"""The part of the mapping cache that levels take, by section III-E."""
+"""The part of the mapping cache that remembered levels take, by section III-E."""
 
 _KEPT = "mlc-laldpc: "
 _WHOLE = "a row of `stand_ins.WORKLOADS`, by which stand-ins are made; claims judge what of it is real"
@@ -78,4 +78,4 @@ INPUTS: dict[str, str] = {
     "workloads.columns": "the fields of `stand_ins.Row`",
     "workloads.rows": _WHOLE,
 }
-"""Where numbers go that no claim judges."""
+"""The use of each published number that no claim judges."""

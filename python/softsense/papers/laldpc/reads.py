@@ -47,7 +47,7 @@ from softsense.papers.laldpc.methods import (
 )
 from softsense.papers.laldpc.published import LATENCY_US, PUBLISHED
 
-# A rank correlation of fewer workloads is meaningless.
+# Least number of workloads of which a rank correlation has a meaning.
 FEWEST_RANKED = 4
 
 
@@ -138,7 +138,7 @@ def _by_soft_reads(compared: Compared, soft: Mapping[str, float]) -> Evidence:
 
 
 def _main_table(plan: Plan, runs: Runs) -> str:
-    """Means of workloads of all that was measured of the four methods."""
+    """Means over workloads of all quantities of the four methods, as a table."""
     rows = [
         [
             arm.label,

@@ -52,7 +52,7 @@ def _settings() -> list[_Setting]:
         for entries in PUBLISHED["fixed_entry_lengths"]
     ]
     for pe_cycles in PUBLISHED["pe_stages"]:
-        # The basic experiment as it is, so that it is not run again.
+        # The value of the basic experiment has the same overrides, so that it is not run again.
         worn = () if pe_cycles == PUBLISHED["pe_cycles"] else (f"precondition.pe_cycles={pe_cycles}",)
         found.append(_Setting("P/E cycles", pe_cycles, f"P/E\n{pe_cycles:,}", methods(*SERIAL, *worn)))
     return found
@@ -107,7 +107,9 @@ def _new(compared: Compared) -> Arm:
 
 
 def _monotone(found: Mapping[tuple[str, int], Compared], parameter: str, rising: bool) -> Evidence:
-    """Whether LaLDPC-new's ratio to LDPC-in-SSD rises, or falls, with a parameter: on all workloads, in their mean."""
+    """Evidence whether LaLDPC-new's ratio to LDPC-in-SSD rises, or falls, with a parameter: on all workloads, in their
+    mean.
+    """
     mine = {value: compared for (name, value), compared in found.items() if name == parameter}
 
     def met(ratios: Sequence[float]) -> Fall:

@@ -1,6 +1,6 @@
-"""Which set-up gives 56, 18 and 24 % together: combinations of details that the paper leaves open.
+"""The search for a set-up that gives 56, 18 and 24 % together: combinations of details that the paper leaves open.
 
-The exponent of addresses is fitted to one published number, and predicts the other two.
+The exponent of addresses is fitted to one published number, and the other two are predicted with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TARGETS = {
 }
 _NAMES = dict(zip(TARGETS, ("retries removed", "flash reads", "system response"), strict=True))
 
-# How requests arrive: the kind of `stand_ins.arrivals`, how much longer its bursts are, and fields of all workloads.
+# Arrivals by name: the kind of `stand_ins.arrivals`, how much longer its bursts are, and fields of all workloads.
 _ARRIVALS: dict[str, tuple[str, float, tuple[str, ...]]] = {
     "Poisson": ("poisson", 1.0, ()),
     "hm0's bursts": ("batches", 1.0, ()),
@@ -61,7 +61,7 @@ class _SetUp:
 
 
 def _set_ups(plan: Plan) -> list[_SetUp]:
-    """All on the serial machine; on ours, of a full run, those that differ most."""
+    """The set-ups: all on the serial machine; in a full run also those on ours that differ most."""
     found = [_SetUp("serial", arrivals, translation) for arrivals in _ARRIVALS for translation in _TRANSLATION]
     if plan.full:
         found += [_SetUp("ours", arrivals, "remembered") for arrivals in _ARRIVALS]
@@ -73,7 +73,7 @@ def _exponents(plan: Plan) -> tuple[float, ...]:
 
 
 def _shorter(plan: Plan) -> Plan:
-    """Combinations are many: they have a fraction of the requests."""
+    """The plan with a fraction of the requests, as combinations are many."""
     return replace(plan, requests=max(plan.requests // 4, min(plan.requests, 10_000)))
 
 
@@ -88,7 +88,7 @@ def _cases_setups(plan: Plan) -> list[Case]:
 
 
 def crossing(points: Sequence[tuple[float, float]], level: float) -> float | None:
-    """Where straight lines through points (x, y) of rising x first reach a level; None if nowhere."""
+    """The x at which straight lines through points (x, y) of rising x first reach a level; None if nowhere."""
     for (x0, y0), (x1, y1) in pairwise(points):
         if min(y0, y1) <= level <= max(y0, y1) and y0 != y1:
             return x0 + (level - y0) / (y1 - y0) * (x1 - x0)
@@ -153,7 +153,7 @@ def _measure_setups(plan: Plan, runs: Runs) -> Measured:
 
 
 def meeting_all(of_exponent: Mapping[float, Mapping[str, float]]) -> list[float]:
-    """The exponents, in hundredths between those measured, at which all published numbers are met."""
+    """Exponents, in hundredths over the measured range, at which all published numbers are met."""
     lines = {id_: [(exponent, numbers[id_]) for exponent, numbers in of_exponent.items()] for id_ in TARGETS}
     first, last = (round(100 * pick(of_exponent)) for pick in (min, max))
     if first == last:
@@ -163,7 +163,7 @@ def meeting_all(of_exponent: Mapping[float, Mapping[str, float]]) -> list[float]
 
 
 def _predicted(grid: Mapping[float, Mapping[str, float]]) -> str:
-    """The exponent that meets each published number, and its predictions for the others."""
+    """The exponent that meets each published number, and its predictions for the others, as a table."""
     told = []
     for id_, published in TARGETS.items():
         lines = {of: [(exponent, numbers[of]) for exponent, numbers in sorted(grid.items())] for of in TARGETS}

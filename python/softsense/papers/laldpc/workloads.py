@@ -23,9 +23,9 @@ WDEV3 = Workload("wdev3", "real, whole; not the paper's wdev0 but a disk beside 
 
 
 def plan(full: bool) -> Plan:
-    """What is run: all workloads, the first requests of stand-ins.
+    """The workloads of a run: all of them, with the first requests of stand-ins.
 
-    Requests of what figures make for themselves, and of readings, are `Plan.requests`.
+    `Plan.requests` is the number of requests of workloads that figures make for themselves, and of readings.
     """
     most = 300_000 if full else 40_000
     workloads = []
@@ -39,11 +39,11 @@ def plan(full: bool) -> Plan:
 
 
 REPRESENTATIVE = ("prn0", "F2", "hm1", "proj3", "web1")
-"""Much read, with few to only soft reads, so that there is something to gain."""
+"""Workloads with many reads, of which few to all are soft, so that there is something to gain."""
 
 
 def some(plan: Plan, names: Sequence[str] = REPRESENTATIVE) -> Plan:
-    """Only workloads of these names; all if there are none of them."""
+    """The plan with workloads of these names only; with all if there are none of them."""
     chosen = tuple(workload for workload in plan.workloads if workload.name in names)
     return replace(plan, workloads=chosen or plan.workloads)
 
@@ -54,6 +54,6 @@ def names(plan: Plan) -> list[str]:
 
 
 def as_stand_ins(plan: Plan) -> Plan:
-    """The same workloads, those that have a real trace by their stand-ins; a real one without goes."""
+    """The plan with stand-ins in place of real traces; real workloads without a stand-in are left out."""
     stand_ins = (workload.stand_in or workload for workload in plan.workloads)
     return replace(plan, workloads=tuple(workload for workload in stand_ins if not workload.file))

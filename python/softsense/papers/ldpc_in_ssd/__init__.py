@@ -1,6 +1,6 @@
 """LDPC-in-SSD (K. Zhao et al., FAST 2013): its figures, equations and claims, measured.
 
-What is measured on the machine that the paper ran on, and on softsense's own, says `machines`.
+The module `machines` tells what is measured on the machine that the paper ran on, and what on softsense's own.
 """
 
 from __future__ import annotations

@@ -98,7 +98,9 @@ def _measure_fig09(plan: Plan, runs: Runs) -> Measured:
 
 
 def _early() -> Evidence:
-    """Until which P/E cycles hard decision alone keeps the paper's target, with data a month old on the worst chip."""
+    """Evidence on the P/E cycles up to which hard decision alone keeps the paper's target, on the worst chip after a
+    month.
+    """
     limit, hours = threshold(1, AT_FAILURE)["rber"], 24 * PROTOCOL["retention_days"]
 
     worst = max(_factors(at_stated_age()))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def in_ways(ways: int) -> str:
-    """The override that divides codewords among so many chips."""
+    """The override that divides each codeword among `ways` chips."""
     return f"ftl.interleaving.ways={ways}"
 
 
@@ -26,14 +26,14 @@ def interleaved(arm: Arm, ways: int, remainder: str = "plain") -> Arm:
     return arm.on(*settings, label=f"{arm.label}, {ways}-way" if arm.label != "two-step" else f"{ways}-way")
 
 
-# Retries that add levels to what they have need references that contain those of the level before.
+# Retries that only add levels need references that contain those of the level before.
 NESTED = "reliability.table.file=flash-8-9-nested"
 NONE = Arm("no soft sensing", "ideal", ('reliability="perfect"',))
 TWO_STEP = Arm("two-step", "two_step:restart")
 LOOK_AHEAD = Arm("look-ahead", "look_ahead:restart")
 PROGRESSIVE = Arm("progressive", "progressive:incremental", (NESTED,))
 BOTH = Arm("both", "look_ahead_progressive:incremental", (NESTED,))
-# As many blocks as in the paper in quick runs too, or traces would not fit.
+# The number of blocks is that of the paper, in quick runs too, as traces would not fit otherwise.
 FEW_CHANNELS = (f"geometry.channels={PUBLISHED['low_parallelism_channels']}", "geometry.blocks_per_plane=2048")
 
 COLOURS = {
@@ -53,5 +53,5 @@ drawn_bars = partial(bars, colours=COLOURS)
 
 
 def by_ways(arm: Arm) -> list[Arm]:
-    """The arm without interleaving, and with that of two and of four ways."""
+    """The arm without interleaving, with two ways and with four ways."""
     return [arm, interleaved(arm, 2), interleaved(arm, 4)]

@@ -1,4 +1,4 @@
-"""Figures 3 and 10: when decoding fails."""
+"""Figures 3 and 10: failure of decoding by raw bit error rate."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _over_bch(level: int) -> Number:
 
 
 def _limits(level: int) -> dict[str, float]:
-    """Raw bit error rates that no code, and no decoder of this code, gets beyond."""
+    """Upper bounds of the raw bit error rate at a level: for any code of this rate, and for this code's decoders."""
     code = Code.open("flash-8/9")
     low, high = 1e-4, 0.2
     while high - low > 1e-7:

@@ -62,7 +62,7 @@ def _energy(summary: dict[str, Any], parts: Sequence[str], cut_in_full: bool) ->
 def _increase(
     plan: Plan, runs: Runs, arm: Arm, reference: Arm, parts: Sequence[str], cut_in_full: bool = False
 ) -> Number:
-    """The mean of workloads of the increase of energy, over seeds."""
+    """The increase of energy, mean of workloads, with its interval over seeds."""
     means = []
     for i in range(len(plan.seeds)):
         ratios = []
@@ -75,8 +75,10 @@ def _increase(
 
 @dataclass(frozen=True)
 class _Accounting:
-    """A way of counting energy: the operations that count, the kind of retry, and whether sensings that a RESET cut
-    short count in full.
+    """A way of counting energy.
+
+    Its fields are the operations that count, the kind of retry, whether sensings that a RESET cut short count in full,
+    and the reference.
     """
 
     counted: str
@@ -99,8 +101,9 @@ _ACCOUNTINGS = [
     for cut_in_full in (False, True)
     for against in (TWO_STEP.label, NONE.label)
 ]
-# Fixed beforehand: look-ahead's cost is named as that of on-chip sensing, the total as that of sensing and decoding;
-# retries are those of the figures, and what a RESET cuts short costs what its time is of the whole.
+# Fixed before the results were known. The paper names look-ahead's cost as that of on-chip sensing, and the total as
+# that of sensing and decoding. Retries are those of the figures, and a sensing that a RESET cuts short costs the share
+# of its time.
 _MAIN = {
     "look_ahead_energy": _Accounting("sensing", "restart", False, TWO_STEP.label),
     "progressive_decode_energy": _Accounting(_DECODE, "incremental", False, NONE.label),
@@ -128,7 +131,7 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
     published = {id_: PUBLISHED[key] for id_, key in _ENERGY_PUBLISHED.items()}
 
     def off(accounting: _Accounting) -> float:
-        """By what part of itself the worse of the two published numbers of sensing is missed."""
+        """The larger relative error of the two published numbers of sensing."""
         both = ("look_ahead_energy", "total_energy")
         value: float = max(abs(found[id_, accounting].value / published[id_] - 1) for id_ in both)
         return value
@@ -180,7 +183,7 @@ def _why_energy(id_: str) -> str:
 
 
 def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
-    """What looking ahead costs if every read does it."""
+    """A note on the cost of looking ahead if every read does it."""
     energy = json.loads(at_stated_age().to_json())["energy"]
     hard, soft = energy["sense_uj"], energy["sense_uj"] + (MAX_LEVEL - 1) * energy["sense_extra_level_uj"]
     p = PUBLISHED["hard_decision_failure_at_10k_pe"]

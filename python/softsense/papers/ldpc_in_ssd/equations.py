@@ -21,7 +21,7 @@ from softsense.papers.ldpc_in_ssd.sampled import Lone
 if TYPE_CHECKING:
     from softsense.charts import Sheet
 
-# Sampling alone may part a mean from its equation.
+# Largest difference that sampling may cause between a mean and its equation.
 _EQUATION = 0.005
 _EQUATIONS = {"eq_1": TWO_STEP, "eq_2": LOOK_AHEAD, "eq_3": PROGRESSIVE}
 

@@ -27,7 +27,7 @@ _FOOTPRINT_BYTES = 64 << 20
 _HOT_FRACTION = 0.2
 _HOT_SHARE = 0.8
 _RATES = (1_000, SYNTHETIC_PER_S, 20_000)
-"""Requests a second: hot data have a quarter of the chips, which a high rate fills."""
+"""Requests a second: hot data has a quarter of the chips, which a high rate fills."""
 
 
 def _named(rate: float) -> str:
@@ -49,7 +49,7 @@ class OnGoodChips:
         self._turns = {True: 0, False: 0}
 
     def place(self, planes: WritePlanes) -> int:
-        """The next plane in turn of the kind that the codeword wants."""
+        """The next plane in turn among those for hot, or for cold, codewords."""
         hot = planes.codeword < self.hot_codewords
         wanted = self._planes[hot]
         self._turns[hot] += 1
@@ -64,7 +64,7 @@ _FOUR_WAYS = interleaved(_ANYWHERE, CHIPS)
 
 
 def _plan(plan: Plan) -> Plan:
-    """The plan with a workload for each rate: everything is overwritten often, so that the placement has its say."""
+    """The plan with a workload for each rate. Data is overwritten often, so that the placement has an effect."""
     addresses = {"hot_cold": {"hot_fraction": _HOT_FRACTION, "hot_share": _HOT_SHARE}}
 
     def workload(rate: float) -> Workload:

@@ -75,7 +75,7 @@ def _why_interleaving(plan: Plan) -> str:
 
 
 def hard_failures(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> list[str]:
-    """Of codewords read, those whose hard decision fails, for each arm, mean of workloads and seeds."""
+    """Share of codeword reads whose hard decision fails, for each arm, mean of workloads and seeds."""
     shares = []
     for arm in arms:
         each = []
@@ -88,7 +88,7 @@ def hard_failures(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> list[str]:
 
 
 def _width_cost(plan: Plan, runs: Runs, arms: Sequence[Arm]) -> str:
-    """Sensings for each codeword read, as a lone codeword of a group needs all its chips."""
+    """A sentence on the pages sensed for each attempt, as a lone codeword of a group needs all its chips."""
     each = []
     for arm in arms:
         ratios = [

@@ -1,4 +1,4 @@
-"""Section 3.1: how much look-ahead saves as failures grow, and that it costs nothing on success."""
+"""Section 3.1: the gain of look-ahead by failure probability, and its cost on success."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _at(arm: Arm, p_fail: float) -> Arm:
 
 
 def _some(plan: Plan) -> Plan:
-    """A real workload and the synthetic ones, of which reads are one codeword."""
+    """The plan with a real workload and the synthetic ones, whose reads are one codeword."""
     chosen = tuple(w for w in plan.workloads if w.name in ("Finance1", "Synthetic1", "Synthetic2"))
     return replace(plan, workloads=chosen or plan.workloads)
 
@@ -38,7 +38,7 @@ def cases_lookahead(plan: Plan) -> list[Case]:
 
 
 def measure_lookahead(plan: Plan, runs: Runs) -> Measured:
-    """What look-ahead leaves of the two-step read's response, by how often hard decision fails."""
+    """The response with look-ahead over that of the two-step read, by failure probability of hard decision."""
     compared = {p: Compared(_some(plan), runs, [_at(LOOK_AHEAD, p)], _at(TWO_STEP, p)) for p in _PROBABILITIES}
     left = {p: each.mean(each.arms[0]) for p, each in compared.items()}
     by_workload = {

@@ -1,9 +1,10 @@
 """The machines on which figures are measured: the paper's, as far as its text says, and softsense's own.
 
 The paper ran on DiskSim's SSD extension in "synchronous-share-control ganging mode", with one failure probability for
-all reads. A synchronous gang of eight chips is a chip whose pages are eight times as large, written whole (superpages),
-that serves one request at a time, first come, first served; its pages are sensed one after the other, as in DiskSim.
-What the text leaves open, or DiskSim's code and comments say differently, is a machine of its own.
+all reads. A synchronous gang of eight chips is a chip whose pages are eight times as large and written whole
+(superpages). It serves one request at a time, first come, first served; its pages are sensed one after the other, as in
+DiskSim. Each detail that the text leaves open, or that DiskSim's code and comments tell differently, makes a further
+machine.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Measure = Callable[[Plan, Runs], Measured]
 
 @cache
 def given_failures() -> str:
-    """The override by which levels fail as often as those of the four chips do in the mean, whatever is read."""
+    """The override with which levels fail as often as those of the four chips do in the mean, whatever is read."""
     sampled = Lone(at_stated_age(("geometry.blocks_per_plane=512",))).p_fail.mean(axis=0).tolist()
     p_fail = [PUBLISHED["hard_decision_failure_at_10k_pe"], *(round(p, 6) for p in sampled[1:])]
     return f"reliability={{ fixed = {{ p_fail = {p_fail} }} }}"
@@ -36,13 +37,13 @@ def given_failures() -> str:
 
 @dataclass(frozen=True)
 class Machine:
-    """A device.
+    """A device on which figures are measured.
 
     Attributes:
-        name: for people.
-        overrides: fields of the shipped device that it replaces.
-        given: whether its failure probabilities are given.
-        synthetic: fields of synthetic workloads whose numbers are assumed.
+        name: name for people.
+        overrides: overrides of the shipped device.
+        given: whether levels have given failure probabilities, the same for all reads.
+        synthetic: overrides of the synthetic workloads, whose numbers are assumed.
     """
 
     name: str
@@ -51,20 +52,20 @@ class Machine:
     synthetic: tuple[str, ...] = ()
 
     def served(self, plan: Plan) -> Plan:
-        """A plan with its workloads as the machine has them."""
+        """The plan with its workloads in the machine's reading."""
         return replace(plan, workloads=tuple(self._reading(workload) for workload in plan.workloads))
 
     def _reading(self, workload: Workload) -> Workload:
-        """A workload as the machine has it."""
+        """A workload in the machine's reading."""
         if workload.name not in SYNTHETIC or not self.synthetic:
             return workload
         return replace(workload, overrides=(*workload.overrides, *self.synthetic))
 
     def case(self, case: Case) -> Case:
-        """The same simulation on this machine: what an arm says goes before what the machine does."""
+        """The simulation on this machine; overrides of the arm prevail over those of the machine."""
         if not self.given:
             return replace(case, overrides=(*self.overrides, *case.overrides))
-        # Tables replace the given probabilities.
+        # Overrides of decode tables are left out, as they would replace the given probabilities.
         kept = [text for text in case.overrides if not text.startswith("reliability.table")]
         first = [text for text in self.overrides if text.startswith("reliability")]
         rest = [text for text in self.overrides if not text.startswith("reliability")]
@@ -73,7 +74,7 @@ class Machine:
 
 
 class _OnMachine(Mapping[Case, dict]):  # type: ignore[type-arg]
-    """The summaries of cases as they are on a machine."""
+    """Summaries of cases on a machine."""
 
     def __init__(self, machine: Machine, runs: Runs) -> None:
         self._machine, self._runs = machine, runs
@@ -111,15 +112,15 @@ ONE_DRAW = Machine(
 STATIC = Machine("serial chips, static allocation", (*_SERIAL, *_STATIC, 'host.partial_write="pad"'), given=True)
 DYNAMIC = Machine("serial chips, dynamic allocation", (*_SERIAL, 'host.partial_write="pad"'), given=True)
 CHIPS_THAT_DIFFER = Machine("serial chips, dynamic allocation", _SERIAL)
-"""For interleaving, which needs chips that differ, and chips with control of their own."""
+"""The machine for interleaving, which needs chips that differ, and chips with control of their own."""
 _SYNTHETIC = {
     "2,000 synthetic requests a second": ("workload.arrivals.poisson.requests_per_s=2000.0",),
     "8,000 synthetic requests a second": ("workload.arrivals.poisson.requests_per_s=8000.0",),
     "synthetic requests of 16 KiB": ("workload.sizes=[{ bytes = 16384, share = 1.0 }]",),
     "synthetic addresses of Zipf 0.9": ("workload.addresses={ zipf = { exponent = 0.9 } }",),
 }
-"""What the paper does not print of its synthetic workloads, each read otherwise. Gangs serve 8,000 requests a second of
-66 % reads and no more: each write of a page rewrites a superpage.
+"""Other readings of the numbers of the synthetic workloads that the paper does not print. Gangs serve 8,000 requests a
+second of 66 % reads and no more, as each write of a page rewrites a superpage.
 """
 _MORE = {"20,000 synthetic requests a second": ("workload.arrivals.poisson.requests_per_s=20000.0",)}
 
@@ -142,8 +143,8 @@ def figure_on(
     machine: Machine,
     under: Sequence[Machine] = (),
 ) -> Figure:
-    """A figure that is judged on the paper's machine, and measured also on ours and on other machines that the text
-    allows.
+    """A figure that is judged on the paper's machine, and measured also on ours and on other machines that fit the
+    text.
     """
     return Figure(
         id_,
@@ -155,7 +156,7 @@ def figure_on(
 
 
 def cases_on(cases: Cases, machine: Machine, under: Sequence[Machine] = ()) -> Cases:
-    """The simulations of a figure on the paper's machine, on ours, and on other machines that the text allows."""
+    """The simulations of a figure on the paper's machine, on ours, and on other machines that fit the text."""
 
     def of(plan: Plan) -> list[Case]:
         found = [each.case(case) for each in (machine, OURS) for case in cases(each.served(plan))]
@@ -165,8 +166,8 @@ def cases_on(cases: Cases, machine: Machine, under: Sequence[Machine] = ()) -> C
 
 
 def measured_on(measure: Measure, machine: Machine, under: Sequence[Machine] = ()) -> Measure:
-    """The result of a figure on the paper's machine, with its results on ours and on other machines that the text
-    allows.
+    """A function that gives the result on the paper's machine, with those on ours and on other machines that fit the
+    text.
     """
 
     def of(plan: Plan, runs: Runs) -> Measured:
@@ -193,10 +194,10 @@ def _beside(id_: str, found: Evidence, ours: Measured, others: Mapping[str, Meas
 
 
 def _fewer(plan: Plan) -> Plan:
-    """Readings of the text differ by far more than seeds do."""
+    """The plan with fewer seeds, as readings of the text differ by far more than seeds do."""
     return replace(plan, seeds=plan.seeds[: 2 if plan.full else 1])
 
 
 def of_paper(frame: pl.DataFrame) -> pl.DataFrame:
-    """What of a figure's numbers is of the paper's machine."""
+    """The rows of a figure's numbers that are measured on the paper's machine."""
     return frame.filter(pl.col("machine") == frame["machine"][0])

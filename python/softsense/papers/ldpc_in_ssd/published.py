@@ -1,4 +1,4 @@
-"""What the paper prints: numbers, protocol, and the chips."""
+"""The published numbers of the paper, its aging protocol, and its chips."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ STATED_AGE = (
     "reliability.table.rber={ constant = { rber = 0.003406 } }",
     "reliability.table.variation.chip_factors=[1.9319, 2.5915, 2.2816, 3.0606]",
 )
-"""Overrides of the device by which all data, what a run writes too, is as after 10,000 P/E cycles and a month: the
-paper gives a chip one failure probability. The rate is that of the cells `mlc` at this age, the mean of both pages, and
-chips differ as those of the device do, scaled to the same mean of 28.8 %.
+"""Overrides of the device with which all data, also that written in a run, is as after 10,000 P/E cycles and a month.
+
+The paper gives a chip one failure probability. The rate is that of the cells `mlc` at this age, the mean of both pages.
+Chips differ as those of the device do, scaled to the same mean of 28.8 %.
 """
 
 
@@ -58,11 +59,11 @@ AT_FAILURE = 1e-15
 # LaLDPC, table II: raw bit error rates below which levels 1 to 7 fail less than 1e-15, read off this paper's fig. 10.
 LALDPC_THRESHOLDS = (0.005, 0.006, 0.008, 0.009, 0.010, 0.012, 0.013)
 CHIPS = 4
-# The chips in the order of the stripe, so that pairs of neighbours are the paper's 1 & 3 and 2 & 4.
+# The chips in the order of the stripe. Pairs of neighbours are then the paper's 1 & 3 and 2 & 4.
 CHIP_ORDER = (1, 3, 2, 4)
 READ_INTENSIVE = 0.95
 SYNTHETIC = ("Synthetic1", "Synthetic2")
-"""Workloads of which the paper prints the share of reads alone."""
+"""Workloads of which the paper prints only the share of reads."""
 
 _COMPUTED = "of the equations that figure 8 computes with it"
 
@@ -109,4 +110,4 @@ INPUTS = {
     "energy_uj.sense_extra_level": "mlc-25nm: energy.sense_extra_level_uj",
     "energy_uj.decode": "mlc-25nm: energy.decode_uj",
 }
-"""Of the published numbers that no claim judges, where they are."""
+"""The use of each published number that no claim judges."""

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     pass
 
 
-# A rank correlation of six workloads from which on it is taken for a cause.
+# Least rank correlation over six workloads that is taken for a cause.
 _STRONG = 0.6
 
 
 def _eq_1_growth(config: Config) -> float:
-    """By what part eq. 1 says that a lone read grows."""
+    """Growth of a lone read by eq. 1, over its time with hard decision alone."""
     lone = Lone(config)
     return lone.two_step() / lone.hard() - 1
 
@@ -132,7 +132,7 @@ def _measure_fig13(plan: Plan, runs: Runs) -> Measured:
 def _measure_fig14(plan: Plan, runs: Runs) -> Measured:
     compared = Compared(plan, runs, [LOOK_AHEAD, PROGRESSIVE, BOTH], TWO_STEP)
     why = f"Both together save {compared.saved(BOTH)}."
-    # Both must beat each, whichever is the better one.
+    # Evidence holds if both together beat each one alone, whichever is the better one.
     orders = [compared.order([arm, BOTH], compared.mean(BOTH), why) for arm in (LOOK_AHEAD, PROGRESSIVE)]
     worst = next((order for order in orders if not order.in_all), orders[1])
     both = Evidence(

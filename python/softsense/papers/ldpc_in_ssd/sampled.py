@@ -1,6 +1,4 @@
-"""Codewords of the device at the start: their raw bit error rates, their failures, and the predictions of the
-equations.
-"""
+"""Codewords of the device at the start: raw bit error rates, failures, and predictions of the equations."""
 
 from __future__ import annotations
 
@@ -38,7 +36,9 @@ def decode_table() -> dict[str, Any]:
 
 
 def threshold(level: int, failure: float) -> dict[str, Any]:
-    """The raw bit error rate at which a level fails so often; empty where no measured curve crosses it."""
+    """The raw bit error rate at which a level has this failure probability; empty where no measured curve crosses
+    it.
+    """
     rows = {(row["level"], row["failure"]): row for row in decode_table()["thresholds"]}
     found: dict[str, Any] = rows.get((level, failure), {})
     return found
@@ -51,12 +51,13 @@ def codeword_sample(config: Config) -> dict[str, NDArray[Any]]:
 
 
 def hard_failure(*overrides: str) -> float:
-    """The mean probability that hard decision fails, of codewords as they are at the start."""
+    """The mean probability that hard decision fails, for codewords as they are at the start."""
     return float(codeword_sample(at_stated_age(overrides))["p_fail"][:, 0].mean())
 
 
 class Lone:
-    """What the equations say of lone reads of the preconditioned device, from the failure probabilities of a sample.
+    """Predictions of the equations for lone reads of the preconditioned device, from the failure probabilities of a
+    sample.
 
     Means are over codewords, each with its page type's times and its own probabilities: slow pages fail more often.
     """
@@ -75,22 +76,24 @@ class Lone:
         self.p_fail = sample["p_fail"][:, : self._levels]
 
     def hard(self) -> float:
-        """No failure at all, us."""
+        """Mean time of a read without any failure, us."""
         return float((self._sense + self._transfer + self._decode).mean())
 
     def _soft(self) -> Any:
-        """Sensing and transfer of all levels, us."""
+        """Sensing of all levels, us, and transfer of all levels, us."""
         more = self._levels - 1
         return self._sense + more * self._extra, self._transfer + more * self._transfer_extra
 
     def two_step(self) -> float:
-        """Eq. 1, us."""
+        """Mean time of a two-step read by eq. 1, us."""
         sense, transfer = self._soft()
         retry = self.p_fail[:, 0] * (sense + transfer + self._decode)
         return float((self._sense + self._transfer + self._decode + retry).mean())
 
     def look_ahead(self) -> float:
-        """Eq. 2, us; sensing all levels hides transfer and decode, unless those take longer."""
+        """Mean time of a look-ahead read by eq. 2, us; sensing all levels hides transfer and decode, unless those take
+        longer.
+        """
         sense, transfer = self._soft()
         first = self._transfer + self._decode
         p = self.p_fail[:, 0]
@@ -98,33 +101,33 @@ class Lone:
         return float((self._sense + (1 - p) * first + p * failed).mean())
 
     def progressive(self) -> float:
-        """Eq. 3 with the probabilities that an attempt comes to be, us."""
+        """Mean time of a progressive read by eq. 3, us, with the probabilities that attempts take place."""
         more = self.p_fail[:, : self._levels - 1].sum(axis=1)
         step = self._extra + self._transfer_extra + self._decode
         return float((self._sense + self._transfer + self._decode + more * step).mean())
 
     def attempts(self) -> float:
-        """Further attempts a read: a codeword that fails at a level has failed at all below."""
+        """Mean further attempts of a read. A codeword that fails at a level has failed at all lower levels."""
         return float(self.p_fail[:, : self._levels - 1].sum(axis=1).mean())
 
     def eq_4(self) -> float:
-        """P_ave as eq. 4 is printed, of the mean probabilities."""
+        """P_ave of eq. 4 as printed, from the mean probabilities."""
         means = self.p_fail.mean(axis=0)
         products = np.cumprod(means[1 : self._levels - 1])
         return float(means[0] * (1 + products.sum()))
 
     def eq_3_with_4(self) -> float:
-        """Eq. 3 with eq. 4 as printed, us."""
+        """Mean time of a progressive read by eq. 3 with eq. 4 as printed, us."""
         step = float((self._extra + self._transfer_extra + self._decode).mean())
         return self.hard() + self.eq_4() * step
 
 
 def codewords_read(summaries: Sequence[dict[str, Any]]) -> float:
-    """Codewords from flash for each read."""
+    """Codewords read from flash for each read of the host."""
     return fmean(s["codeword_reads"]["count"] / max(1, s["reads"]) for s in summaries)
 
 
 def share_ahead(plan: Plan, runs: Runs, workload: Workload) -> float:
-    """Of sensings that were not ahead, the share that had one ahead of them."""
+    """Sensings ahead for each sensing that was not ahead, with look-ahead."""
     counts = [summary["operations"] for summary in summaries(plan, runs, workload, LOOK_AHEAD)]
     return fmean(c["look_ahead_senses"] / max(1, c["senses"] - c["look_ahead_senses"]) for c in counts)

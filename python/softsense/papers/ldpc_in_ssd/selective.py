@@ -15,7 +15,7 @@ from softsense.papers.ldpc_in_ssd.arms import TWO_STEP, interleaved
 if TYPE_CHECKING:
     from softsense.charts import Sheet
 
-# Of the pairs of chips 1 and 3, and 2 and 4, the second has one whose factor is above.
+# Threshold of a chip's factor. Of the pairs of chips 1 and 3, and 2 and 4, the second has a chip above it.
 _ABOVE = 2.8
 _ALL = interleaved(TWO_STEP, 2)
 _SELECTIVE = _ALL.on(

@@ -1,4 +1,4 @@
-"""Sensitivity to assumptions: how chips and pages differ, and how interleaving writes."""
+"""Sensitivity to assumptions: differences of chips and pages, and the writes of interleaving."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _SPREADS = (0.05, 0.1, 0.2, 0.4)
 _SHIPPED_SPREAD = 0.2
 _SENSITIVE = (NONE, TWO_STEP, interleaved(TWO_STEP, 4), BOTH, interleaved(BOTH, 4))
-# Small enough to be overwritten, with enough chips for four ways.
+# A device small enough to be overwritten, with enough chips for four ways.
 _SMALL = (
     "geometry.channels=4",
     "geometry.chips_per_channel=1",
@@ -88,7 +88,7 @@ def _devices(full: bool, device: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _sensitive(plan: Plan) -> Plan:
-    """One to three workloads, and the first seeds: the differences are far larger than the intervals."""
+    """The plan with up to four workloads and the first seeds, as differences are far larger than the intervals."""
     names = ("Postmark", "WebSearch", "Synthetic1", "Synthetic2") if plan.full else ("Postmark", "Synthetic2")
     chosen = tuple(w for w in plan.workloads if w.name in names) or plan.workloads[-1:]
     return replace(plan, seeds=plan.seeds[:3], workloads=chosen)

@@ -24,7 +24,7 @@ _4_KIB = [{"bytes": 4096, "share": 1.0}]
 def single(
     requests: int, reads: float, requests_per_s: float, footprint_bytes: int, addresses: Any = "uniform"
 ) -> tuple[str, ...]:
-    """Requests of 4 KiB, Poisson: their number, the share that reads, their rate, and where they go."""
+    """Fields of requests of 4 KiB, Poisson: their number, share of reads, rate, footprint and addresses."""
     return synthetic(
         requests=requests,
         read_fraction=reads,
@@ -36,7 +36,7 @@ def single(
 
 
 def plan_of(full: bool) -> Plan:
-    """How much a quick and a full run measure."""
+    """The plan of a quick or a full run."""
     requests = 100_000 if full else 10_000
     first, second = PUBLISHED["synthetic_read_fraction"]
     assumed = f"assumed: 4 KiB, uniform over 16 GiB, {SYNTHETIC_PER_S:,.0f} requests a second, Poisson"
@@ -45,7 +45,7 @@ def plan_of(full: bool) -> Plan:
         Workload(
             "Finance2",
             "stand-in: read fraction and rate that LaLDPC prints, 4 KiB, uniform over 1 GiB, Poisson",
-            # 4,312,858 sectors read and 100,684 written in half a day, eight a request.
+            # LaLDPC prints 4,312,858 sectors read and 100,684 written in half a day, eight a request.
             overrides=single(requests, 0.977, 12.8, 1 << 30),
         ),
         Workload("Postmark", "real, whole", "postmark.disksim.trace.zst"),
@@ -54,6 +54,6 @@ def plan_of(full: bool) -> Plan:
         Workload("Synthetic2", f"99 % reads; {assumed}", overrides=single(requests, second, SYNTHETIC_PER_S, 16 << 30)),
     )
     seeds = (1, 2, 3) if full else (1, 2)
-    # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
+    # The number of blocks changes nothing but the capacity and the time to set it up.
     overrides = (*STATED_AGE, *(() if full else ("geometry.blocks_per_plane=512",)))
     return Plan(full, seeds, workloads, 200_000 if full else 30_000, overrides=overrides)

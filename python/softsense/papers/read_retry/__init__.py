@@ -1,6 +1,6 @@
 """The bench of read retry: every technique on the same drives, codes, cells and workloads.
 
-Each was published on a simulator of its own, with a table of error rates of its own. Here they are settings of one read
+Each technique was published on its own simulator, with its own table of error rates. Here they are settings of one read
 path, and can be combined.
 """
 

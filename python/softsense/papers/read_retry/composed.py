@@ -1,4 +1,4 @@
-"""What composes."""
+"""The gain of one more setting, by technique."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ADDED = (
     ("RiF", "RiF + remembered"),
     ("RiF + remembered", "RiF + AR2 + remembered"),
 )
-"""What is added to what: the second of each pair has one setting more."""
+"""Pairs of techniques; the second of each pair has one setting more."""
 
 
 def measure_composed(plan: Plan, runs: Runs) -> Measured:
-    """What each setting saves that is added to a technique."""
+    """The response time that each setting saves when it is added to a technique."""
     rows = []
     for drive in DRIVES:
         mean = over_ages(rows_at_the_end(plan, runs, drive), "mean_us")

@@ -1,4 +1,4 @@
-"""What a soft level costs, and real decodes beside the decode table."""
+"""The cost of a soft level, and real decodes beside the decode table."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def real_cases(plan: Plan) -> list[Case]:
 
 
 def real(plan: Plan, runs: Runs) -> Measured:
-    """The same reads with real decodes."""
+    """Mean response of reads with real decodes, beside those with the decode table."""
     rows, lost = [], {}
     for drive, technique, fidelity in product(DRIVES, _COMPARED, _FIDELITIES):
         summaries = [runs[_real_case(plan, drive, technique, fidelity, seed)] for seed in plan.seeds]

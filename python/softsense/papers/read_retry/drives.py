@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def measure_drive(drive: Drive) -> Callable[[Plan, Runs], Measured]:
-    """Measures every technique at every age of one drive."""
+    """A function that measures every technique at every age of one drive."""
 
     def measure(plan: Plan, runs: Runs) -> Measured:
         rows = rows_of(plan, runs, conditions(plan, drive))
@@ -57,7 +57,7 @@ def _told_lost(row: dict[str, Any]) -> str:
 
 
 def draw_drive(drive: Drive) -> Callable[[pl.DataFrame], Picture]:
-    """Draws that, a panel for each quantity."""
+    """A function that draws the results of one drive, a panel for each quantity."""
 
     def draw(frame: pl.DataFrame) -> Picture:
         from matplotlib.figure import Figure as Picture

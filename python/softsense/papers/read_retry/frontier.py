@@ -1,4 +1,4 @@
-"""The frontier."""
+"""The Pareto frontier of the techniques."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softsense.papers.read_retry.techniques import DRIVES, TECHNIQUES, TRACKED
 
 
 def measure_frontier(plan: Plan, runs: Runs) -> Measured:
-    """Which techniques no other one beats, over all ages of both drives."""
+    """Scores of the techniques on each drive, mean of ages, and whether they are on the frontier."""
     rows = []
     for drive in DRIVES:
         end = rows_at_the_end(plan, runs, drive)
@@ -28,7 +28,7 @@ def measure_frontier(plan: Plan, runs: Runs) -> Measured:
 
 
 def draw_frontier(frame: pl.DataFrame) -> Sheet:
-    """What every technique costs, a chart for each quantity; those on the frontier are filled."""
+    """Scores of every technique, a chart for each quantity; techniques on the frontier are filled."""
     names = [technique for technique in TECHNIQUES if technique != TRACKED]
     labels = {"mean_us": "mean", "p9999_us": "p99.99", "gb_per_s": "time of a saturating load", "read_uj": "energy"}
     charts = []

@@ -1,4 +1,4 @@
-"""What is measured of each run, and which techniques are on the frontier."""
+"""Quantities of each run, and the techniques on the frontier."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METRICS: dict[str, tuple[str, str, bool]] = {
     "channel_wasted": ("channel wasted", SATURATED, False),
     "read_uj": ("uJ a read", READS, False),
 }
-"""Columns: label, the workload that tells it, and whether more is better."""
+"""For each quantity: its label, the workload on which it is measured, and whether more is better."""
 
 
 def _of(summary: Summary, saturated: Summary) -> dict[str, float]:
@@ -78,25 +78,25 @@ def rows_of(plan: Plan, runs: Runs, some: Sequence[Condition]) -> list[dict[str,
 
 
 def rows_at_the_end(plan: Plan, runs: Runs, drive: Drive) -> list[dict[str, Any]]:
-    """Those of the end of its life alone."""
+    """Rows of a drive at the end of its life, from the simulations."""
     some = [condition for condition in conditions(plan, drive) if condition.pe_cycles == drive.pe_cycles[-1]]
     return rows_of(plan, runs, some)
 
 
 def at_the_end(rows: Iterable[dict[str, Any]], drive: Drive) -> list[dict[str, Any]]:
-    """The rows of a drive at the end of its life."""
+    """Rows of a drive at the end of its life, out of all rows."""
     return [row for row in rows if row["pe_cycles"] == drive.pe_cycles[-1]]
 
 
 def over_ages(rows: Sequence[dict[str, Any]], metric: str) -> dict[str, float]:
-    """By technique a number over that of tracked references, in the mean of ages."""
+    """For each technique a quantity over that of tracked references, mean of ages."""
     of = {(row["technique"], row["age"]): row[metric] for row in rows}
     ages = list(dict.fromkeys(row["age"] for row in rows))
     return {technique: fmean(of[technique, age] / of[TRACKED, age] for age in ages) for technique in TECHNIQUES}
 
 
 _LOST = 1e-11
-"""Of codewords of 4 KiB that nothing decodes: an uncorrectable bit error rate of 3e-16."""
+"""Largest share of codewords of 4 KiB that nothing decodes: an uncorrectable bit error rate of 3e-16."""
 
 JUDGED_BY = ("mean_us", "p9999_us", "gb_per_s", "read_uj")
 
@@ -114,14 +114,15 @@ def scores_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def _broken(rows: Iterable[dict[str, Any]]) -> list[str]:
-    """Techniques that lose data at some age: in a run, or too probably."""
+    """Techniques that lose data at some age: in a run, or with too large a probability."""
     lossy = {row["technique"] for row in rows if row["uncorrectable"] or row["p_uncorrectable"] > _LOST}
     return [name for name in TECHNIQUES if name in lossy]
 
 
 def on_the_frontier(scores: dict[str, list[float]]) -> list[str]:
-    """The techniques on the Pareto frontier: no other is better in one number and no worse in the others; less is
-    better.
+    """The techniques on the Pareto frontier, where less is better.
+
+    For a technique on the frontier, no other one is at least as good in all scores and better in one.
     """
 
     def beats(one: list[float], other: list[float]) -> bool:
@@ -131,6 +132,6 @@ def on_the_frontier(scores: dict[str, list[float]]) -> list[str]:
 
 
 def frontier_of(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What a drive can do without losing data."""
+    """The techniques on the frontier that a drive can have and that lose no data."""
     out = {TRACKED, *_broken(rows)}
     return on_the_frontier({technique: score for technique, score in scores_of(rows).items() if technique not in out})

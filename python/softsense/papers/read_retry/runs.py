@@ -1,4 +1,4 @@
-"""What is simulated."""
+"""The simulations of the bench."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ _TRACES = (
 
 
 def plan_of(full: bool) -> Plan:
-    """How much is measured."""
+    """The plan of a quick or a full run."""
     requests = 100_000 if full else 10_000
     workloads = (_saturating(requests // 20), few_reads(requests), *(_TRACES if full else ()))
-    # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
+    # The number of blocks changes nothing but the capacity and the time to set it up.
     return Plan(full, (1,), workloads, requests, overrides=("geometry.blocks_per_plane=128",))
 
 
 def conditions(plan: Plan, drive: Drive) -> list[Condition]:
-    """The ages of a drive: a quick look takes the end of its life."""
+    """The ages of a drive; a quick run takes the end of its life."""
     stages, ages = ((0, 1, 2), DAYS) if plan.full else ((2,), tuple(DAYS)[1:])
     return [Condition(drive, stage, age) for stage, age in product(stages, ages)]
 
 
 def case_of(workload: Workload, technique: str, condition: Condition, seed: int) -> Case:
-    """One simulation."""
+    """The simulation of a technique on a workload."""
     policy = TECHNIQUES[technique].get("policy", "progressive")
     return Case(workload, policy, overrides(technique, condition), seed, condition.drive.config)
 

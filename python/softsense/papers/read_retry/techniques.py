@@ -55,10 +55,12 @@ TECHNIQUES: dict[str, dict[str, Any]] = {
     "RiF + remembered": _RIF | _REMEMBERED,
     "RiF + AR2 + remembered": _RIF | _AR2 | _REMEMBERED,
 }
-"""Settings of `[read]`. The first knows where states are, which no drive does: a bound. All end with soft levels."""
+"""Settings of `[read]`. The first technique knows where states are, which no drive does: it is a bound. All end with
+soft levels.
+"""
 
 _FROM_DEFAULT = (SOFT, "soft levels ahead", "search for valleys")
-"""Those that begin at the references of the cells, which are the chip's default ones for them."""
+"""Techniques that begin at the references of the cells, which are the chip's default ones for them."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,12 @@ class Condition:
 
     @property
     def pe_cycles(self) -> int:
-        """Of all blocks."""
+        """P/E cycles of all blocks."""
         return self.drive.pe_cycles[self.stage]
 
 
 def overrides(technique: str, condition: Condition) -> tuple[str, ...]:
-    """Of the drive, read by a technique, at an age."""
+    """Overrides of the drive, read by a technique, at an age."""
     cells: tuple[str, ...] = ()
     if technique in _FROM_DEFAULT:
         cells = (of_cells(with_references(condition.drive.cells, tracked=False)),)
@@ -92,7 +94,7 @@ def p_uncorrectable(technique: str, condition: Condition, of_plan: tuple[str, ..
 
 @cache
 def metadata_bytes(technique: str, drive: Drive) -> int:
-    """What a controller keeps: a byte for each block whose references it remembers."""
+    """Bytes that a controller keeps: one for each block whose references it remembers."""
     if TECHNIQUES[technique].get("remembered") is None:
         return 0
     geometry = json.loads(configured(drive.config, ()).to_json())["geometry"]
@@ -101,7 +103,7 @@ def metadata_bytes(technique: str, drive: Drive) -> int:
 
 
 def in_flash(technique: str, drive: Drive) -> str:
-    """What is needed of the flash beside its commands of today."""
+    """Features that a technique needs of the flash beside its commands of today."""
     read = TECHNIQUES[technique]
     if read["references"] == "sentinels":
         return "0.2 % of the cells of a page, known"

@@ -1,5 +1,4 @@
-"""RiF (M. Chun et al., HPCA 2024): an on-die engine that retries before it transfers, and the techniques that it is
-compared with.
+"""RiF (M. Chun et al., HPCA 2024), an on-die engine that retries before it transfers, and the techniques beside it.
 
 The device is that of the paper's table I, `configs/tlc-rif.toml`; its cells are not the paper's. All published numbers
 except those of the abstract are taken from notes of others.

@@ -1,4 +1,4 @@
-"""Bandwidth, the tail, and the channel."""
+"""Bandwidth, slowest reads, and use of the channel."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def tail(plan: Plan, runs: Runs) -> Measured:
 
 
 def channel(plan: Plan, runs: Runs) -> Measured:
-    """What the channel is busy with."""
+    """Time of the channel that each method wastes, and retries of Sentinel."""
     aged = Aged(plan, runs)
 
     def wasted(label: str) -> Callable[[float, int], float]:
@@ -119,7 +119,7 @@ def channel(plan: Plan, runs: Runs) -> Measured:
         return int(reads["attempts"] - reads["count"])
 
     def retries(days: float, seed: int) -> float:
-        # An ideal retry is one for each codeword that needs any.
+        # The ideal retry has one retry for each codeword that needs any.
         return beyond_first(days, "Sentinel", seed) / max(1, beyond_first(days, "one ideal retry", seed))
 
     evidence["sentinel_retries"] = Evidence(

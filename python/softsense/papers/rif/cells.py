@@ -1,4 +1,4 @@
-"""How the cells age."""
+"""The ageing of the cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _retry_days(pe_cycles: int) -> float:
 
 
 def measure_cells(plan: Plan, runs: Runs) -> Measured:
-    """After how long data of each wear needs a retry."""
+    """Days after which data of each wear needs a retry."""
     published = PUBLISHED["flash"]["retry_needed_after_days"]
     rows = [
         {"pe_cycles": cycles, "published_days": published.get(str(cycles)), "measured_days": _retry_days(cycles)}
@@ -49,7 +49,7 @@ def measure_cells(plan: Plan, runs: Runs) -> Measured:
 
 
 def draw_cells(frame: pl.DataFrame) -> Sheet:
-    """That, with what the paper says."""
+    """Measured and published days by P/E cycles."""
     shown = frame.filter(pl.col("measured_days") < 3640)
     rows = [point("days", "measured", row["pe_cycles"], Number.exact(row["measured_days"])) for row in shown.to_dicts()]
     published = frame.drop_nulls("published_days").to_dicts()

@@ -1,4 +1,4 @@
-"""Figures and claims."""
+"""Figures and claims about RiF."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ ON_WORKLOADS = (
     ),
 )
 
-# Four decoders a channel were chosen for it.
+# The number of decoders, four a channel, was chosen for these times.
 LONE_CLAIMS = (
     *(
         Claim(

@@ -1,4 +1,4 @@
-"""A lone read."""
+"""The time of a lone read."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ LONE_METHODS = {"no retry": "no_retry", "one ideal retry": "one_ideal_retry", "R
 def lone_cases(plan: Plan) -> list[Case]:
     """Simulations of a lone read."""
     arms = methods(*_LONE_AGE)
-    # What needs no retry decodes in few iterations.
+    # Young data for reads without a retry, which decode in few iterations.
     arms["no retry"] = arms["no retry"].on(_YOUNG)
     return [Case(_LONE, arms[label].policy, arms[label].overrides, plan.seeds[0]) for label in LONE_METHODS]
 
 
 def lone(plan: Plan, runs: Runs) -> Measured:
-    """How long a lone read of 256 KiB takes."""
+    """Time of a lone read of 256 KiB, us."""
     published = PUBLISHED["flash"]["read_256_kib_us"]
     rows, evidence = [], {}
     for case, (label, name) in zip(lone_cases(plan), LONE_METHODS.items(), strict=True):

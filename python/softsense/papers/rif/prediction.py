@@ -1,4 +1,4 @@
-"""Which reads are predicted to fail."""
+"""Accuracy of the predictor of failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ OWN, PRUNED_OWN, PRUNED_PRINTED = "all checks", "1,024 checks", "1,024 checks, t
 
 @cache
 def _cells_at(rber: float) -> tuple[dict[str, Any], float]:
-    """Cells of one bit whose reference is off by so much that their raw bit error rate is near one, and that rate."""
+    """Cells of one bit, with the reference off by so much that their raw bit error rate is about `rber`; and that
+    rate.
+    """
     spec = json.loads(Cells.open("pslc:" + CELLS).spec_json)
 
     def rate(offset_v: float) -> float:
@@ -79,7 +81,7 @@ def _capability() -> float:
 
 
 def prediction(plan: Plan, runs: Runs) -> Measured:
-    """How often predictors are right, by raw bit error rate."""
+    """Share of right predictions, by raw bit error rate."""
     rows, accuracy = [], {}
     for case, (rber, line) in zip(prediction_cases(plan), _prediction_points(), strict=True):
         operations = runs[case]["operations"]

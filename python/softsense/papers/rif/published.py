@@ -1,4 +1,4 @@
-"""What the paper says."""
+"""The published numbers of RiF."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PUBLISHED: dict[str, Any] = {
         "energy_nj": {"predict": 3.2, "transfer_saved": 907},
     },
 }
-"""The published numbers, by the names of `published/rif.toml`; methods are named there in words."""
+"""The published numbers, by the names of `published/rif.toml`, which names methods in words."""
 
 DEVICE = "tlc-rif"
 CELLS = "tlc-charge-trap"
@@ -64,7 +64,7 @@ CAPABILITY = PUBLISHED["code"]["capability_rber"]
 LOSS = PUBLISHED["flash"]["loss_with_one_ideal_retry"]
 GAIN = PUBLISHED["claims"]["bandwidth_gain_2k"]
 
-# By P/E cycles; that at 2,000 is one of those.
+# Gain over Sentinel by P/E cycles; the gain at 2,000 is in `GAIN`.
 EARLIER = {
     stage: gain for stage, gain in PUBLISHED["claims"]["bandwidth_gain_over_sentinel"].items() if stage != "2000"
 }

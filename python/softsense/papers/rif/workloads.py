@@ -64,16 +64,16 @@ def _stand_in(read_share: float, requests: int) -> Workload:
     return Workload(f"{as_share(read_share, 0)} reads", what, overrides=fields)
 
 
-# The paper's eight have shares of reads from 0.27 to 0.96.
+# The shares of reads of the paper's eight workloads are 0.27 to 0.96.
 _READ_SHARES = (0.27, 0.37, 0.47, 0.57, 0.66, 0.76, 0.86, 0.96)
 
 
 def plan_of(full: bool) -> Plan:
-    """How much is measured."""
+    """The plan of a quick or a full run."""
     shares = _READ_SHARES if full else (_READ_SHARES[0], _READ_SHARES[4], _READ_SHARES[-1])
     requests = 10_000 if full else 4_000
     workloads = tuple(_stand_in(share, requests) for share in shares)
-    # Nothing but the time to set it up, and its capacity, changes with the number of blocks.
+    # The number of blocks changes nothing but the capacity and the time to set it up.
     overrides = () if full else ("geometry.blocks_per_plane=256",)
     return Plan(full, (1, 2, 3) if full else (1, 2), workloads, 20_000 if full else 1_000, overrides=overrides)
 
@@ -104,16 +104,18 @@ class Aged:
     def bandwidth_ratio(
         self, days: float, above: str, below: str, seed: int, workloads: Sequence[Workload] = ()
     ) -> float:
-        """The mean over workloads of a ratio of bandwidths: requests are the same, so that times tell."""
+        """Ratio of the bandwidths of two methods, mean of workloads. Requests are the same, so it is the inverse ratio
+        of times.
+        """
         pairs = zip(self.each(days, above, seed, workloads), self.each(days, below, seed, workloads), strict=True)
         return fmean(other["simulated_s"] / one["simulated_s"] for one, other in pairs)
 
     def loss(self, days: float, seed: int) -> float:
-        """What one ideal retry loses of the bandwidth without any."""
+        """The share of the bandwidth without retries that one ideal retry loses."""
         return 1 - self.bandwidth_ratio(days, "one ideal retry", "no retry", seed)
 
     def at_loss(self, loss: float, of: Callable[[float, int], float]) -> Number:
-        """A number by age and seed, between the ages whose losses are next to one that is published."""
+        """A number by age and seed, interpolated between ages to the one with a published loss."""
         values = []
         for seed in self.plan.seeds:
             losses = [self.loss(days, seed) for days in ages(self.plan)]
@@ -121,13 +123,13 @@ class Aged:
         return Number.of(values)
 
     def mean_loss(self, days: float) -> float:
-        """Over seeds."""
+        """The loss by one ideal retry, mean of seeds."""
         return fmean(self.loss(days, seed) for seed in self.plan.seeds)
 
     def lines(
         self, panel: str, labels: Iterable[str], of: Callable[[str], Callable[[float, int], float]]
     ) -> list[dict[str, Any]]:
-        """Rows of a figure: a number of some methods by what one ideal retry loses."""
+        """Rows of a figure: values of some methods by the loss of one ideal retry."""
         return [
             point(panel, label, self.mean_loss(days), Number.of([of(label)(days, seed) for seed in self.plan.seeds]))
             for label in labels
@@ -135,12 +137,12 @@ class Aged:
         ]
 
     def ratio(self, above: str, below: str) -> Callable[[float, int], float]:
-        """A ratio of bandwidths by age and seed."""
+        """A function that gives a ratio of bandwidths by age and seed."""
         return lambda days, seed: self.bandwidth_ratio(days, above, below, seed)
 
     @property
     def reached(self) -> str:
-        """A sentence where the paper's losses are beyond those of these ages."""
+        """A sentence on losses that these ages do not reach, if the paper's are larger; else empty."""
         most = max(self.mean_loss(days) for days in ages(self.plan))
         if most >= LOSS["2000"]:
             return ""
@@ -148,5 +150,5 @@ class Aged:
 
     @property
     def most_read(self) -> list[Workload]:
-        """What stands in for Ali_124 [assumed]: the workload with the most reads."""
+        """The workload with the most reads, which stands in for Ali_124 [assumed]."""
         return [self.plan.workloads[-1]]

@@ -1,8 +1,8 @@
 """STRAW (M. Chun et al., ASPLOS 2026): read reclaim of wordlines instead of blocks.
 
-The paper's chips, drive and traces are not to be had, and reads disturb so little that a drive has to be read for hours
-before it reclaims a block. So time is compressed: each read stands for many, by which cells are disturbed. All numbers
-are at second hand, through notes of others.
+The paper's chips, drive and traces are not available. Reads disturb so little that a drive has to be read for hours
+before it reclaims a block. So time is compressed: each read disturbs cells as many reads do. All numbers are at second
+hand, through notes of others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Claims."""
+"""Claims about STRAW."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softsense.papers.straw.results import COLOURS, cases_of
 
 
 def figure_of(id_: str, title: str, measure: Callable[[Plan, Runs], Measured]) -> Figure:
-    """A figure of reclaims."""
+    """A figure about reclaim, with a bar for each way."""
     note = "mean of workloads, against reclaim of blocks; STRAW lowers the pass-through voltage, too"
     return Figure(id_, title, measure, bars(title, "part saved", colours=COLOURS, note=note), cases_of)
 
@@ -57,7 +57,7 @@ SAVINGS = (
     ),
 )
 
-# Read disturb of the cells is fitted to it.
+# The read disturb of the cells is fitted to the published number.
 FITTED = (
     Claim(
         "tolerance",

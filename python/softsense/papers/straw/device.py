@@ -1,4 +1,4 @@
-"""What the paper says, and the device: cells, layers, and when they are reclaimed."""
+"""The published numbers, and the device: cells, layers, and the limits at which they are reclaimed."""
 
 from __future__ import annotations
 
@@ -28,28 +28,30 @@ PUBLISHED: dict[str, Any] = {
         "read_latency_overhead": 0.012,
     },
 }
-"""The published numbers, by the names of `published/straw.toml`; mechanisms are told there in words."""
+"""The published numbers, by the names of `published/straw.toml`, which tells mechanisms in words."""
 
 FLASH, CLAIMED = PUBLISHED["flash"], PUBLISHED["claims"]
 CELLS, QLC_CELLS = "tlc-charge-trap", "qlc-charge-trap"
 WORDLINES = FLASH["wordlines_per_block"]
 
 COMPRESSED = 50
-"""How many reads each stands for."""
+"""Number of reads that each simulated read stands for."""
 
 _LAYER_FACTORS = (0.74, 0.82, 0.88, 0.94, 1.0, 1.07, 1.17, 1.35)
-"""Of raw bit error rates [assumed]: eight layers, two of each class."""
+"""Factors of layers on raw bit error rates [assumed]: eight layers, two of each class."""
 
 _CLASSES = len(FLASH["wordline_classes"])
 
 _BLOCKS = 40
-"""Of each of four planes, two dies."""
+"""Number of blocks of a plane."""
 
 
 @cache
 def _compressed() -> dict[str, Any]:
-    """The cells, disturbed by each read as by many. After the default references soft levels follow at once: the retry
-    table goes down, for data that has lost charge, which helps nothing where reads have raised it.
+    """The cells, disturbed by each read as by many.
+
+    Soft levels follow at once after the default references. The retry table is left out: it goes down, for data that
+    has lost charge, which does not help where reads have raised the voltages.
     """
     spec: dict[str, Any] = json.loads(Cells.open(CELLS).spec_json)
     disturb, references = spec["read_disturb"], spec["references"]
@@ -60,13 +62,15 @@ def _compressed() -> dict[str, Any]:
 
 
 def stress() -> float:
-    """How many reads of other wordlines a read of a neighbour counts for, of these cells."""
+    """Number of reads of other wordlines that a read of a neighbour counts as, for these cells."""
     return float(_compressed()["read_disturb"]["adjacent_stress"])
 
 
 @cache
 def limit(pe_cycles: int, layer_factor: float) -> float:
-    """Effective reads after which the worst page of a layer is beyond the code, by default references, just written."""
+    """Effective reads after which the worst page of a layer is beyond the code, just written, with default
+    references.
+    """
     cells = Cells.from_json(json.dumps(_compressed()), pe_cycles, 0.0).with_references("default")
 
     def is_beyond(reads: float) -> bool:
@@ -90,11 +94,13 @@ def _device(pe_cycles: int, *, disturbed: bool = True) -> tuple[str, ...]:
 
 
 UNDISTURBED = "undisturbed cells"
-"""A bound: nothing has to be reclaimed."""
+"""An upper bound: cells that reads do not disturb, so that nothing has to be reclaimed."""
 
 
 def _reclaims(pe_cycles: int) -> dict[str, dict[str, Any]]:
-    """The ways to reclaim: a block when its worst wordline might be lost, or a wordline when it is near that."""
+    """Settings of each way to reclaim: a block when its worst wordline might be lost, or a wordline when it is near
+    that.
+    """
     by_layer = [limit(pe_cycles, factor) for factor in _LAYER_FACTORS]
     each = len(_LAYER_FACTORS) // _CLASSES
     # The worst layer of each class, the best class first.
@@ -110,7 +116,7 @@ def _reclaims(pe_cycles: int) -> dict[str, dict[str, Any]]:
 
 @cache
 def arm_of(reclaim: str, pe_cycles: int) -> Arm:
-    """A way of reclaiming at a stage of life."""
+    """The arm of a way of reclaiming at a stage of life."""
     how = _reclaims(pe_cycles)[reclaim]
     fields = (f"ftl.read_reclaim={inline(how)}",) if how else ()
     device = _device(pe_cycles, disturbed=reclaim != UNDISTURBED)

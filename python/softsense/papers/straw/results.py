@@ -1,4 +1,4 @@
-"""What is measured and drawn."""
+"""Measurements of STRAW, and charts of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def cases_of(plan: Plan) -> list[Case]:
 
 
 def _with_something(plan: Plan, runs: Runs, quantity: str, stage: str, names: Sequence[str]) -> Plan:
-    """The plan with the workloads in which reclaim of blocks moves data at all."""
+    """The plan with the workloads in which reclaim of blocks moves any data."""
     of, arm = _QUANTITIES[quantity].of, arm_of("blocks", int(stage))
     kept = [
         each for each in plan.workloads if each.name in names and min(map(of, summaries(plan, runs, each, arm))) > 0
@@ -49,7 +49,7 @@ def _with_something(plan: Plan, runs: Runs, quantity: str, stage: str, names: Se
 def _by_stage(
     quantity: str, plan: Plan, runs: Runs, names: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, dict[str, Number]]:
-    """What is saved by P/E cycles, for a picture, and with all of STRAW."""
+    """Saved shares by P/E cycles: rows for a picture, and the numbers of STRAW."""
     rows, straw = [], {}
     for stage in STAGES:
         known = names or [workload.name for workload in plan.workloads]
@@ -66,7 +66,7 @@ def _by_stage(
 
 
 def _counts(plan: Plan, runs: Runs, stage: str, name: str) -> str:
-    """What was reclaimed in a run, in the mean."""
+    """Mean numbers of reclaimed blocks and wordlines in a run, in words."""
     found = [
         summary["read_reclaim"]
         for workload in plan.workloads
@@ -79,7 +79,7 @@ def _counts(plan: Plan, runs: Runs, stage: str, name: str) -> str:
 
 
 def copies(plan: Plan, runs: Runs) -> Measured:
-    """How many codewords are moved."""
+    """Saved share of the codewords that reclaim moves."""
     frame, straw = _by_stage("copies", plan, runs)
     uniform = 1 - (1 + 2 * (stress() - 1) / WORDLINES) / stress()
     evidence = {}
@@ -95,7 +95,7 @@ def copies(plan: Plan, runs: Runs) -> Measured:
 
 
 def tail(plan: Plan, runs: Runs) -> Measured:
-    """The slowest reads."""
+    """Saved share of the 99.9th percentile of reads."""
     frame, straw = _by_stage("p999", plan, runs)
     why = (
         "Reads wait for programs and erases of reclaim, without suspending them. Where that is more than one read in a "
@@ -138,7 +138,7 @@ RATE_STYLES = {UNDISTURBED: Line("#7f7f7f"), "blocks": Line("#e69f00"), "STRAW":
 
 
 def measure_rates(plan: Plan, runs: Runs) -> Measured:
-    """The slowest reads by rate of requests."""
+    """The 99.9th percentile of reads by rate of requests."""
     of = _QUANTITIES["p999"].of
     rows = []
     for name, rate in product(RATE_STYLES, RATES):
@@ -149,7 +149,7 @@ def measure_rates(plan: Plan, runs: Runs) -> Measured:
 
 
 def erasures(plan: Plan, runs: Runs) -> Measured:
-    """How many blocks are erased."""
+    """Saved share of the erases of blocks."""
     frame, straw = _by_stage("erasures", plan, runs, MIXED)
     if not straw:
         return Measured(frame)
@@ -163,7 +163,7 @@ def erasures(plan: Plan, runs: Runs) -> Measured:
 
 
 _WORN = 2000
-"""P/E cycles at which the cells are set to a number of the paper, for TLC."""
+"""P/E cycles at which the TLC cells are fitted to a number of the paper."""
 _QLC_WORN = 1000
 
 
@@ -182,7 +182,9 @@ def _bears(name: str, pe_cycles: int, voltage: float = 1.0) -> float:
 
 
 def flash(plan: Plan, runs: Runs) -> Measured:
-    """The closed forms of the cells, not compressed: a quantity that is fitted to a number is not judged by it."""
+    """Closed forms of the cells, not compressed. A quantity that is fitted to a published number is not judged by
+    it.
+    """
     hammered, lowered = (_bears(CELLS, _WORN, voltage) for voltage in (1.0, 0.95))
     limit_reads = hammered / stress()
     even = hammered / Cells.open(CELLS, _WORN, 0.0).effective_reads_if_even(1.0, WORDLINES)

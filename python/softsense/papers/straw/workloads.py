@@ -8,7 +8,7 @@ from softsense.papers.straw.device import CLAIMED, COMPRESSED
 
 STAGES = tuple(CLAIMED["copies_reduction"])
 
-# Names, shares of reads and exponents of Zipf.
+# Names, shares of reads and exponents of the Zipf distribution.
 LOADS = (
     ("Zipf 0.9", 1.0, 0.9),
     ("Zipf 1.0", 1.0, 1.0),
@@ -26,7 +26,7 @@ REQUESTS_PER_S = 80.0
 def load_of(
     name: str, reads: float, exponent: float, requests: int, requests_per_s: float = REQUESTS_PER_S
 ) -> Workload:
-    """A workload of reads by Zipf's law, with a share of writes."""
+    """A workload with Zipf-distributed addresses and a share of writes."""
     fields = synthetic(
         requests=requests,
         read_fraction=reads,
@@ -44,7 +44,7 @@ def load_of(
 
 
 def plan_of(full: bool) -> Plan:
-    """How much is measured."""
+    """The plan of a quick or a full run."""
     requests = 200_000 if full else 100_000
     loads = LOADS if full else (LOADS[3], LOADS[5])
     workloads = tuple(load_of(*load, requests) for load in loads)
