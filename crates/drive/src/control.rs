@@ -1,4 +1,4 @@
-//! The owner's socket: each line is a JSON object with a request, and each answer is one, too.
+//! The owner's socket: each line is a JSON object with a request, and each answer is a line with a JSON object.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use crate::ServedDrive;
 use crate::listening::{Address, Connection, Listener};
 use crate::socket::Incoming;
 
-/// No request is longer.
+/// The longest request, bytes.
 const LONGEST_REQUEST_BYTES: usize = 1 << 16;
-/// What is read, and forgotten, of a longer one, so that its sender gets to know.
+/// The bytes of a longer request that are read and dropped, so that its sender gets an answer.
 const MOST_DISCARDED_BYTES: u64 = 1 << 20;
-/// Owners at a time, each of which has a thread.
+/// The number of owners at a time. Each has a thread.
 const CONNECTIONS: usize = 64;
-/// How long an owner may be silent.
+/// The time that an owner may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long an owner may take for an answer.
+/// The time that an owner may take to read an answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A socket at which a drive answers its owner, until it is dropped.
@@ -41,7 +41,7 @@ impl Control {
         Ok(Self { path: path.to_owned(), _listener: listener })
     }
 
-    /// Where it listens.
+    /// The path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! The description of a drive.
+//! The status of a drive.
 
 use softsense_base::Ns;
 
@@ -7,15 +7,15 @@ use crate::state::{ABSENT, Use};
 use crate::status::{Ages, CodewordStatus, SmartValue, Status, SuperblockStatus};
 use crate::writing::FEW_FREE;
 
-/// P/E cycles that a drive is sold for: what SMART's share of its life is of. Assumed, as of TLC.
+/// P/E cycles for which a drive is sold, of which SMART reports the used share. Assumed, as for TLC.
 const RATED_PE_CYCLES: f64 = 3000.0;
 
-/// P/E cycles, wordlines and valid units of a superblock: while they are the same it holds the same, as between two erases wordlines
-/// are only added and units only leave.
+/// P/E cycles, wordlines and valid units of a superblock. While they are the same, the superblock holds the same data: between two
+/// erases wordlines are only added, and units only leave.
 pub(crate) type Content = Option<(u32, u32, u32)>;
 
 impl Drive {
-    /// Units in flash that cannot be read, because their block is broken and their stripe cannot make it good.
+    /// Units in flash that cannot be read, because their block is broken and their stripe cannot rebuild them.
     pub(crate) fn unreadable_units(&mut self) -> u64 {
         if self.state.broken == crate::state::Broken::default() {
             return 0;
@@ -30,7 +30,7 @@ impl Drive {
         self.unreadable.iter().map(|(_, units)| u64::from(*units)).sum()
     }
 
-    /// Data that is in no cell yet: it does not age, and no fault of flash harms it.
+    /// Bytes in the write buffer, which are in no cell yet: they do not age, and no fault of flash harms them.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         self.state.buffer.len() as u64 * u64::from(self.shape.unit_bytes)
     }
@@ -56,7 +56,7 @@ impl Drive {
     }
 
     pub(crate) fn status(&mut self) -> Status {
-        // There may be room again; and what is told now outlives this process.
+        // There may be room again, and the numbers that are reported now outlive this process.
         if self.image.ready().is_ok() {
             self.count();
         }
@@ -96,7 +96,7 @@ impl Drive {
         let rber = (codewords.bits_read > 0).then(|| codewords.raw_bit_errors as f64 / codewords.bits_read as f64);
         let in_wordline = f64::from(self.shape.slots_of_wordline());
         let programmed = counters.background.wordlines_programmed as f64 * in_wordline;
-        // As many whole superblocks as what works of all of them makes.
+        // The working parts of all superblocks, counted in whole superblocks.
         let of_superblock = (self.shape.dies - u32::from(self.shape.parity)) * self.shape.codewords * self.shape.pages;
         let in_use = superblocks.iter().filter(|superblock| superblock.state != "retired");
         let usable = in_use.map(|superblock| u64::from(self.room_of_wordline(superblock.index))).sum::<u64>();

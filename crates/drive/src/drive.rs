@@ -1,4 +1,4 @@
-//! The drive: it serves requests of hosts, one after another.
+//! The drive, which serves requests of hosts one after another.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -16,42 +16,42 @@ use crate::state::{MOST_CLOCK_NS, NOWHERE, Record, State};
 use crate::stations::Stations;
 use crate::status::{Counters, Session};
 
-/// Requests between two looks at whether anything has to be moved.
+/// Requests between two checks of whether data has to be moved.
 const REQUESTS_BETWEEN_MAINTENANCE: u64 = 1024;
 
-/// A small drive has a small write buffer: no more than this part of its size, or two wordlines.
+/// The divisor of the drive's size that bounds the write buffer, unless two wordlines are more: a small drive has a small write buffer.
 const BUFFER_PART: usize = 32;
 
-/// The temperature that retention is told at where cells do not say one, degrees Celsius.
+/// The temperature to which retention refers where cells do not give one, degrees Celsius.
 ///
 /// Source: K. Zhao et al., "LDPC-in-SSD", 2013, section 4.1: 40 degrees in operation.
 const USUAL_TEMPERATURE_C: f64 = 40.0;
 
-/// How a drive is served.
+/// The settings with which a drive is served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveSpec {
     /// The folder of the image.
     pub image: PathBuf,
-    /// Bytes that hosts address; that of the image if there is one already.
+    /// Bytes that hosts address. Without a number, the size of the existing image.
     pub size_bytes: Option<u64>,
-    /// Whether one die of each stripe holds the parity of the others. Of a new image.
+    /// Whether one die of each stripe holds the parity of the others. For a new image only.
     pub parity: bool,
-    /// Data older than this, in hours at the temperature that cells are measured for, is written anew; none is without it.
+    /// The age beyond which data is written anew, in hours by the drive's clock. Without it no data is.
     pub refresh_hours: Option<f64>,
     /// Whether the write buffer outlives a loss of power. If not, FLUSH programs it, padded to whole wordlines.
     pub protected_cache: bool,
-    /// The seed of cells; that of the config without it. Of a new image.
+    /// The seed of cells; without it, the seed of the config. For a new image only.
     pub seed: Option<u64>,
-    /// The name of its config, which its status tells.
+    /// The name of the config, which the status reports.
     pub config: Option<String>,
 }
 
-/// Why a request of a host failed.
+/// The reason why a request of a host failed.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// A unit cannot be read.
     Unreadable { unit: u32 },
-    /// There is no room to write.
+    /// There is no room in flash to write to.
     NoRoom,
     /// There is no room on the disk that holds the image.
     HostFull(Error),
@@ -90,28 +90,28 @@ pub(crate) struct Drive {
     pub(crate) scrambler: Stream,
     pub(crate) faults: Stream,
     pub(crate) stations: Stations,
-    /// References that decoded last, by superblock and die, where they are remembered.
+    /// For each superblock and die, the references that last led to a decode, where references are remembered.
     pub(crate) remembered: Vec<Option<ReferencesAt>>,
     pub(crate) temperature_c: f64,
     pub(crate) buffer_units: usize,
-    /// Programs under way: when they end, and how many units leave the buffer then.
+    /// Programs under way: the time at which each ends, and the units that leave the buffer then.
     pub(crate) programs: VecDeque<(Ns, usize)>,
     pub(crate) reclaim_reads: Option<u64>,
     pub(crate) wear_levelling_spread: Option<u32>,
     requests: u64,
     /// Whether no flash is left to write to.
     pub(crate) read_only: bool,
-    /// What was wrong with the image, if anything was.
+    /// The last error with the image, if there was any.
     pub(crate) failed: Option<Error>,
-    /// The clock and the counters that the journal has, and superblocks that were read since.
+    /// The clock and the counters that the journal has, and the superblocks that were read since.
     counted: (u64, Counters),
     pub(crate) read_since: BTreeSet<u32>,
-    /// Units that cannot be read, by superblock, with what the superblock was when they were counted.
+    /// For each superblock, its content when its unreadable units were counted, and their number.
     pub(crate) unreadable: Vec<(crate::describe::Content, u32)>,
     pub(crate) buffers: Buffers,
 }
 
-/// Room for what is read and written.
+/// Scratch memory for reads and writes.
 #[derive(Default)]
 pub(crate) struct Buffers {
     pub(crate) pages: Vec<u8>,
@@ -123,7 +123,7 @@ impl Drive {
     /// Opens the drive of an image, or makes one.
     ///
     /// # Errors
-    /// A config that cannot be served, a size that does not fit, an image of another drive, or one that is served already or damaged.
+    /// A config that cannot be served, a size that does not fit, an image of another drive, or an image that is being served or damaged.
     pub(crate) fn open(config: &CheckedConfig, spec: DriveSpec) -> Result<Self> {
         let (of, directory) = (config.config(), config.directory());
         let exact = match &of.reliability {
@@ -282,7 +282,7 @@ impl Drive {
         })
     }
 
-    /// Changes the state, and takes note of it.
+    /// Changes the state, and notes the change in the image.
     pub(crate) fn commit(&mut self, record: &Record) {
         self.state.apply(&self.shape, record).expect("a record of the drive's own");
         self.image.append(record);
@@ -298,12 +298,12 @@ impl Drive {
         self.state.rested_hours += (self.state.clock_ns - before) as f64 / 3.6e12;
     }
 
-    /// A request begins, at a time of the drive's clock.
+    /// Begins a request at a time of the drive's clock.
     fn begin(&mut self, at: Ns) {
         self.advance_to(at);
         self.stations.begin();
         self.requests += 1;
-        // What is wrong with the image is no fault of this request, which may be a read.
+        // An error with the image is not this request's error, as it may be a read.
         if self.requests.is_multiple_of(REQUESTS_BETWEEN_MAINTENANCE)
             && let Err(Refused::Image(error)) = self.maintain()
         {
@@ -320,8 +320,8 @@ impl Drive {
         })
     }
 
-    /// Reads bytes at a time; units that cannot be read come back as the first of them, after all before it are in `buffer`. Returns
-    /// when the drive has them all.
+    /// Reads bytes at a time of the drive's clock. If units cannot be read, returns the first of them as an error; all data before it is
+    /// in `buffer`. Otherwise returns the time at which the drive has all bytes.
     pub(crate) fn read(&mut self, at: Ns, offset: u64, buffer: &mut [u8]) -> std::result::Result<Ns, Refused> {
         self.begin(at);
         let mut done = at;
@@ -359,7 +359,7 @@ impl Drive {
         }
     }
 
-    /// Writes bytes at a time. Returns when the write buffer has them.
+    /// Writes bytes at a time of the drive's clock. Returns the time at which the write buffer has them.
     pub(crate) fn write(&mut self, at: Ns, offset: u64, data: &[u8]) -> std::result::Result<Ns, Refused> {
         self.begin(at);
         let mut done = at;
@@ -373,7 +373,7 @@ impl Drive {
             }
             self.image.ready()?;
             if self.state.buffer.len() > self.buffer_units {
-                // The last write has found no room for what it put there.
+                // The last write found no room for the data that it put into the buffer.
                 done = self.make_room(done)?;
             }
             if part.len() == unit_data.len() {
@@ -402,7 +402,7 @@ impl Drive {
         Ok(done)
     }
 
-    /// Makes sure that what was written outlives everything. Returns when it does.
+    /// Makes sure that all written data outlives a stop of any kind. Returns the time at which it does.
     pub(crate) fn flush(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
         self.begin(at);
         self.state.counters.host.flushes += 1;
@@ -416,7 +416,7 @@ impl Drive {
         Ok(self.now())
     }
 
-    /// Everything that is known goes to the disk.
+    /// Puts all data and records on the disk.
     pub(crate) fn put_on_disk(&mut self) -> std::result::Result<(), Refused> {
         self.image.ready()?;
         for unit in self.state.not_journaled() {
@@ -428,7 +428,7 @@ impl Drive {
         self.keep_journal_short()
     }
 
-    /// Takes note of what is counted, where it has changed: what somebody has been told outlives this process.
+    /// Notes clock and counters in the image, where they have changed: numbers that somebody has been told outlive this process.
     pub(crate) fn count(&mut self) {
         let state = &self.state;
         if self.counted.0 == state.clock_ns && self.counted.1 == state.counters && self.read_since.is_empty() {
@@ -447,13 +447,13 @@ impl Drive {
             return Ok(());
         }
         match self.image.checkpoint(&self.state) {
-            // The journal has it all.
+            // The journal has all records.
             Err(Unwritten::Full(_)) => Ok(()),
             done => Ok(done?),
         }
     }
 
-    /// The drive ends: a drive without power has no write buffer.
+    /// Ends the drive. A drive without power has no write buffer, so the buffer is programmed first.
     pub(crate) fn close(&mut self) -> std::result::Result<(), Refused> {
         let settled = self.settle();
         self.put_on_disk()?;
@@ -464,7 +464,8 @@ impl Drive {
         }
     }
 
-    /// Forgets whole units; of others nothing, as TRIM is a hint. With `zero`, their bytes are written as zeroes.
+    /// Forgets whole units. Of units that are only partly in the range it forgets nothing, as TRIM is a hint; with `zero`, their bytes
+    /// are written as zeroes.
     pub(crate) fn trim(&mut self, at: Ns, offset: u64, bytes: u64, zero: bool) -> std::result::Result<Ns, Refused> {
         self.begin(at);
         self.image.ready()?;
@@ -487,7 +488,7 @@ impl Drive {
         Ok(done)
     }
 
-    /// Whether bytes from an offset on are a hole, and how many are alike.
+    /// The number of bytes from an offset on that are alike, and whether they are a hole.
     pub(crate) fn extent(&self, offset: u64, bytes: u64) -> (u64, bool) {
         let mut length = 0;
         let mut kind = None;

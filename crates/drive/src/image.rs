@@ -7,8 +7,8 @@
 //!   cells.bin      codewords as they were programmed, slot by slot; erased superblocks are holes
 //! ```
 //!
-//! Codewords are written to `cells.bin` before the record that says so, and a superblock is erased only after the records that moved
-//! its data are on the disk. So wherever the journal is cut off, it gives a state that the drive was in.
+//! Codewords are written to `cells.bin` before the record that says so. A superblock is erased only after the records that moved its
+//! data are on the disk. So wherever the journal is cut off, it gives a state that the drive was in.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind as Kind, Read as _, Write as _};
@@ -27,27 +27,27 @@ use crate::state::{Record, State};
 const FORMAT: &str = "softsense drive, version 2";
 const STATE_MAGIC: &[u8; 8] = b"ssstate1";
 const JOURNAL_MAGIC: &[u8; 8] = b"ssjourn1";
-/// A journal longer than this is replaced by a checkpoint.
+/// The length of a journal beyond which a checkpoint replaces it, bytes.
 const JOURNAL_BYTES: u64 = 64 << 20;
-/// Records are handed to the operating system when so many bytes are together.
+/// The bytes of records that are collected before they are handed to the operating system.
 const BATCH_BYTES: usize = 1 << 16;
-/// No record is longer.
+/// The longest record, bytes.
 const LONGEST_RECORD: usize = 1 << 28;
-/// No config, and so no identity, is longer.
+/// The longest identity, bytes; so no config is longer.
 const LONGEST_IDENTITY_BYTES: u64 = 64 << 20;
-/// The head of a journal.
+/// The size of the head of a journal, bytes.
 const JOURNAL_HEAD_BYTES: u64 = 16;
 
-/// What a drive is: never changed.
+/// The identity of a drive, which never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     format: String,
-    /// The shape.
+    /// The shape of the drive.
     pub shape: Shape,
     /// The resolved config, as TOML.
     pub config: String,
-    /// The directory that relative paths of the config are taken from.
+    /// The directory to which relative paths of the config refer.
     pub directory: PathBuf,
     /// The seed of cells.
     pub seed: u64,
@@ -59,12 +59,12 @@ impl Identity {
     }
 }
 
-/// Why something is not in the image.
+/// The reason why data is not in the image.
 #[derive(Debug)]
 pub(crate) enum Unwritten {
-    /// The disk that holds the image has no room: nothing is lost, and it is tried again.
+    /// The disk that holds the image has no room. No data is lost, and the write is tried again.
     Full(Error),
-    /// What of it is on the disk is not known, and nothing more is written.
+    /// A write has failed in a way that leaves the content of the disk unknown. Nothing more is written.
     Failed(Error),
 }
 
@@ -74,22 +74,24 @@ type Written = std::result::Result<(), Unwritten>;
 #[derive(Debug)]
 pub(crate) struct Image {
     folder: Folder,
-    /// Held for its lock.
+    /// The open file of the identity, which holds the lock.
     _identity: File,
     journal: File,
-    /// Where the next record goes. What a write that found no room has left behind it is written over.
+    /// The offset of the next record in the journal, bytes. The remains of a write that found no room lie behind it, and are
+    /// overwritten.
     journal_end: u64,
-    /// How long the journal is to be when it is replaced by a checkpoint.
+    /// The length of the journal at which a checkpoint replaces it, bytes.
     checkpoint_at: u64,
-    /// Records that the operating system does not have yet. The drive's state has them: both stay one, whatever fails.
+    /// Records that the operating system does not have yet. The drive's state includes them, so that state and image stay one, whatever
+    /// fails.
     batch: Vec<u8>,
     checkpoint: u64,
     cells: File,
     cells_to_sync: bool,
     codeword_bytes: u64,
-    /// What was said when there was no room last, until there is.
+    /// The error of the last write that found no room; none once there is room.
     full: Option<Error>,
-    /// Where codewords found no room, and how many bytes.
+    /// Offset and length of the codewords that found no room in `cells.bin`, bytes.
     wanted: Option<(u64, u64)>,
     failed: Option<Error>,
 }
@@ -114,8 +116,8 @@ fn has_no_room(error: &std::io::Error) -> bool {
     matches!(error.kind(), Kind::StorageFull | Kind::QuotaExceeded)
 }
 
-/// A folder that is held: its files are found wherever it is moved to, and nobody puts others in their place by its path. They are for
-/// the user alone from when they are made.
+/// A folder that is held open: its files are found wherever it is moved, and nobody can replace them by its path. Files are made for the
+/// user alone.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
@@ -131,8 +133,8 @@ impl Folder {
         }
     }
 
-    /// Opens a file, if it is there. What is no plain file is not opened: a pipe would wait for ever, a device may do anything, and a
-    /// link leads out of the folder. One that others can read, as earlier versions made them, is closed to them where that is possible.
+    /// Opens a file, if it exists. Only a plain file is opened: a pipe would wait for ever, a device may do anything, and a link leads
+    /// out of the folder. A file that others can read, as earlier versions made them, is closed to them where possible.
     fn file(&self, name: &str, access: OFlags) -> Result<Option<File>> {
         let path = self.path.join(name);
         let failed = |error: Errno| io(&path)(error.into());
@@ -144,7 +146,7 @@ impl Folder {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.held, name, flags, Mode::empty()).map_err(failed)?;
         let found = rustix::fs::fstat(&file).map_err(failed)?;
-        // It may have been put there just now.
+        // Another file may have been put there since.
         expect_plain(&path, &found)?;
         if Mode::from_raw_mode(found.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
             let _ = rustix::fs::fchmod(&file, OWNER_ONLY);
@@ -152,19 +154,19 @@ impl Folder {
         Ok(Some(file.into()))
     }
 
-    /// Opens a file that has to be there.
+    /// Opens a file that must exist.
     fn expect(&self, name: &str, access: OFlags) -> Result<File> {
         self.file(name, access)?.ok_or_else(|| self.error(name)(Errno::NOENT.into()))
     }
 
-    /// Makes a file, in place of what an earlier attempt has left.
+    /// Makes a file, in place of any that an earlier attempt has left.
     fn create(&self, name: &str) -> std::io::Result<File> {
         let _ = rustix::fs::unlinkat(&self.held, name, AtFlags::empty());
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.held, name, flags, OWNER_ONLY)?.into())
     }
 
-    /// Makes a file that is on the disk, or none.
+    /// Makes a file that is wholly on the disk, or none.
     fn create_whole(&self, name: &str, parts: &[&[u8]]) -> std::io::Result<File> {
         let written = self.create(name).and_then(|mut file| {
             parts.iter().try_for_each(|part| file.write_all(part))?;
@@ -211,10 +213,10 @@ fn expect_plain(path: &Path, found: &Stat) -> Result<()> {
 }
 
 impl Image {
-    /// What a folder holds; nothing if there is none, or it is empty.
+    /// The identity of the drive in a folder; `None` if there is no folder, or it is empty.
     ///
     /// # Errors
-    /// A folder that holds something else.
+    /// When the folder holds something else.
     pub(crate) fn identity(path: &Path) -> Result<Option<Identity>> {
         let Some(folder) = Folder::open(path)? else { return Ok(None) };
         let Some(file) = folder.file("drive.json", OFlags::RDONLY)? else {
@@ -237,8 +239,8 @@ impl Image {
         Ok(Some(identity))
     }
 
-    /// Makes an image, wholly or not at all: in a new folder, which is for the user alone, or in one that is there, whose mode is its
-    /// owner's choice.
+    /// Makes an image, wholly or not at all. A new folder is for the user alone. The mode of an existing folder is its owner's choice,
+    /// and stays.
     pub(crate) fn create(path: &Path, identity: &Identity, state: &State) -> Result<Self> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             std::fs::create_dir_all(parent).map_err(io(parent))?;
@@ -269,7 +271,7 @@ impl Image {
         let length = u64::from(identity.shape.slots()) * codeword_bytes;
         cells.set_len(length).map_err(folder.error("cells.bin"))?;
         let journal = Self::begin(&folder, 0, state)?;
-        // Last, so that what was begun and not ended is no image.
+        // The identity is written last, so that an image that was not completed is none.
         let text = serde_json::to_vec_pretty(identity).expect("plain data");
         let file = folder.create_whole("drive.new", &[&text]).map_err(folder.error("drive.json"))?;
         folder.rename("drive.new", "drive.json").map_err(folder.error("drive.json"))?;
@@ -303,10 +305,10 @@ impl Image {
         }
     }
 
-    /// Opens an image, and the state that its records lead to.
+    /// Opens an image, and computes the state that its records lead to.
     ///
     /// # Errors
-    /// An image that is served already, or is damaged.
+    /// An image that is being served, or is damaged.
     pub(crate) fn open(path: &Path, identity: &Identity) -> Result<(Self, State)> {
         let folder = Folder::open(path)?.ok_or_else(|| io(path)(Errno::NOENT.into()))?;
         let file = folder.expect("drive.json", OFlags::RDWR)?;
@@ -327,7 +329,7 @@ impl Image {
             return Err(damaged(&path, format!("found {found} bytes, expected {expected}")));
         }
         let mut image = Self::new(folder, file, journal, checkpoint, cells, codeword_bytes);
-        // Reading the same journal again takes time.
+        // With a new checkpoint the same journal need not be read again, which takes time.
         match image.checkpoint(&state) {
             Ok(()) | Err(Unwritten::Full(_)) => Ok((image, state)),
             Err(Unwritten::Failed(error)) => Err(error),
@@ -345,14 +347,14 @@ impl Image {
         })
     }
 
-    /// Begins a checkpoint, and its journal.
+    /// Begins a checkpoint and its journal.
     fn begin(folder: &Folder, checkpoint: u64, state: &State) -> Result<File> {
         let journal = Self::prepare(folder, checkpoint, state).map_err(folder.error("state.bin"))?;
         Self::put_in_place(folder).map_err(folder.error("state.bin"))?;
         Ok(journal)
     }
 
-    /// Both files of a checkpoint, beside those that they replace: where there is no room for them, nothing has changed.
+    /// Writes both files of a checkpoint beside those that they will replace: where there is no room for them, nothing has changed.
     fn prepare(folder: &Folder, checkpoint: u64, state: &State) -> std::io::Result<File> {
         let body = encode(state);
         let crc = crc32fast::hash(&body).to_le_bytes();
@@ -397,7 +399,8 @@ impl Image {
         Ok((u64::from_le_bytes(head[8..16].try_into().expect("eight bytes")), decode(path, body)?))
     }
 
-    /// Applies the records of a journal. One that was cut off at the end is forgotten; none if the journal is an older one.
+    /// Applies the records of a journal. A record that is cut off at the end is dropped. `None` if there is no journal, or one of an
+    /// older checkpoint.
     fn replay(folder: &Folder, checkpoint: u64, state: &mut State, shape: &Shape) -> Result<Option<(File, u64)>> {
         let path = &folder.path.join("journal.bin");
         let Some(mut file) = folder.file("journal.bin", OFlags::RDWR)? else { return Ok(None) };
@@ -408,7 +411,7 @@ impl Image {
         }
         let number = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
         if number != checkpoint {
-            // Between a new state and its journal the drive was stopped: the state has all that this one has.
+            // The drive was stopped between a new state and its journal: the state includes all records of this one.
             return if number < checkpoint {
                 Ok(None)
             } else {
@@ -430,12 +433,12 @@ impl Image {
             state.apply(shape, &record).map_err(|what| damaged(path, format!("at byte {at}: {what}")))?;
             at += 8 + length;
         }
-        // No record follows what was cut off.
+        // The cut-off record is removed, so that none follows it.
         file.set_len(at as u64).map_err(io(path))?;
         Ok(Some((file, at as u64)))
     }
 
-    /// Takes note of a change. Where it cannot be written now, it is with all that follows, or [`sync`](Self::sync) says why not.
+    /// Notes a change. A record that cannot be written now is written with those that follow, or [`sync`](Self::sync) says why not.
     pub(crate) fn append(&mut self, record: &Record) {
         let body = encode(record);
         self.batch.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -446,7 +449,7 @@ impl Image {
         }
     }
 
-    /// Hands what was noted to the operating system, where that is possible: from then on it outlives this process.
+    /// Hands the noted records to the operating system, where that is possible: from then on they outlive this process.
     pub(crate) fn hand_over(&mut self) {
         if self.full.is_none() {
             let _ = self.write_batch();
@@ -467,7 +470,7 @@ impl Image {
         Ok(())
     }
 
-    /// What became of a write that can be tried again if there was no room for it.
+    /// Sorts the result of a write: one that found no room can be tried again.
     fn wrote(&mut self, name: &str, written: std::io::Result<()>) -> Written {
         match written {
             Ok(()) => {
@@ -490,7 +493,7 @@ impl Image {
         Err(Unwritten::Failed(error.clone()))
     }
 
-    /// Whether there is room for more. Tries again what found none.
+    /// Checks that there is room for more, after a new attempt at what found none.
     pub(crate) fn ready(&mut self) -> Written {
         if let Some(error) = &self.failed {
             return Err(Unwritten::Failed(error.clone()));
@@ -503,19 +506,19 @@ impl Image {
         if let Some((at, length)) = self.wanted {
             use rustix::fs::{FallocateFlags, fallocate};
             let room = fallocate(&self.cells, FallocateFlags::KEEP_SIZE, at, length).map_err(std::io::Error::from);
-            // Where room cannot be asked for, the next write tells.
+            // On systems that cannot reserve room, the next write finds out.
             self.wrote("cells.bin", room.or_else(|error| if has_no_room(&error) { Err(error) } else { Ok(()) }))?;
         }
         (self.full, self.wanted) = (None, None);
         Ok(())
     }
 
-    /// Why no room was found last, and whether it is worse than that.
+    /// The last error with the image, and whether it is final: lack of room is not.
     pub(crate) fn trouble(&self) -> Option<(&Error, bool)> {
         self.failed.as_ref().map(|error| (error, true)).or(self.full.as_ref().map(|error| (error, false)))
     }
 
-    /// Puts everything that was noted on the disk.
+    /// Puts all noted records on the disk.
     pub(crate) fn sync(&mut self) -> Written {
         self.ready()?;
         if self.cells_to_sync {
@@ -526,7 +529,7 @@ impl Image {
         self.sync_file("journal.bin", |image| &image.journal)
     }
 
-    /// After this has failed, what is on the disk is not known: it is not tried again.
+    /// Syncs a file. After a failure the content of the disk is unknown, so a sync is not tried again.
     fn sync_file(&mut self, name: &str, file: impl Fn(&Self) -> &File) -> Written {
         let file = file(self);
         let synced = file.sync_data().and_then(|()| file.metadata());
@@ -546,7 +549,7 @@ impl Image {
         self.journal_end > self.checkpoint_at
     }
 
-    /// Writes the whole state, and begins a new journal. Where there is no room for it the journal has everything, and grows.
+    /// Writes the whole state, and begins a new journal. Where there is no room for that, the old journal has every record, and grows.
     pub(crate) fn checkpoint(&mut self, state: &State) -> Written {
         self.sync()?;
         let prepared = Self::prepare(&self.folder, self.checkpoint + 1, state);
@@ -577,13 +580,13 @@ impl Image {
         self.cells.read_exact_at(codewords, at).map_err(self.folder.error("cells.bin"))
     }
 
-    /// Gives back the room of some slots, where the file system can.
+    /// Gives the disk space of some slots back to the file system, where it supports that.
     pub(crate) fn erase(&mut self, slot: u32, slots: u32) {
         let (at, length) = (u64::from(slot) * self.codeword_bytes, u64::from(slots) * self.codeword_bytes);
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::{FallocateFlags, fallocate};
-            // What is not given back is written over: nothing depends on it.
+            // A failure does not matter: the old bytes are overwritten later.
             let _ = fallocate(&self.cells, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, length);
         }
         #[cfg(not(target_os = "linux"))]

@@ -1,5 +1,5 @@
-//! A drive that holds data: data from hosts is scrambled, encoded and programmed into cells that wear and lose charge,
-//! and read back by a controller's read policy and a real decoder.
+//! A drive that holds data. Data from hosts is scrambled, encoded and programmed into cells, which wear and lose charge. It is read back
+//! by a controller's read policy and a real decoder.
 //!
 //! ```text
 //!   clients --- nbd::Server ---+
@@ -12,8 +12,8 @@
 //!        (its clock) (its memory) (its cells and codes)
 //! ```
 //!
-//! The crate `ssd` turns operations into time for millions of requests, and holds no data. This crate holds data, and
-//! its clock is simple: requests come one after another, and each waits for its dies, buses and decoders.
+//! The crate `ssd` turns operations into time for millions of requests, and holds no data. This crate holds data, and its clock is
+//! simple: requests come one after another, and each waits for its dies, buses and decoders.
 //!
 //! - **Every byte** that a host reads is the byte that was written, or the read ends with an error, or it is counted as
 //!   undetected.

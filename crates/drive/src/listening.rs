@@ -1,5 +1,5 @@
-//! Listening at an address, for clients of a drive and for its owner: each connection is answered by a thread, there are only so many,
-//! and one that says nothing makes place for another.
+//! Listening at an address, for clients of a drive and for its owner. A thread answers each connection. The number of connections is
+//! bounded, and a silent one makes room for another.
 
 use crate::socket::Socket;
 use softsense_base::{Error, ErrorKind, Result};
@@ -17,10 +17,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long a new connection waits for the place of a silent one.
+/// The time that a new connection waits for the place of a silent one.
 const GIVING_WAY: Duration = Duration::from_millis(500);
 
-/// Where a server listens. There is no encryption and no password, so neither is reached from other machines.
+/// The address at which a server listens. There is no encryption and no password, so neither kind can be reached from other machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A Unix socket, for the user alone (mode 0600).
@@ -30,10 +30,10 @@ pub enum Address {
 }
 
 impl Address {
-    /// Looks whether a server listens there already, before anything is made for one that would.
+    /// Checks that no server listens at the address already, before anything is made for a new one.
     ///
     /// # Errors
-    /// When one does.
+    /// When a server listens there.
     pub fn expect_free(&self) -> Result<()> {
         match self {
             Self::Unix(path) if UnixStream::connect(path).is_ok() => Err(in_use(path)),
@@ -52,30 +52,30 @@ fn in_use(path: &Path) -> Error {
     Error::new(ErrorKind::Io, path.display().to_string(), "is in use: a server listens there")
 }
 
-/// What answers a connection, in a thread of its own, until it is over. How a client went wrong is of no interest to others.
+/// The function that answers a connection until it ends, in a thread of its own. Errors of a client concern only that client.
 pub type Answer = Box<dyn Fn(&Connection<'_>) -> io::Result<()> + Send + Sync>;
 
-/// Somebody who listens. [`end`](Self::end) is called when it is dropped.
+/// A listening server. [`end`](Self::end) is called when it is dropped.
 pub struct Listener {
     shared: Arc<Shared>,
-    /// To wake the thread that accepts.
+    /// The listening socket, with which the accepting thread is woken.
     listening: Listening,
     accepting: Option<JoinHandle<()>>,
-    /// How long the end waits for clients to take answers.
+    /// The time for which clients may still take answers after the end has begun.
     patience: Duration,
-    /// Where it listens, if that is a port.
+    /// The port at which the server listens; `None` for a socket file.
     port: Option<SocketAddr>,
     /// The socket file that was made: path, device and inode.
     file: Option<(PathBuf, u64, u64)>,
 }
 
-/// What the threads of a listener share.
+/// The state that the threads of a listener share.
 struct Shared {
     answer: Answer,
     most: usize,
     stopping: AtomicBool,
     connections: Mutex<Connections>,
-    /// A connection has ended.
+    /// Signalled when a connection has ended.
     ended: Condvar,
 }
 
@@ -83,19 +83,19 @@ struct Shared {
 struct Connections {
     open: HashMap<u64, Open>,
     threads: Vec<JoinHandle<()>>,
-    /// Turns that were given out: the number of each connection, and when it fell silent.
+    /// The number of turns that were given out. A turn numbers each connection, and each moment at which one fell silent.
     turns: u64,
-    /// What the first answer that panicked said.
+    /// The message of the first answer that panicked.
     panic: Option<Box<dyn Any + Send>>,
 }
 
 struct Open {
     socket: Arc<Socket>,
-    /// Since which turn nothing was done for it, if nothing is.
+    /// The turn since which nothing has been done for the connection, if nothing is being done.
     silent: Option<u64>,
 }
 
-/// A connection that is answered. It takes itself off the list, even if its answer panics.
+/// A connection that is being answered. It leaves the list of connections when it is dropped, even if its answer panics.
 pub struct Connection<'a> {
     /// Its socket.
     pub socket: Arc<Socket>,
@@ -104,8 +104,8 @@ pub struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Whether nothing is done for the client now: then it is ended where all places are taken and another client comes. Each is silent
-    /// to begin with.
+    /// Tells whether nothing is being done for the client now. A silent connection is ended when all places are taken and another client
+    /// comes. Each connection is silent at first.
     pub fn set_silent(&self, silent: bool) {
         let mut connections = self.shared.lock();
         connections.turns += 1;
@@ -115,7 +115,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Whether no more requests are to be taken.
+    /// Set when no more requests are to be taken.
     pub fn stopping(&self) -> &AtomicBool {
         &self.shared.stopping
     }
@@ -134,7 +134,7 @@ enum Listening {
 }
 
 impl Listener {
-    /// Binds to an address, and answers from now on. A socket file that nobody listens to is replaced, one that is in use is not.
+    /// Binds to an address, and answers from now on. A socket file at which nobody listens is replaced; one that is in use is not.
     ///
     /// # Errors
     /// When the address cannot be bound, its socket is in use, or its path is some other file.
@@ -166,19 +166,19 @@ impl Listener {
         Ok(listener)
     }
 
-    /// The port that it listens at, if it is not a file.
+    /// The port at which the server listens; `None` for a socket file.
     pub fn port(&self) -> Option<SocketAddr> {
         self.port
     }
 
-    /// How many connections there are now.
+    /// The number of connections now.
     pub fn connections(&self) -> usize {
         self.shared.lock().open.len()
     }
 
-    /// Takes no more connections and requests, waits for the answers that are in hand, closes all connections and removes the socket
-    /// file. Who does not take answers loses them when patience is over. It needs neither the file nor its folder: whoever has moved
-    /// or removed them does not keep it from ending. Returns what the first answer that panicked said.
+    /// Takes no more connections and requests, waits for the answers in hand, closes all connections and removes the socket file. A
+    /// client that does not take its answers loses them when patience is over. The file or its folder may have been moved or removed:
+    /// that does not stop the end. Returns the message of the first answer that panicked.
     pub fn end(&mut self) -> Option<Box<dyn Any + Send>> {
         self.shared.stopping.store(true, Ordering::Release);
         if let Some(accepting) = self.accepting.take() {
@@ -186,7 +186,7 @@ impl Listener {
             let _ = accepting.join();
         }
         if let Some((path, device, inode)) = self.file.take() {
-            // Whoever put another file in its place keeps it.
+            // A file that somebody else has put in its place is kept.
             if fs::symlink_metadata(&path).is_ok_and(|found| (found.dev(), found.ino()) == (device, inode)) {
                 let _ = fs::remove_file(&path);
             }
@@ -229,7 +229,8 @@ impl Shared {
         }
     }
 
-    /// A place for one more connection, if there is one: that of who has been silent for longest, where all are taken.
+    /// Takes a place for one more connection, if there is one. Where all are taken, it is that of the connection that has been silent
+    /// for longest.
     fn place(&self, socket: &Arc<Socket>) -> Option<u64> {
         let mut connections = self.lock();
         if connections.open.len() >= self.most {
@@ -250,7 +251,7 @@ impl Shared {
     }
 }
 
-/// The thread that waits for connections.
+/// Accepts connections until the listener ends, in a thread of its own.
 fn accept(listening: &Listening, shared: &Arc<Shared>) {
     loop {
         let accepted = listening.accept();
@@ -258,7 +259,7 @@ fn accept(listening: &Listening, shared: &Arc<Shared>) {
             return;
         }
         let Ok(socket) = accepted.map(Arc::new) else {
-            // Out of descriptors, or the client has gone; both pass.
+            // Descriptors have run out, or the client has gone; both pass.
             thread::sleep(Duration::from_millis(5));
             continue;
         };
@@ -297,8 +298,7 @@ impl Listening {
         }
     }
 
-    /// Makes a thread that accepts look up. Linux ends the wait when the listening socket is shut down; elsewhere it takes a
-    /// connection.
+    /// Wakes a thread that waits in accept. Linux ends the wait when the listening socket is shut down; other systems need a connection.
     fn wake(&self) {
         let _ = match self {
             Listening::Unix(listener) => listener.try_clone().and_then(|listener| {
@@ -313,11 +313,11 @@ impl Listening {
     }
 }
 
-/// Listens at a path, where a socket appears with its mode already set.
+/// Listens at a path. The socket appears there with its mode already set.
 fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
     let failed = |error: io::Error| Error::io(path, &error);
     let absolute = std::path::absolute(path).map_err(failed)?;
-    // A longer path could be made by renaming, but no client could name it.
+    // A longer path could be made by renaming, but clients could not name it.
     std::os::unix::net::SocketAddr::from_pathname(&absolute).map_err(failed)?;
     let Some(folder) = absolute.parent() else {
         return Err(Error::new(
@@ -326,7 +326,7 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
             "is a folder, expected the path of a socket",
         ));
     };
-    // Of two servers that find the same stale socket one at a time replaces it.
+    // If two servers find the same stale socket, one at a time replaces it.
     let _locked = lock_soon(folder);
     match fs::symlink_metadata(&absolute) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -341,14 +341,14 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
             Ok(_) => return Err(in_use(path)),
         },
     }
-    // Bound where nobody else can come, until the mode is set: a socket is open to others from when it is bound. Nobody can guess the
-    // folder's name, and have something there before.
+    // The socket is open to others from the moment it is bound. So it is bound in a folder that nobody else can enter, until its mode is
+    // set. Nobody can guess the name of the folder and put a file there first.
     let owner_only = fs::Permissions::from_mode(0o700);
     let private =
         tempfile::Builder::new().prefix(".softsense").permissions(owner_only).tempdir_in(folder).map_err(failed)?;
     let place = private.path().join("s");
     let bound = UnixListener::bind(&place).or_else(|error| {
-        // The path may be too long, where that of the socket is not.
+        // The path in this folder may be too long where the path of the socket is not.
         let held = File::open(private.path())?;
         UnixListener::bind(format!("/proc/self/fd/{}/s", held.as_raw_fd())).map_err(|_| error)
     });
@@ -359,8 +359,8 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
     Ok((listener, (absolute, made.dev(), made.ino())))
 }
 
-/// Locks a folder that others lock for moments only. Where that cannot be done in two seconds, it is done without: in a folder of
-/// all users any of them could keep the lock.
+/// Locks a folder that others lock only for moments. After two seconds it goes on without the lock: in a folder of all users, any of
+/// them could hold the lock for ever.
 fn lock_soon(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! Moving data: to make room, to refresh old data, to reclaim data that was read often, to save data of broken blocks,
+//! Moving data: to make room, to refresh old data, to reclaim data that was read often, to save data in superblocks with broken blocks,
 //! and to level wear.
 
 use softsense_base::Ns;
@@ -10,14 +10,15 @@ use crate::state::{Broken, Record, Use};
 use crate::stations::At;
 use crate::status::BackgroundCounters;
 
-/// Activation energy of the loss of charge, eV: what a temperature other than the one that cells are measured for is worth.
+/// Activation energy of the loss of charge, eV. Time at another temperature than the one that cells are measured for is converted with
+/// it.
 ///
 /// Source: K. Zhao et al., "LDPC-in-SSD", 2013, section 4.1.
 const ACTIVATION_ENERGY_EV: f64 = 1.1;
-/// Time that a drive with power looks after its data in, at least so many times in all.
+/// The least number of times that a drive with power checks its data while time passes.
 const STEPS_WITH_POWER: u32 = 64;
 
-/// Why a superblock is emptied.
+/// The reason why a superblock is emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     Room,
@@ -40,10 +41,10 @@ impl Reason {
 }
 
 impl Drive {
-    /// Collects until so many superblocks are free, or nothing is gained by more.
+    /// Collects until `free` superblocks are free, or more collection would gain nothing.
     pub(crate) fn collect_until_free(&mut self, at: Ns, free: usize) -> std::result::Result<(), Refused> {
         while self.free_superblocks() < free {
-            // A wordline of padding at the end of what is moved must not eat what is gained.
+            // A wordline of padding at the end of the moved data must not use up the room that is gained.
             let gains = |(index, superblock): &(u32, &crate::state::Superblock)| {
                 superblock.valid <= self.room_of_wordline(*index) * (self.shape.wordlines - 1)
             };
@@ -56,7 +57,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Moves all current data out of a superblock, and erases it. What cannot be read is lost.
+    /// Moves all current data out of a superblock, and erases it. Units that cannot be read are lost.
     pub(crate) fn empty(&mut self, at: Ns, victim: u32, reason: Reason) -> std::result::Result<(), Refused> {
         if self.state.superblocks[victim as usize].used_for != Use::Closed {
             self.commit(&Record::Closed { superblock: victim });
@@ -64,7 +65,7 @@ impl Drive {
         let programmed = self.state.superblocks[victim as usize].wordlines.len() as u32;
         let first = self.shape.first_slot(victim, 0);
         let mut moved: Vec<(u32, Vec<u8>)> = Vec::new();
-        // Where the next wordline of it goes, and how much of it.
+        // The superblock for the next wordline of moved data, and the units that fit in this wordline.
         let mut target = None;
         let mut data = vec![0; self.shape.unit_bytes as usize];
         for slot in first..first + programmed * self.shape.slots_of_wordline() {
@@ -112,7 +113,7 @@ impl Drive {
     }
 
     fn erase(&mut self, at: Ns, superblock: u32) -> std::result::Result<(), Refused> {
-        // Its data must be found elsewhere before it is gone here.
+        // The records that moved the data must be on the disk before the data is erased.
         self.image.sync()?;
         let working = self.working_dies(superblock);
         let retired = self.room_of_wordline(superblock) == 0;
@@ -127,19 +128,19 @@ impl Drive {
         Ok(())
     }
 
-    /// Why a superblock should be emptied now, if it should.
+    /// The reason why a superblock should be emptied now, if there is one.
     fn is_due(&self, index: u32) -> Option<Reason> {
         let superblock = &self.state.superblocks[index as usize];
         let first = superblock.wordlines.first()?;
         if superblock.used_for == Use::Retired {
             return None;
         }
-        // Without parity there is nothing to save: what is on other dies is safe there.
+        // Without parity nothing can be saved: the data on broken blocks is gone, and that on other dies is safe there.
         let is_missed = |die| self.state.broken.has(&self.shape, die, index) && self.was_present(index, die);
         if self.shape.parity && (0..self.shape.dies).any(is_missed) {
             return Some(Reason::Broken);
         }
-        // By the clock: firmware does not know what its cells have forgotten.
+        // Age by the clock, as firmware does not know how much charge its cells have lost.
         if self.spec.refresh_hours.is_some_and(|most| self.state.hours_since(first) > most) && superblock.valid > 0 {
             return Some(Reason::Age);
         }
@@ -154,12 +155,12 @@ impl Drive {
         })
     }
 
-    /// Looks after data: empties what is due. Stops where there is no room to.
+    /// Empties superblocks that are due. Stops where there is no room for their data.
     pub(crate) fn maintain(&mut self) -> std::result::Result<(), Refused> {
         let at = self.now();
         let tended = self.tend(at);
         match tended {
-            // It goes on as it is, and hosts hear of it when they write.
+            // Superblocks that are due stay as they are. Hosts get the error when they write.
             Err(Refused::NoRoom) => Ok(()),
             other => other,
         }
@@ -169,7 +170,7 @@ impl Drive {
         for index in 0..self.shape.superblocks {
             if let Some(reason) = self.is_due(index) {
                 self.collect_until_free(at, 2)?;
-                // Collection may have emptied it.
+                // Collection may have emptied the superblock.
                 if self.is_due(index).is_some() {
                     self.empty(at, index, reason)?;
                 }
@@ -188,12 +189,11 @@ impl Drive {
         Ok(())
     }
 
-    /// Lets time, wear and reads pass over all blocks.
-    /// What the write buffer holds is programmed first: a shelf has no power, and with power it
-    /// does not stay there either. Returns how many units that were.
+    /// Lets time, wear and reads pass over all blocks. The content of the write buffer is programmed first: a drive without power has no
+    /// buffer, and with power data does not stay there long. Returns the number of units that were programmed.
     ///
     /// # Arguments
-    /// - `powered`: whether the drive looks after its data meanwhile.
+    /// - `powered`: whether the drive refreshes its data meanwhile.
     pub(crate) fn age(
         &mut self,
         retention_hours: f64,
@@ -203,7 +203,7 @@ impl Drive {
         powered: bool,
     ) -> std::result::Result<u64, Refused> {
         let settled = self.settle()?;
-        // Whether there is room to take note of it is known before anything has aged.
+        // The image must have room for the record before anything ages.
         self.put_on_disk()?;
         let (from, to) = (temperature_c, self.temperature_c);
         let rested_hours = if from == to {
@@ -234,7 +234,7 @@ impl Drive {
         Ok(settled)
     }
 
-    /// Closes what is partly programmed: references that fit the old data of a block would not fit data that came later.
+    /// Closes superblocks that are partly programmed: references that fit the old data of a block would not fit data that came later.
     fn close_open(&mut self) {
         for index in 0..self.shape.superblocks {
             let superblock = &self.state.superblocks[index as usize];
@@ -244,14 +244,14 @@ impl Drive {
         }
     }
 
-    /// How often a drive with power looks after its data in a time: at least four times before any of it is due.
+    /// The number of times that a drive with power checks its data in a time: at least four times before any data is due.
     fn steps_for(&self, hours: f64) -> u32 {
         let due = self.spec.refresh_hours.map_or(0.0, |refresh_hours| 4.0 * hours / refresh_hours);
         (due.ceil().min(10_000.0) as u32).max(STEPS_WITH_POWER)
     }
 
-    /// Reads everything through error correction, and writes anew what was hard to read: took soft levels or the help of its stripe.
-    /// Returns how many units were read, written anew, and lost.
+    /// Reads all units through error correction, and writes anew those that were hard to read: that needed soft levels, or the other
+    /// dies of their stripe. Returns how many units were read, written anew and lost.
     pub(crate) fn scrub(&mut self) -> std::result::Result<(u64, u64, u64), Refused> {
         let at = self.now();
         let (mut read, mut rewritten, lost_before) = (0, 0, self.state.lost);
@@ -278,14 +278,15 @@ impl Drive {
         Ok((read, rewritten, self.state.lost - lost_before))
     }
 
-    /// Breaks something, after what the write buffer holds was programmed. Returns how many units that were.
+    /// Breaks parts of the flash, after the content of the write buffer was programmed. Returns the number of units that were
+    /// programmed.
     pub(crate) fn break_down(&mut self, change: impl FnOnce(&mut Broken)) -> std::result::Result<u64, Refused> {
         let settled = self.settle()?;
         self.change_broken(change)?;
         Ok(settled)
     }
 
-    /// Mends everything that is broken.
+    /// Repairs everything that is broken.
     pub(crate) fn heal(&mut self) -> std::result::Result<(), Refused> {
         self.change_broken(|broken| *broken = Broken::default())
     }
@@ -300,8 +301,8 @@ impl Drive {
         self.put_on_disk()
     }
 
-    /// Makes bits of a unit's codeword wrong as if its cells had been, after what the write buffer holds was programmed. Returns how
-    /// many: none where the unit is not in flash.
+    /// Makes bits of a unit's codeword wrong as if its cells had been, after the content of the write buffer was programmed. Returns the
+    /// number of these bits: 0 where the unit is not in flash.
     pub(crate) fn flip_bits(&mut self, unit: u32, bits: u32) -> std::result::Result<u32, Refused> {
         self.settle()?;
         let slot = self.state.map[unit as usize];
@@ -327,7 +328,8 @@ impl Drive {
         Ok(count)
     }
 
-    /// Power is lost and comes back: a write buffer that is not protected is empty then.
+    /// Drops power and restores it. A write buffer that is not protected loses the units that the journal does not have. Returns their
+    /// number.
     pub(crate) fn drop_power(&mut self) -> std::result::Result<u64, Refused> {
         let mut lost = 0;
         if !self.spec.protected_cache {

@@ -1,4 +1,4 @@
-//! Reading units: from the buffer, from cells by the read policy, or from the parity of a stripe.
+//! Reading units from the buffer, from cells by the read policy, or from the parity of a stripe.
 
 use softsense_base::Ns;
 use softsense_link::{Remembered, StoredWord};
@@ -9,18 +9,18 @@ use crate::state::{ABSENT, LOST, NOWHERE};
 use crate::stations::At;
 use crate::status::ReadError;
 
-/// What a read of one slot came to.
+/// The result of a read of one slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotRead {
-    /// Its data, at once or after more than one step.
+    /// The data. It is hard to read if it took soft levels or the other dies of its stripe.
     Data { hard_to_read: bool },
-    /// Data that is not what was written, which nobody knows.
+    /// Data other than what was written, which the drive does not notice.
     Wrong,
-    /// No step decoded it.
+    /// No step decoded the codeword.
     Uncorrectable,
-    /// Its block is broken.
+    /// The block is broken.
     Broken,
-    /// The image does not hold what was programmed.
+    /// The image does not hold the codeword that was programmed.
     Damaged,
 }
 
@@ -40,9 +40,9 @@ impl SlotRead {
     }
 }
 
-/// Cells are read as they are at the nearest of ages this far apart in ln(50 + P/E cycles), ln(1 + hours) and ln(1 + reads / 1,000):
-/// placing references takes milliseconds, and no two pages of a drive are quite alike. A test says how far raw bit error rates are
-/// off by that.
+/// The distance of grid points of age, in ln(50 + P/E cycles), ln(1 + hours) and ln(1 + reads / 1,000). Cells are read as they are at
+/// the nearest grid point. Placing references takes milliseconds, and without a grid almost every page would have an age of its own. A
+/// test measures the error of raw bit error rates by that.
 const PE_STEP: f64 = 0.03;
 const PE_SCALE: f64 = 50.0;
 const HOURS_STEP: f64 = 0.02;
@@ -60,7 +60,7 @@ fn on_grid(wear: Wear) -> Wear {
 }
 
 impl Drive {
-    /// Reads a unit for a host. Returns when the drive has it.
+    /// Reads a unit for a host. Returns the time at which the drive has it.
     pub(crate) fn read_unit(&mut self, at: Ns, unit: u32, data: &mut [u8]) -> std::result::Result<Ns, Refused> {
         if let Some(held) = self.state.buffer.get(&unit) {
             data.copy_from_slice(&held.data);
@@ -100,7 +100,7 @@ impl Drive {
         }
     }
 
-    /// Reads a slot, with the help of its stripe where it has to be.
+    /// Reads a slot, with the help of the other slots of its stripe if needed.
     pub(crate) fn read_slot(
         &mut self,
         at: Ns,
@@ -122,7 +122,7 @@ impl Drive {
                 rber: f64::from(self.reader.raw_errors()) / self.reader.code().codeword_bits() as f64,
                 page: self.reader.cells().page_names()[place.page as usize].into(),
                 pe_cycles: superblock.pe_cycles,
-                // A program that is under way ends later than now.
+                // The end of a program under way lies in the future.
                 retention_hours: (self.state.rested_hours - programmed.at_hours).max(0.0),
                 steps: self.buffers.steps.len() as u32,
             });
@@ -130,7 +130,7 @@ impl Drive {
         Ok((read, done))
     }
 
-    /// What the cells of a page have been through, and how much more than others they err.
+    /// The wear of the cells of a page, in which the factors on its raw bit error rate are included.
     fn wear(&self, slot: u32) -> Wear {
         let place = self.shape.place(slot);
         let superblock = &self.state.superblocks[place.superblock as usize];
@@ -161,7 +161,7 @@ impl Drive {
         on_grid(self.rber.wear_for(wear, page, (self.rber.at(wear, page) * factor).min(0.5)))
     }
 
-    /// Reads a slot by its own cells, by the steps of the policy.
+    /// Reads a slot from its own cells, by the steps of the policy.
     fn read_alone(&mut self, at: Ns, slot: u32, data: &mut [u8]) -> std::result::Result<(SlotRead, Ns), Refused> {
         let place = self.shape.place(slot);
         self.buffers.steps.clear();
@@ -223,7 +223,7 @@ impl Drive {
         Ok((SlotRead::Wrong, done))
     }
 
-    /// Makes a slot good by the others of its stripe; `read` is what it came to alone.
+    /// Rebuilds a slot from the other slots of its stripe. `read` is the result of reading it alone.
     fn recover(
         &mut self,
         at: Ns,
@@ -254,11 +254,11 @@ impl Drive {
         Ok((if wrong { SlotRead::Wrong } else { SlotRead::Data { hard_to_read: true } }, done))
     }
 
-    /// Scrambles data, or undoes that: with what a slot's place and programming say.
+    /// Scrambles data, or undoes that, with a key that depends on the slot and the number of its programming.
     pub(crate) fn scramble(&self, slot: u32, write: u64, data: &mut [u8]) {
         let key = self.scrambler.bits(slot.into(), write);
         let (words, rest) = data.as_chunks_mut::<8>();
-        // A counter through a mixer: each word's 64 bits are hashed, as a scrambler of flash makes data look random.
+        // A counter is hashed to 64 bits for each word, so that data looks random, as with a scrambler of flash.
         for (index, word) in (0u64..).zip(words) {
             let mut z = key ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             z = (z ^ (z >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use softsense_nand::CellSpec;
 
-    /// How far are raw bit error rates off, of pages at the worst places between two ages?
+    /// How large is the error of raw bit error rates for pages at the worst positions between two grid points?
     #[test]
     fn the_nearest_age_is_near() {
         let mut worst: f64 = 0.0;

@@ -1,4 +1,4 @@
-//! A drive behind a lock, for requests from NBD clients and from its owner.
+//! A drive behind a lock, which serves requests of NBD clients and of its owner.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,11 @@ use crate::drive::{Drive, DriveSpec, Refused};
 use crate::nbd::{Export, Extent, Failure};
 use crate::state::Broken;
 
-/// A drive that is served.
+/// A drive that is being served.
 pub struct ServedDrive {
     drive: Mutex<Drive>,
-    /// In real time, when the drive's clock stood at what. Else requests come one after another, each when the last one is done.
+    /// With real time: an instant, and the drive's clock at this instant. Without, requests come one after another, each when the last
+    /// one is done.
     origin: Option<Mutex<(Instant, Ns)>>,
     size_bytes: u64,
     unit_bytes: u32,
@@ -24,53 +25,53 @@ pub struct ServedDrive {
     stopping: AtomicBool,
 }
 
-/// What the owner of a drive asks of it.
+/// A request of the owner of a drive.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Ask {
-    /// How it is.
+    /// Report the status.
     Status {},
-    /// Time passes.
+    /// Let time, wear and reads pass.
     Age {
         #[serde(default)]
         retention_hours: f64,
-        /// Of that time, degrees Celsius; that which cells are measured for without it.
+        /// The temperature during this time, degrees Celsius. Without it, the one that cells are measured for.
         #[serde(default)]
         temperature_c: Option<f64>,
         #[serde(default)]
         pe_cycles: u32,
-        /// Of each block.
+        /// Reads of each block.
         #[serde(default)]
         reads: u64,
-        /// Whether the drive has power, and looks after its data.
+        /// Whether the drive has power during this time, and refreshes its data.
         #[serde(default)]
         powered: bool,
     },
-    /// Something breaks.
+    /// Cause a fault.
     Fault(Fault),
-    /// Read everything, and write anew what is weak.
+    /// Read all units, and write anew those that are hard to read.
     Scrub {},
-    /// Put everything on the disk.
+    /// Put all data on the disk.
     Flush {},
-    /// End.
+    /// Stop serving.
     Stop {},
 }
 
-/// What breaks.
+/// A fault that the owner of a drive causes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Fault {
-    /// A die, by its number.
+    /// The die with this number fails.
     KillDie(u32),
-    /// A plane: dies take the numbers `planes` at a time.
+    /// The plane with this number fails: planes are numbered die by die.
     KillPlane(u32),
-    /// A block.
+    /// A block fails.
     KillBlock { die: u32, plane: u32, block: u32 },
-    /// So many bits of the codeword that a sector of 512 bytes lies in.
+    /// A number of bits become wrong in the codeword that holds a sector of 512 bytes.
     FlipBits { lba: u64, bits: u32 },
-    /// Power is lost and comes back.
+    /// Power is lost, and comes back.
     DropPower {},
-    /// What was killed works again.
+    /// All dies, planes and blocks that failed work again.
     Heal {},
 }
 
@@ -81,7 +82,7 @@ fn below(path: &str, found: u32, end: u32) -> Result<()> {
     Err(Error::config(path, format!("found {found}, expected a number from 0 to {}", end - 1)))
 }
 
-/// What the owner of a drive is told of what was not done.
+/// The error that the owner of a drive is told when an action was not carried out.
 fn said<T>(acted: std::result::Result<T, Refused>) -> Result<T> {
     acted.map_err(|refused| match refused {
         Refused::Image(error) | Refused::HostFull(error) => error,
@@ -94,11 +95,11 @@ impl ServedDrive {
     /// Opens the drive of an image, or makes one.
     ///
     /// # Arguments
-    /// - `real_time`: whether requests take the time that the drive takes for them.
+    /// - `real_time`: whether requests take as long as they take in the drive.
     /// - `read_only`: whether hosts may not write.
     ///
     /// # Errors
-    /// A config that cannot be served, a size that does not fit, an image of another drive, or one that is served already or damaged.
+    /// A config that cannot be served, a size that does not fit, an image of another drive, or an image that is being served or damaged.
     pub fn open(config: &CheckedConfig, spec: DriveSpec, real_time: bool, read_only: bool) -> Result<Self> {
         let drive = Drive::open(config, spec)?;
         Ok(Self {
@@ -112,11 +113,11 @@ impl ServedDrive {
     }
 
     fn lock(&self) -> MutexGuard<'_, Drive> {
-        // After a panic nothing is served any more: what is on the disk is good.
+        // After a panic nothing more is served, so that the state on the disk stays good.
         self.drive.lock().expect("a panic in a drive ends it")
     }
 
-    /// Does something for a host, when its time has come, and waits as long as the drive took.
+    /// Carries out an action for a host, when its time has come, and waits as long as the drive took.
     fn host<T>(
         &self,
         offset: u64,
@@ -155,12 +156,13 @@ impl ServedDrive {
         }
     }
 
-    /// Whether somebody has asked it to end.
+    /// Whether somebody has asked the drive to stop.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Programs what the write buffer holds, as a drive without power has none, and puts everything on the disk. Nothing is served any more.
+    /// Programs the content of the write buffer, as a drive without power has none, and puts all data on the disk. Nothing is served
+    /// afterwards.
     ///
     /// # Errors
     /// When the image cannot be written.
@@ -169,7 +171,7 @@ impl ServedDrive {
         said(self.lock().close())
     }
 
-    /// Answers what the owner of the drive asks, a JSON object with one field, as a JSON object with the field `ok` or `error`.
+    /// Answers a request of the owner. The request is a JSON object with one field, and the answer one with the field `ok` or `error`.
     pub fn ask(&self, request: &str) -> String {
         let answer = serde_json::from_str(request)
             .map_err(|error| {
@@ -322,7 +324,7 @@ impl Export for ServedDrive {
             if may_trim {
                 done = drive.trim(at, offset, bytes, true)?;
             } else {
-                // In parts, as a request of zeroes may be larger than memory should be.
+                // In parts, as a request for zeroes may be larger than memory should be.
                 let zeroes = vec![0; bytes.min(1 << 20) as usize];
                 let mut written = 0;
                 while written < bytes {

@@ -1,4 +1,4 @@
-//! How a served drive is divided: superblocks, wordlines, dies, codewords, pages.
+//! The division of a served drive into superblocks, wordlines, dies, codewords and pages.
 
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, format_bytes};
@@ -6,25 +6,25 @@ use softsense_ssd::config::GeometrySpec;
 
 /// Fewest superblocks of a drive whose blocks were made shorter for it: fewer would make collection coarse.
 const FEWEST_SUPERBLOCKS: u64 = 48;
-/// From this size on a drive has up to eight dies, below up to four.
+/// From this size on a drive has up to eight dies; below, up to four.
 const EIGHT_DIES_FROM_BYTES: u64 = 1 << 30;
 /// Superblocks beyond those that data takes: one that is written, one that is collected into, one to erase.
 const WORKING_SUPERBLOCKS: u32 = 4;
 /// The fewest wordlines of a block.
 const FEWEST_WORDLINES: u32 = 4;
 
-/// The shape of a drive. A superblock is a block of each die, on the same plane. Where a codeword lies is a *slot*: superblock,
-/// wordline, die, codeword of the page, page of the wordline, the last changing fastest. So the pages of a wordline lie side by
-/// side in the image, as a sensing needs them all.
+/// The shape of a drive. A superblock is a block of each die, on the same plane. A codeword lies in a *slot*. Its number counts
+/// superblock, wordline, die, codeword of the page and page of the wordline, the last changing fastest. So the pages of a wordline lie
+/// side by side in the image, as a sensing needs them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Units that hosts address, each the data of a codeword.
     pub units: u32,
-    /// Data of a codeword, bytes.
+    /// Data bytes of a codeword.
     pub unit_bytes: u32,
-    /// A codeword, bytes.
+    /// Bytes of a codeword, with parity.
     pub codeword_bytes: u32,
-    /// Superblocks.
+    /// Superblocks of the drive.
     pub superblocks: u32,
     /// Planes of a die: superblock s is on plane s mod planes.
     pub planes: u32,
@@ -32,37 +32,37 @@ pub struct Shape {
     pub wordlines: u32,
     /// Dies, each with a block of every superblock.
     pub dies: u32,
-    /// Channels, which dies take in turn.
+    /// Channels. Consecutive dies are on different channels.
     pub channels: u32,
-    /// Codewords of a page.
+    /// Codewords in a page.
     pub codewords: u32,
-    /// Pages of a wordline.
+    /// Pages in a wordline.
     pub pages: u32,
     /// Whether one die of each stripe holds the parity of the others.
     pub parity: bool,
 }
 
-/// A slot, taken apart.
+/// The position of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Which superblock.
+    /// The superblock.
     pub superblock: u32,
-    /// Which wordline of its blocks.
+    /// The wordline, by its number in a block.
     pub wordline: u32,
-    /// Which die.
+    /// The die.
     pub die: u32,
-    /// Which codeword of the page.
+    /// The codeword, by its number in the page.
     pub codeword: u32,
-    /// Which page of the wordline.
+    /// The page, by its number in the wordline.
     pub page: u32,
 }
 
 impl Shape {
-    /// The shape of a drive of `size_bytes`: that of the config, with as many blocks as the size needs, and, where a superblock would
-    /// be more than a small part of it, fewer dies and shorter blocks, as small drives have.
+    /// The shape of a drive of `size_bytes`: the config's, with as many blocks as the size needs. Where a superblock would be more than
+    /// a small part of the drive, it has fewer dies and shorter blocks, as small drives have.
     ///
     /// # Errors
-    /// A size that is no whole number of units, or nothing, or too large for 32-bit numbers of slots.
+    /// A size that is 0, no whole number of units, or too large for 32-bit numbers of slots.
     pub fn new(
         size_bytes: u64,
         geometry: &GeometrySpec,
@@ -116,17 +116,17 @@ impl Shape {
         u64::from(self.units) * u64::from(self.unit_bytes)
     }
 
-    /// Slots of a wordline of all dies.
+    /// Slots in a wordline of all dies.
     pub fn slots_of_wordline(&self) -> u32 {
         self.dies * self.codewords * self.pages
     }
 
-    /// Slots of a superblock.
+    /// Slots in a superblock.
     pub fn slots_of_superblock(&self) -> u32 {
         self.wordlines * self.slots_of_wordline()
     }
 
-    /// All slots.
+    /// Slots in the drive.
     pub fn slots(&self) -> u32 {
         self.superblocks * self.slots_of_superblock()
     }
@@ -141,7 +141,7 @@ impl Shape {
         (die * self.codewords + codeword) * self.pages + page
     }
 
-    /// Where a slot is.
+    /// The position of a slot.
     pub fn place(&self, slot: u32) -> Place {
         let (rest, page) = (slot / self.pages, slot % self.pages);
         let (rest, codeword) = (rest / self.codewords, rest % self.codewords);
@@ -149,7 +149,7 @@ impl Shape {
         Place { superblock: rest / self.wordlines, wordline: rest % self.wordlines, die, codeword, page }
     }
 
-    /// The plane that a superblock is on, and which block of it.
+    /// The plane that a superblock is on, and the index of its blocks in that plane.
     pub fn plane_and_block(&self, superblock: u32) -> (u32, u32) {
         (superblock % self.planes, superblock / self.planes)
     }
@@ -159,7 +159,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Do slots and places name each other, and does a drive have room for its units and its working superblocks?
+    /// Do slots and places determine each other, and does a drive have room for its units and its working superblocks?
     #[test]
     fn slots_are_places() {
         for (size_bytes, parity) in [(16 << 20, true), (64 << 20, false), (2u64 << 30, true), (20u64 << 30, true)] {

@@ -1,4 +1,4 @@
-//! A connection by a Unix socket or by TCP.
+//! A connection over a Unix socket or TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is written at a time. Linux waits for each 32 KiB of it as long as the timeout of writes says.
+/// The bytes that are written at a time. Linux applies the timeout of writes to each 32 KiB of them.
 const PIECE_BYTES: usize = 256 << 10;
 
 pub enum Socket {
@@ -15,8 +15,8 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Ends one direction or both, for all threads; those that wait in it wake up. A socket that is closed already is none the
-    /// worse.
+    /// Shuts down one direction or both, for all threads: those that wait in it wake up. On a socket that is closed already it does
+    /// nothing.
     pub fn shutdown(&self, how: Shutdown) {
         let _ = match self {
             Socket::Unix(stream) => stream.shutdown(how),
@@ -45,8 +45,8 @@ impl Socket {
         }
     }
 
-    /// Writes all within a time, however slowly the other side takes it; the timeout of writes must be shorter. The time is looked at
-    /// after each piece.
+    /// Writes all bytes within a time, however slowly the other side takes them. The timeout of writes must be shorter. The time is
+    /// checked after each piece.
     pub fn write_within(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
         let begun = Instant::now();
         while !bytes.is_empty() {
@@ -70,19 +70,19 @@ impl Socket {
     }
 }
 
-/// The reading side of a socket. A deadline is of all that is read, however small its pieces.
+/// The reading side of a socket. A deadline applies to all bytes that are read, however small the pieces.
 pub struct Incoming {
     pub socket: Arc<Socket>,
     deadline: Option<Instant>,
 }
 
 impl Incoming {
-    /// Without a deadline.
+    /// A reading side without a deadline.
     pub fn new(socket: Arc<Socket>) -> Self {
         Self { socket, deadline: None }
     }
 
-    /// What is read from now on has to be there then; without a deadline it may take as long as it takes.
+    /// Sets the time by which all bytes that are read from now on must have come. Without a deadline they may take any time.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         self.deadline = deadline;
         if deadline.is_none() { self.socket.set_read_timeout(None) } else { Ok(()) }

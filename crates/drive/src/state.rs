@@ -1,4 +1,4 @@
-//! The state of a drive, and the records that change it: they are applied at once, and again when the journal is read.
+//! The state of a drive, and the records that change it. A record is applied at once, and again when the journal is read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,55 +7,55 @@ use serde::{Deserialize, Serialize};
 use crate::Shape;
 use crate::status::Counters;
 
-/// A unit that was never written, or trimmed.
+/// In place of a slot: the unit was never written, or it was trimmed.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-/// A unit whose data could not be read when it was to be moved.
+/// In place of a slot: the data of the unit could not be read when it was to be moved.
 pub(crate) const LOST: u32 = u32::MAX - 1;
-/// In place of a unit: nothing but padding.
+/// In place of a unit: padding.
 pub(crate) const PADDING: u32 = u32::MAX;
-/// In place of a unit: the parity of the slots at the same place of the other dies.
+/// In place of a unit: parity of the slots at the same position on the other dies.
 pub(crate) const PARITY: u32 = u32::MAX - 1;
-/// In place of a unit: a die that was dead when its neighbours were programmed.
+/// In place of a unit: the die was dead when its neighbours were programmed.
 pub(crate) const ABSENT: u32 = u32::MAX - 2;
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slot {
     /// A unit, or [`PADDING`], [`PARITY`], [`ABSENT`].
     pub owner: u32,
-    /// CRC-32 of the codeword as it was programmed: tells damage of the image from errors of cells.
+    /// CRC-32 of the codeword as it was programmed. It distinguishes damage of the image from errors of cells.
     pub crc: u32,
 }
 
-/// What a superblock is for.
+/// The use of a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Use {
     Free,
-    /// Written with data of the host, or with data that is moved.
+    /// Open for data of the host, or for data that is moved.
     OpenForHost,
     OpenForMoved,
     Closed,
-    /// Too few of its blocks are left.
+    /// Written no more: too few of its blocks work.
     Retired,
 }
 
 /// A wordline of all dies that has been programmed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Programmed {
-    /// The number of the programming: with the place it makes the cells.
+    /// The number of the programming. With the place it determines the cells.
     pub write: u64,
-    /// The drive's rested hours then: they decide what its cells have forgotten.
+    /// The drive's rested hours at the programming, from which the charge that cells have lost follows.
     pub at_hours: f64,
-    /// The drive's clock then: all that its firmware knows of the age of data.
+    /// The drive's clock at the programming, ns: all that the firmware knows of the age of data.
     pub at_ns: u64,
 }
 
-/// What is known of a superblock.
+/// The state of a superblock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Superblock {
     pub used_for: Use,
     pub pe_cycles: u32,
-    /// Those of its wordlines that are programmed, from the first.
+    /// The wordlines that are programmed, from the first one on.
     pub wordlines: Vec<Programmed>,
     /// Sensings of each die's block since the last erase.
     pub reads: Vec<u64>,
@@ -70,13 +70,13 @@ impl Superblock {
     }
 }
 
-/// What a fault has broken.
+/// Dies, planes and blocks that faults have broken.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Broken {
     pub dies: BTreeSet<u32>,
-    /// Die and plane.
+    /// Planes, each as die and plane.
     pub planes: BTreeSet<(u32, u32)>,
-    /// Die and superblock.
+    /// Blocks, each as die and superblock.
     pub blocks: BTreeSet<(u32, u32)>,
 }
 
@@ -95,9 +95,9 @@ impl Broken {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Buffered {
     pub data: Vec<u8>,
-    /// Whether the journal has it.
+    /// Whether the journal has the data.
     pub journaled: bool,
-    /// Its place in the order of writing.
+    /// The position in the order of writing.
     pub order: u64,
 }
 
@@ -108,35 +108,35 @@ pub(crate) enum Record {
     Buffered { unit: u32, data: Vec<u8> },
     /// Units that hold nothing from now on.
     Trimmed { first: u32, units: u32 },
-    /// A superblock is written from now on.
+    /// A superblock was opened for writing.
     Opened { superblock: u32, used_for: Use },
-    /// A wordline of all dies was programmed. What it holds of the write buffer leaves that.
+    /// A wordline of all dies was programmed. With `of_buffer`, its units leave the write buffer.
     Programmed { superblock: u32, programmed: Programmed, slots: Vec<Slot>, of_buffer: bool },
-    /// A superblock will take no more.
+    /// A superblock was closed: nothing more is written to it.
     Closed { superblock: u32 },
-    /// A superblock was erased, and may be used again or not.
+    /// A superblock was erased. It can be used again unless it is retired.
     Erased { superblock: u32, retired: bool },
     /// A unit could not be read when it was to be moved.
     Lost { unit: u32 },
-    /// Time has passed, in a way that nothing else tells.
+    /// Time, wear or reads have passed that no other record tells of.
     Aged { passed_ns: u64, rested_hours: f64, pe_cycles: u32, reads: u64 },
-    /// Something is broken from now on.
+    /// All that is broken from now on.
     Broke(Broken),
-    /// Cells of a slot were changed: the bits that are wrong in it.
+    /// Cells of a slot were changed, so that these bits of it are wrong.
     Flipped { slot: u32, bits: Vec<u32> },
-    /// What is counted, at a flush.
+    /// Clock and counters at a flush.
     Counted { clock_ns: u64, rested_hours: f64, counters: Box<Counters>, reads: Vec<(u32, Vec<u64>)> },
 }
 
-/// Everything that a drive must not forget.
+/// The state that a drive must not forget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Of each unit its slot, or [`NOWHERE`] or [`LOST`].
+    /// For each unit, its slot, [`NOWHERE`] or [`LOST`].
     pub map: Vec<u32>,
     pub slots: Vec<Slot>,
     pub superblocks: Vec<Superblock>,
     pub buffer: BTreeMap<u32, Buffered>,
-    /// Units of the buffer in the order of writing; entries whose order is not the buffer's are stale.
+    /// Units of the buffer in the order of writing. An entry is stale if its order differs from the unit's in the buffer.
     pub waiting: VecDeque<(u64, u32)>,
     pub next_order: u64,
     pub next_write: u64,
@@ -183,7 +183,7 @@ impl State {
         }
     }
 
-    /// Puts data into the write buffer, in place of what it has of the unit.
+    /// Puts data of a unit into the write buffer, in place of older data of the unit.
     pub(crate) fn buffer(&mut self, unit: u32, data: &[u8], journaled: bool) {
         let order = self.next_order;
         self.next_order += 1;
@@ -195,14 +195,14 @@ impl State {
             None => drop(self.buffer.insert(unit, Buffered { data: data.to_vec(), journaled, order })),
         }
         self.waiting.push_back((order, unit));
-        // What was written over and over has left entries that mean nothing any more.
+        // Units that were overwritten often have left stale entries.
         if self.waiting.len() > 2 * self.buffer.len() + 1024 {
             let buffer = &self.buffer;
             self.waiting.retain(|(order, unit)| buffer.get(unit).is_some_and(|held| held.order == *order));
         }
     }
 
-    /// Units of the buffer that were to be programmed, and were not, wait again, first in their order.
+    /// Puts units of the buffer back to the head of the queue, in their order: they were to be programmed, and were not.
     pub(crate) fn wait_again(&mut self, units: impl DoubleEndedIterator<Item = u32>) {
         for unit in units.rev() {
             self.waiting.push_front((self.buffer[&unit].order, unit));
@@ -219,7 +219,7 @@ impl State {
         (0..).zip(&self.superblocks).filter(|(_, superblock)| superblock.used_for == Use::Closed)
     }
 
-    /// The unit that has waited longest in the write buffer.
+    /// Takes the unit that has waited longest in the write buffer.
     pub(crate) fn next_waiting(&mut self) -> Option<u32> {
         while let Some((order, unit)) = self.waiting.pop_front() {
             if self.buffer.get(&unit).is_some_and(|held| held.order == order) {
@@ -268,7 +268,7 @@ impl State {
                 if *unit >= shape.units || data.len() != shape.unit_bytes as usize {
                     return Err("data of a unit that is not there");
                 }
-                // It may be in the buffer, unless this is a journal that is read again.
+                // The unit may be in the buffer already, unless a journal is read again.
                 match self.buffer.get_mut(unit) {
                     Some(held) if held.data == *data => held.journaled = true,
                     _ => self.buffer(*unit, data, true),
@@ -366,10 +366,10 @@ impl State {
         Ok(())
     }
 
-    /// What must hold of any state; read from an image, it may not.
+    /// Checks what holds in every state, but may not hold in one that was read from an image.
     ///
     /// # Errors
-    /// The first thing that does not hold.
+    /// The first condition that does not hold.
     pub(crate) fn check(&self, shape: &Shape) -> Result<(), String> {
         let same = |what: &str, found: usize, expected: usize| {
             if found == expected { Ok(()) } else { Err(format!("found {found} {what}, expected {expected}")) }
@@ -425,11 +425,11 @@ impl State {
     }
 }
 
-/// Where the clock of a drive stands still, some 146 years, however long it is aged: so that times of requests can be added to it. Its
-/// data ages on.
+/// The time at which the clock of a drive stands still, some 146 years, in ns. However long a drive is aged, times of requests can still
+/// be added to its clock. Its data ages on.
 pub(crate) const MOST_CLOCK_NS: u64 = 1 << 62;
 
-/// Hours that have passed, of an image: numbers that time can be added to.
+/// Checks hours that have passed according to an image: time can be added to them without overflow.
 fn check_hours(hours: f64) -> Result<(), &'static str> {
     if (0.0..1e100).contains(&hours) { Ok(()) } else { Err("hours that no time has") }
 }

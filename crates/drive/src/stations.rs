@@ -1,4 +1,4 @@
-//! The times at which dies, buses and decoders are done, from which the drive's clock gets the times of requests.
+//! The times at which dies, buses and decoders become free. The times of requests on the drive's clock follow from them.
 
 use softsense_base::Ns;
 use softsense_ecc::catalogue::Code;
@@ -8,16 +8,16 @@ use softsense_ssd::config::{BusyUnit, Config, DecodeTime, PageTiming};
 
 use crate::Shape;
 
-/// What is busy until when. Operations are taken in the order in which they are asked for; each waits for its die, then for the bus
-/// of its channel, then for the channel's decoder.
+/// The time until which each resource is busy. Operations are taken in the order in which they are asked for. Each waits for its die,
+/// then for the bus of its channel, then for the channel's decoder.
 #[derive(Debug)]
 pub(crate) struct Stations {
-    /// Of each die and plane, or die alone.
+    /// For each busy unit, a plane or a die, the time until which it is busy.
     units: Vec<Ns>,
     units_of_die: u32,
     buses: Vec<Ns>,
     decoders: Vec<Ns>,
-    /// The page that a die has sensed last in the request under way, and when that was done.
+    /// For each die, the page that it has sensed last in the request under way, and the time at which that was done.
     sensed: Vec<Option<(PageSensed, Ns)>>,
     pages: Vec<PageTiming>,
     erase: Ns,
@@ -26,18 +26,18 @@ pub(crate) struct Stations {
     decode: Decode,
 }
 
-/// Superblock, wordline, page of the wordline.
+/// Superblock, wordline, and page of the wordline.
 type PageSensed = (u32, u32, u32);
 
 #[derive(Debug)]
 enum Decode {
     Fixed(Ns),
     PerIteration(Ns),
-    /// Without an error, and with some.
+    /// Decoding times of a codeword without errors, and of one with errors.
     Bch(Ns, Ns),
 }
 
-/// Where an operation takes place.
+/// The location of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub die: u32,
@@ -79,7 +79,7 @@ impl Stations {
         }
     }
 
-    /// A request begins: what dies have sensed for others is gone.
+    /// Begins a request: pages that dies have sensed for earlier requests are gone.
     pub(crate) fn begin(&mut self) {
         self.sensed.fill(None);
     }
@@ -89,8 +89,8 @@ impl Stations {
         &mut self.units[(at.die * self.units_of_die + plane) as usize]
     }
 
-    /// A codeword is read by these steps. Returns when the last one is decoded. A page that the request has just sensed for another
-    /// codeword is not sensed again for the first step.
+    /// Reads a codeword by some steps. Returns the time at which the last step is decoded. A page that the request has just sensed for
+    /// another codeword is not sensed again for the first step.
     pub(crate) fn read(&mut self, shape: &Shape, now: Ns, at: At, steps: &[(Step, DecodeAttempt)]) -> Ns {
         let channel = (at.die % shape.channels) as usize;
         let timing = self.pages[at.page as usize];
@@ -128,7 +128,7 @@ impl Stations {
         done
     }
 
-    /// A wordline of one die is programmed, all its pages. Returns when it is.
+    /// Programs all pages of a wordline of one die. Returns the time at which they are programmed.
     pub(crate) fn program(&mut self, shape: &Shape, now: Ns, at: At) -> Ns {
         let channel = (at.die % shape.channels) as usize;
         let transfer = self.transfer.times(u64::from(shape.codewords * shape.pages));
@@ -140,7 +140,7 @@ impl Stations {
         *unit
     }
 
-    /// A block is erased.
+    /// Erases a block.
     pub(crate) fn erase(&mut self, shape: &Shape, now: Ns, at: At) {
         let erase = self.erase;
         let unit = self.unit(shape, at);

@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 use softsense_base::{Histogram, ResponseSummary};
 use softsense_link::MAX_LEVEL;
 
-/// Errors that are remembered.
+/// The number of errors that are remembered.
 const LAST_ERRORS: usize = 20;
 
 /// Counts since the drive was made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Of hosts.
+    /// Requests of hosts.
     pub host: HostCounters,
-    /// Of codewords that were read, for whom ever.
+    /// Codewords that were read, whoever asked for them.
     pub codewords: CodewordCounters,
-    /// Of what the drive did of its own accord.
+    /// Work that the drive did without a request.
     pub background: BackgroundCounters,
 }
 
-/// What hosts have asked for.
+/// Counts of the requests of hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounters {
     /// Read requests.
     pub reads: u64,
-    /// Bytes of those.
+    /// Bytes of read requests.
     pub read_bytes: u64,
     /// Write requests.
     pub writes: u64,
-    /// Bytes of those.
+    /// Bytes of write requests.
     pub written_bytes: u64,
     /// Units of data that were put into the write buffer.
     pub units_written: u64,
@@ -39,22 +39,22 @@ pub struct HostCounters {
     pub trims: u64,
     /// Requests that ended with EIO.
     pub read_errors: u64,
-    /// Units returned that are not what was written.
+    /// Units returned with data other than what was written.
     pub undetected: u64,
 }
 
-/// What became of codewords.
+/// Counts of the codewords that were read, and of how they were decoded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodewordCounters {
     /// Codewords read.
     pub read: u64,
-    /// Wrong bits in their last hard sensings.
+    /// Wrong bits in the last hard sensings of codewords.
     pub raw_bit_errors: u64,
-    /// Bits of those.
+    /// Bits of codewords in these sensings.
     pub bits_read: u64,
     /// Codewords whose first step failed.
     pub retried: u64,
-    /// Steps that were made.
+    /// Steps of the read policy that were made.
     pub steps: u64,
     /// Codewords by the level at which they were decoded.
     pub by_level: [u64; MAX_LEVEL as usize],
@@ -62,18 +62,18 @@ pub struct CodewordCounters {
     pub decoded: u64,
     /// Codewords that no step decoded, or whose block is broken.
     pub uncorrectable: u64,
-    /// Of those, how many the other dies of their stripe made good.
+    /// Uncorrectable codewords that were rebuilt from the other dies of their stripe.
     pub recovered_by_parity: u64,
-    /// Codewords that were decoded to another one than was written.
+    /// Codewords that were decoded to another codeword than was written.
     pub undetected: u64,
     /// Codewords that are not as they were programmed: the image is damaged, not the flash.
     pub damaged_in_image: u64,
 }
 
-/// What the drive did of its own accord.
+/// Counts of the work that the drive did without a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundCounters {
-    /// Units that collection read and wrote again, for whatever reason.
+    /// Units that collection read and wrote again, for any reason.
     pub moved: u64,
     /// Wordlines of all dies that were programmed.
     pub wordlines_programmed: u64,
@@ -87,11 +87,11 @@ pub struct BackgroundCounters {
     pub collected: u64,
     /// Superblocks emptied because their data was old.
     pub refreshed: u64,
-    /// Superblocks emptied because they had been read often.
+    /// Superblocks emptied because they had been read too often.
     pub reclaimed: u64,
     /// Superblocks emptied because some of their blocks are broken.
     pub evacuated: u64,
-    /// Superblocks emptied so that wear is even.
+    /// Superblocks emptied to level wear.
     pub levelled: u64,
     /// Units written again because they were hard to read.
     pub rewritten: u64,
@@ -100,11 +100,11 @@ pub struct BackgroundCounters {
 /// A read that went wrong.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadError {
-    /// The drive's clock.
+    /// The drive's clock at the read, s.
     pub clock_s: f64,
     /// The first sector of 512 bytes.
     pub lba: u64,
-    /// What happened.
+    /// The kind of error.
     pub what: &'static str,
     /// Wrong bits in the first sensing, as a share.
     pub rber: f64,
@@ -118,7 +118,7 @@ pub struct ReadError {
     pub steps: u32,
 }
 
-/// What is known of this session alone.
+/// Latencies and errors since the drive was opened. The image does not keep them.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     pub latencies: Histogram,
@@ -134,82 +134,83 @@ impl Session {
     }
 }
 
-/// The oldest and the most worn of what holds data.
+/// The greatest ages of superblocks and their data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Ages {
-    /// Mean over superblocks.
+    /// Mean P/E cycles over superblocks.
     pub pe_cycles_mean: f64,
-    /// The most.
+    /// P/E cycles of the most worn superblock.
     pub pe_cycles_max: u32,
-    /// Of the oldest wordline with data, at the temperature that cells are measured for.
+    /// Hours by the drive's clock since the first wordline of the oldest superblock with data was programmed.
     pub retention_hours_max: f64,
     /// Most sensings of a block since its last erase.
     pub reads_max: u64,
 }
 
-/// A superblock, for people.
+/// The state of a superblock, for people.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SuperblockStatus {
-    /// Which.
+    /// The number of the superblock.
     pub index: u32,
     /// Its P/E cycles.
     pub pe_cycles: u32,
     /// Hours by the drive's clock since its first wordline was programmed; 0 if none is.
     pub age_hours: f64,
-    /// Share of its room for data that is current.
+    /// Current data of the superblock, as a share of its room.
     pub valid_share: f64,
     /// Sensings of its most read block.
     pub reads: u64,
     /// `free`, `open`, `closed` or `retired`.
     pub state: &'static str,
-    /// How many of its blocks are broken.
+    /// The number of its blocks that are broken.
     pub broken_blocks: u32,
 }
 
-/// A counter as SMART would have it.
+/// A counter in the terms of SMART.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SmartValue {
-    /// Its name, as NVMe's health log has it where it has one.
+    /// The name of the counter: the one in NVMe's health log, if that has the counter.
     pub name: &'static str,
-    /// Its value.
+    /// The value of the counter.
     pub value: f64,
 }
 
-/// Everything that a drive says of itself.
+/// The status that a drive reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
     /// The name of its config, if the program that serves the drive gave one.
     pub config: Option<String>,
-    /// What it is.
+    /// The kind of drive, for people.
     pub model: String,
-    /// Where it lives.
+    /// The folder of the image.
     pub image: String,
     /// Bytes that hosts address.
     pub size_bytes: u64,
-    /// `ok`; `degraded` when units are lost or blocks broken; `read_only` when no flash is left to write to; `host_full` when writes wait
-    /// for room on the disk that holds the image; or `failed` when the image could not be read or written.
+    /// One of `ok`, `degraded`, `read_only`, `host_full` and `failed`. The state is `degraded` when units are lost or blocks broken, and
+    /// `read_only` when no flash is left to write to. It is `host_full` when writes wait for room on the disk that holds the image, and
+    /// `failed` when the image could not be read or written.
     pub state: &'static str,
-    /// What was wrong with the image, if anything is.
+    /// The last error with the image, if there is one.
     pub why: Option<String>,
-    /// The drive's own time.
+    /// The drive's clock, s.
     pub clock_s: f64,
     /// Hours that data has rested, at the temperature that cells are measured for.
     pub rested_hours: f64,
-    /// That temperature, degrees Celsius.
+    /// The temperature that cells are measured for, degrees Celsius.
     pub temperature_c: f64,
     /// The extremes of wear and age.
     pub ages: Ages,
-    /// Hosts.
+    /// Requests of hosts.
     pub host: HostCounters,
-    /// Codewords.
+    /// Codewords that were read.
     pub codewords: CodewordStatus,
-    /// The drive's own work.
+    /// Work that the drive did without a request.
     pub background: BackgroundCounters,
-    /// Codewords programmed a unit that hosts wrote; `null` before any was.
+    /// Codewords programmed for each unit that hosts wrote; `null` before any was written.
     pub write_amplification: Option<f64>,
-    /// Superblocks that could break before there is no room for the data of hosts.
+    /// Superblocks that could break before there is too little room for the data of hosts.
     pub spare_superblocks: i64,
-    /// Superblocks that are erased, and can be written.
+    /// Superblocks that are erased and can be written.
     pub free_superblocks: u32,
     /// Blocks that are broken.
     pub bad_blocks: u64,
@@ -221,24 +222,24 @@ pub struct Status {
     pub unreadable_units: u64,
     /// Units in the write buffer.
     pub buffered_units: u64,
-    /// Bytes of those: they do not age.
+    /// Bytes of the units in the write buffer, which do not age.
     pub buffered_bytes: u64,
-    /// How long read requests of this session took, on the drive's clock, us.
+    /// Latencies of the read requests of this session by the drive's clock, us.
     pub read_latency_us: ResponseSummary,
     /// The last reads that went wrong in this session.
     pub last_errors: Vec<ReadError>,
-    /// As SMART would have it.
+    /// Counters in the terms of SMART.
     pub smart: Vec<SmartValue>,
-    /// Superblocks.
+    /// The state of each superblock.
     pub superblocks: Vec<SuperblockStatus>,
 }
 
-/// [`CodewordCounters`] with what they come to.
+/// [`CodewordCounters`] with the rate that follows from them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CodewordStatus {
     /// The counters.
     #[serde(flatten)]
     pub counters: CodewordCounters,
-    /// Raw bit error rate of those; `null` before any.
+    /// Raw bit error rate of the codewords that were read; `null` before any was.
     pub rber: Option<f64>,
 }

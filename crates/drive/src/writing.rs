@@ -6,7 +6,7 @@ use crate::drive::{Drive, Refused};
 use crate::state::{ABSENT, PADDING, PARITY, Programmed, Record, Slot, Use};
 use crate::stations::At;
 
-/// Free superblocks below which collection begins: one for data of the host, one for data that is moved.
+/// Collection begins below this number of free superblocks: one for data of the host, one for data that is moved.
 pub(crate) const FEW_FREE: usize = 3;
 
 impl Drive {
@@ -14,12 +14,12 @@ impl Drive {
         (0..self.shape.superblocks).filter(|&index| self.can_be_opened(index)).count()
     }
 
-    /// Whether a superblock is erased, and enough of its blocks work.
+    /// Whether a superblock is erased and has enough blocks that work.
     fn can_be_opened(&self, superblock: u32) -> bool {
         self.state.superblocks[superblock as usize].used_for == Use::Free && self.room_of_wordline(superblock) > 0
     }
 
-    /// How many units the next wordline of a superblock takes: none where too few of its blocks work.
+    /// The units that the next wordline of a superblock takes: 0 where too few of its blocks work.
     pub(crate) fn room_of_wordline(&self, superblock: u32) -> u32 {
         let working = (0..self.shape.dies).filter(|&die| !self.state.broken.has(&self.shape, die, superblock)).count();
         (working as u32).saturating_sub(u32::from(self.shape.parity)) * self.shape.codewords * self.shape.pages
@@ -30,7 +30,7 @@ impl Drive {
         (0..self.shape.dies).filter(|&die| !self.state.broken.has(&self.shape, die, superblock)).collect()
     }
 
-    /// Programs what has waited longest while the write buffer is full. Returns when there is room.
+    /// Programs the units that have waited longest while the write buffer is full. Returns the time at which there is room.
     pub(crate) fn make_room(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
         let mut now = at;
         loop {
@@ -49,7 +49,7 @@ impl Drive {
         }
     }
 
-    /// Programs a wordline with what has waited longest in the write buffer. Returns when it is programmed.
+    /// Programs a wordline with the units that have waited longest in the write buffer. Returns the time at which it is programmed.
     pub(crate) fn program_waiting(&mut self, at: Ns) -> std::result::Result<Ns, Refused> {
         let superblock = self.open_superblock(at, Use::OpenForHost)?;
         let room = self.room_of_wordline(superblock) as usize;
@@ -60,7 +60,7 @@ impl Drive {
         }
         let programmed = self.program(at, superblock, &units, true);
         if programmed.is_err() {
-            // They are still in the buffer.
+            // The units are still in the buffer.
             self.state.wait_again(units.iter().map(|(unit, _)| *unit));
         }
         let end = programmed?;
@@ -68,7 +68,7 @@ impl Drive {
         Ok(end)
     }
 
-    /// Programs all that the write buffer holds, as far as there is room in flash. Returns how many units that were.
+    /// Programs the content of the write buffer, as far as there is room in flash. Returns the number of units that were programmed.
     pub(crate) fn settle(&mut self) -> std::result::Result<u64, Refused> {
         let before = self.state.buffer.len();
         let mut done = self.now();
@@ -83,7 +83,7 @@ impl Drive {
         Ok((before - self.state.buffer.len()) as u64)
     }
 
-    /// The superblock that is written for a purpose, with room for a wordline.
+    /// The superblock that is open for a purpose, with room for a wordline.
     pub(crate) fn open_superblock(&mut self, at: Ns, used_for: Use) -> std::result::Result<u32, Refused> {
         if let Some(open) = self.state.superblocks.iter().position(|superblock| superblock.used_for == used_for) {
             let full = self.state.superblocks[open].wordlines.len() == self.shape.wordlines as usize;
@@ -110,14 +110,14 @@ impl Drive {
         Ok(superblock)
     }
 
-    /// The die that holds the parity of the next wordline, if any does.
+    /// The die that holds the parity of the next wordline, if any die does.
     fn parity_die(&self, superblock: u32, working: &[u32]) -> Option<u32> {
         let wordline = self.state.superblocks[superblock as usize].wordlines.len();
         (self.shape.parity && !working.is_empty()).then(|| working[wordline % working.len()])
     }
 
-    /// Numbers, within the next wordline of a superblock, of the slots that take data, in the order of writing: pages one after
-    /// the other, dies in turn, so that what is written in sequence is read from all dies.
+    /// Slots for data in the next wordline of a superblock, as numbers within the wordline, in the order of writing. Pages follow one
+    /// after the other, and dies take turns, so that data written in sequence is read from all dies.
     pub(crate) fn data_slots(&self, superblock: u32) -> Vec<u32> {
         let working = self.working_dies(superblock);
         let parity = self.parity_die(superblock, &working);
@@ -130,7 +130,7 @@ impl Drive {
         slots
     }
 
-    /// Programs the next wordline of a superblock with units, padded. Returns when it is programmed.
+    /// Programs the next wordline of a superblock with units and padding. Returns the time at which it is programmed.
     pub(crate) fn program(
         &mut self,
         at: Ns,
@@ -147,7 +147,7 @@ impl Drive {
         let write = self.state.next_write;
         let in_wordline = self.shape.slots_of_wordline() as usize;
         let mut slots = vec![Slot { owner: ABSENT, crc: 0 }; in_wordline];
-        // By page and codeword.
+        // One sum for each page and codeword.
         let stripes = (self.shape.pages * self.shape.codewords) as usize;
         let mut parity = vec![0u8; if parity_die.is_some() { stripes * unit_bytes } else { 0 }];
         let mut codewords = std::mem::take(&mut self.buffers.wordline);
@@ -166,7 +166,7 @@ impl Drive {
                 }
             };
             if parity_die.is_some() {
-                // The last of a slot's numbers are codeword and page.
+                // The number of a slot ends with codeword and page, which are the number of its stripe.
                 let stripe = within as usize % stripes;
                 let sum = &mut parity[stripe * unit_bytes..(stripe + 1) * unit_bytes];
                 sum.iter_mut().zip(&payload).for_each(|(sum, byte)| *sum ^= byte);
@@ -196,7 +196,7 @@ impl Drive {
         Ok(end)
     }
 
-    /// Scrambles and encodes data for a slot, into its place in a wordline.
+    /// Scrambles and encodes data for a slot, and puts the codeword at its position in a wordline.
     fn encode(
         &mut self,
         slot: u32,

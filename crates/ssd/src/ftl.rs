@@ -1,16 +1,16 @@
-//! The page-mapped flash translation layer: where each codeword lies, which block is written next,
-//! and which block garbage collection takes. It decides; it takes no time. The engine calls
-//! it and turns what it says into operations.
+//! The page-mapped flash translation layer (FTL): where each codeword lies, which block is written next, and which block garbage
+//! collection takes. The FTL decides, and takes no simulated time. The engine calls it and turns its decisions into operations.
 //!
-//! Every access is O(1), but for the victim search, which depends on the rule for victims:
-//! a look at one superblock in 32 of a set, and at 32 more, for the greedy one.
+//! Every access is O(1), except the search for a victim, which depends on the rule for victims. The greedy rule looks at one superblock
+//! in 32 of a set, and at 32 more.
 //!
-//! What is written, collected and erased together is a superblock, and what is programmed at once a group, or, where its
-//! codewords are not interleaved, one page of it (see [`crate::geometry`]). Without interleaving all three are one: a
-//! superblock is a block, a group a page.
+//! Blocks that are written, collected and erased together are a superblock. Pages that are programmed at once are a group, or one page
+//! of it where its codewords are not interleaved (see [`crate::geometry`]). Without interleaving a superblock is one block, and a group
+//! is one page.
 //!
-//! Which pages of its block a codeword is in, [`BlockLayout`] says, by the P/E cycles of the block: how much a page holds may
-//! change with age, and units may cross from a page to the next. Places, capacity and what a read senses follow from it.
+//! [`BlockLayout`] says which pages of its block a codeword is in. It depends on the P/E cycles of the block: the room of a page may
+//! change with age, and units may cross from a page to the next. Places, capacity and the pages that a read senses follow from the
+//! layout.
 
 mod addresses;
 mod bad_blocks;
@@ -76,29 +76,29 @@ pub type Place = u64;
 
 const NOWHERE: u32 = u32::MAX;
 
-/// What the map says of a logical codeword.
+/// The map entry of a logical codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     Nowhere,
-    /// In a slot of the controller's memory.
+    /// In a slot of the controller's memory, by its number.
     Memory(u32),
     Flash(Place),
 }
 
-/// Where a logical codeword is.
+/// The location of a logical codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
-    /// It was never written, or trimmed.
+    /// The codeword was never written, or it was trimmed.
     Unmapped,
     /// In a slot of the controller's write buffer.
     Memory(u32),
     /// Programmed, at this place.
     Flash(Place),
-    /// On its way to a place: still in the controller's memory.
+    /// Given a place, but not programmed yet: the data is still in the controller's memory.
     InFlight,
 }
 
-/// The current data of a place: whose it is, and what the map says of that as long as it is current.
+/// The current data of a place: its logical codeword, and the map entry that this codeword has as long as the data is current.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     /// The logical codeword.
@@ -106,8 +106,8 @@ pub struct Held {
     entry: u64,
 }
 
-/// Who writes a page. Each has an open superblock of its own in every set, so that data which garbage
-/// collection has found to be cold stays apart.
+/// The writer of a page. Each writer has an open superblock of its own in every set, so that data which garbage collection has found to
+/// be cold stays apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writer {
     /// The host.
@@ -130,7 +130,7 @@ pub enum Writer {
 
 impl Writer {
     const COUNT: usize = 8;
-    /// All of them, in their order.
+    /// All writers, in the order of their numbers.
     const ALL: [Self; Self::COUNT] = [
         Self::Host,
         Self::Gc,
@@ -142,64 +142,66 @@ impl Writer {
         Self::Fold,
     ];
 
-    /// Whether it is the host.
+    /// Whether the writer is the host.
     fn is_host(self) -> bool {
         matches!(self, Self::Host | Self::HostPlain | Self::Slc | Self::SlcPlain)
     }
 }
 
-/// Pages that are read or programmed together. With interleaving, pages of the same index in the blocks of a superblock: all of
-/// them, which hold interleaved codewords, or a single one. Without, a page of a superblock, or several of a read whose units cross
-/// pages. [`Geometry::turn`] says where they are.
+/// Pages that are read or programmed together. With interleaving, they have the same index in the blocks of a superblock: all of them,
+/// which hold interleaved codewords, or a single one. Without interleaving, a group is a page of a superblock, or the pages of a read
+/// whose units cross pages. [`Geometry::turn`] says where the pages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Group {
     /// The set of planes.
     pub set: u32,
     /// The superblock.
     pub superblock: u32,
-    /// The index of the pages in their blocks; without interleaving, that of the page, or of the first of several, in the superblock.
+    /// The index of the pages in their blocks. Without interleaving, the index in the superblock of the page, or of the first of several
+    /// pages.
     pub page: u32,
-    /// A bit for each member of the set that has a page here; without interleaving for each page from the first on.
+    /// With interleaving, a bit for each member of the set that has a page in the group. Without, a bit for each page, counted from
+    /// `page`.
     members: u32,
-    /// How many those are.
+    /// The number of pages: the bits that are set in `members`.
     pages: u8,
-    /// Whether their cells hold one bit.
+    /// Whether the cells of the pages hold one bit each.
     slc: bool,
 }
 
 impl Group {
-    /// Members of the set that have a page here, or pages from the first on.
+    /// Members of the set that have a page in the group. Without interleaving, numbers of pages counted from `page`.
     #[inline]
     pub fn members(self) -> impl Iterator<Item = u32> {
         ones(self.members)
     }
 
-    /// Whether one has a page here.
+    /// Whether a member has a page in the group.
     #[inline]
     pub fn has(self, member: u32) -> bool {
         self.members >> member & 1 == 1
     }
 
-    /// How many those are.
+    /// The number of pages.
     #[inline]
     pub fn pages(self) -> u32 {
         u32::from(self.pages)
     }
 
-    /// Whether their cells hold one bit.
+    /// Whether the cells of the pages hold one bit each.
     #[inline]
     pub fn slc(self) -> bool {
         self.slc
     }
 
-    /// The first of the members.
+    /// The lowest of the members.
     #[inline]
     pub fn first(self) -> u32 {
         self.members.trailing_zeros()
     }
 }
 
-/// The indices of the ones of a mask.
+/// The indices of the bits that are set in a mask.
 #[inline]
 fn ones(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -211,62 +213,64 @@ fn ones(mut mask: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// What the FTL knows of a superblock.
+/// The state of a superblock in the FTL.
 #[derive(Debug, Clone, Default)]
 struct Block {
-    /// Where the victim rule goes by that, since when it has had so many valid codewords; 0 of one that it does not hold.
+    /// For victim rules that use it: the number of the call at which `valid` last fell, or at which the superblock was closed. 0 while
+    /// the rule does not hold the superblock.
     since: u64,
-    /// Codewords that the map points at.
+    /// Codewords of the superblock that the map points at.
     valid: u32,
     /// Erases since the start of the run.
     erases: u32,
-    /// Reads on their way, which an erase must wait for.
+    /// Reads of the superblock that are under way. An erase must wait for them.
     reads: u32,
-    /// Whether the victim rule holds it.
+    /// Whether the victim rule, or the SLC cache, holds the superblock.
     closed: bool,
     /// Whether its codewords are divided among its blocks.
     interleaved: bool,
-    /// Whether its cells hold one bit.
+    /// Whether cells of the superblock hold one bit each.
     slc: bool,
 }
 
-/// Laid out as written: what every write looks at is in the first two lines of the CPU's caches.
+/// The state of a set of planes. The fields are laid out as written: those that every write looks at are in the first two lines of the
+/// CPU's caches.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct PlaneSet {
-    /// Whether codewords are interleaved here.
+    /// Whether the set interleaves codewords.
     interleaves: bool,
-    /// Whether the host may program no page here now, but for those of the SLC cache.
+    /// Whether the host may program no pages of the set now, except in the SLC cache.
     held_back: bool,
     /// Superblocks that garbage collection has taken and not erased yet.
     being_collected: u32,
     victims: Victims,
-    /// The open superblock of each [`Writer`], and how many of its pages have been given out. Members take turns.
+    /// For each [`Writer`], the open superblock, and how many of its pages have been given out. Members take turns.
     open: [Option<(u32, u32)>; Writer::COUNT],
     free: std::collections::VecDeque<u32>,
-    /// The open superblocks of the host's placement handles from 1 on: that of 0 is among those above.
+    /// Open superblocks of the host's placement handles from 1 on. That of handle 0 is in `open`.
     open_for_handles: Vec<Option<(u32, u32)>>,
 }
 
-/// How P/E cycles differ between superblocks, those before the run among them.
+/// The spread of P/E cycles over superblocks. P/E cycles before the run count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeSpread {
-    /// Of the least worn one.
+    /// P/E cycles of the least worn superblock.
     pub least: u32,
-    /// Their mean.
+    /// Mean P/E cycles over superblocks.
     pub mean: f64,
-    /// Of the most worn one.
+    /// P/E cycles of the most worn superblock.
     pub most: u32,
-    /// By how many the most and the least worn one of a set differ, at most: what levelling bounds.
+    /// The largest difference of P/E cycles between two superblocks of a set, over all sets. Levelling bounds it.
     pub widest_of_set: u32,
 }
 
-/// Static wear levelling of a set.
+/// The state of static wear levelling in a set.
 #[derive(Debug, Clone, Default)]
 struct Levelling {
-    /// Closed superblocks by their P/E cycles.
+    /// Closed superblocks, each after its P/E cycles.
     closed: BTreeSet<(u32, u32)>,
-    /// P/E cycles of the most worn superblock.
+    /// P/E cycles of the most worn superblock of the set.
     most_pe_cycles: u32,
     /// Whether the last victim was taken to level wear.
     levelled: bool,
@@ -278,71 +282,72 @@ pub struct PageMap {
     geometry: Geometry,
     gc_low_watermark_blocks: usize,
     gc_high_watermark_blocks: usize,
-    /// Free superblocks of a set that the steady state begins with.
+    /// Free superblocks of each set with which the steady state begins.
     free_at_start: Option<usize>,
-    /// Free superblocks of a set that are left to collection.
+    /// Free superblocks of each set that the host and translation pages leave to garbage collection.
     kept_for_collection: usize,
-    /// Where all was before the run. What follows is 0 where that still holds.
+    /// The locations of data before the run. A 0 in `map`, `written` or `written_s` says that the state before the run still holds.
     start: Start,
-    /// Of each logical codeword: 0, 1 for nowhere, from 2 on slots of the controller's memory, from `first_place` on places.
+    /// An entry for each logical codeword: 0 as before the run, 1 for nowhere, from 2 on slots of the controller's memory, from
+    /// `first_place` on places.
     map: LargeArray,
     first_place: u64,
-    /// Logical codewords, with those of translation pages.
+    /// The number of logical codewords, translation pages included.
     codewords: u64,
-    /// The logical codeword that was last written at each place, and one more. It may be stale: then its map entry says
-    /// something else.
+    /// For each place, 1 plus the logical codeword that was last written there. The data may be stale: then the map entry of the
+    /// codeword differs.
     written: LargeArray,
-    /// When each page was written, in seconds of the run and one more. Absent where nobody asks.
+    /// For each page, 1 plus the second of the run in which it was written. Absent where neither retention nor read disturb is modelled.
     written_s: Option<LargeArray>,
-    /// Absent where reads disturb no cells.
+    /// Sensings of blocks and wordlines. Absent where reads disturb no cells.
     read_counts: Option<ReadCounts>,
-    /// Absent where reads of closed superblocks lead to nothing.
+    /// Read reclaim. Absent where reads of closed superblocks lead to nothing.
     read_reclaim: Option<ReadReclaim>,
-    /// Absent where pass-through voltages are nominal.
+    /// Pass-through voltages of blocks. Absent where they are nominal.
     pass_through: Option<PassThrough>,
-    /// Absent where no page is copied within its plane.
+    /// Pages that were copied within their plane. Absent where no page is.
     copies: Option<Copies>,
-    /// Absent where all cells hold all their bits.
+    /// The SLC cache. Absent where all cells hold all their bits.
     slc_cache: Option<SlcCache>,
-    /// Absent where all blocks work.
+    /// Bad blocks and spares. Absent where all blocks work.
     bad_blocks: Option<BadBlocks>,
-    /// Pages of each block whose program has ended. Programs of a block end in order. Of an interleaved superblock,
-    /// those whose whole group has been programmed.
+    /// For each block, the pages whose program has ended: programs of a block end in order. In an interleaved superblock, the pages
+    /// whose whole group has been programmed.
     programmed: Vec<u16>,
     blocks: Vec<Block>,
     sets: Vec<PlaneSet>,
     start_ages: StartAges,
     /// P/E cycles that an erase counts as.
     pe_cycles_per_erase: u32,
-    /// Of a block, or of a superblock whose blocks take turns, by its P/E cycles.
+    /// The layout of a block, or of a superblock whose blocks take turns, by P/E cycles.
     layouts: ByAge<BlockLayout>,
-    /// Absent where code rates follow P/E cycles.
+    /// Observations that choose code rates. Absent where code rates follow P/E cycles.
     observed_rates: Option<ObservedRates>,
     /// Whether units cross pages in any block.
     crosses_pages: bool,
     /// Units of data in a codeword, by the P/E cycles of its block.
     units_of_codeword: ByAge<u32>,
-    /// P/E cycles of the most worn superblock: of each SSD, so that none has to do with the room of an older one. Where all started
-    /// alike it is one for the device, with which arrays of one age give the numbers that they always gave.
+    /// P/E cycles of the most worn superblock of each SSD, so that the age of one SSD does not change the room of another. One entry for
+    /// the device where all blocks started at the same age: results of such arrays stay as they always were.
     most_pe_cycles: Vec<u32>,
     remainder: Remainder,
-    /// Of each set; none where wear is not levelled.
+    /// Wear levelling of each set; empty where wear is not levelled.
     levelling: Vec<Levelling>,
     wear_levelling_spread: u32,
     addresses: Addresses,
-    /// Where the stripe of each pool of each SSD goes on, counted in planes of the pool.
+    /// For each pool of each SSD, the plane whose turn is next, as its number among the planes of the pool.
     stripe_at: Vec<usize>,
-    /// Absent where a plane that has no room for one write may have room for another.
+    /// Planes without room for the host. Absent where a plane that has no room for one write may have room for another.
     full_planes: Option<FullPlanes>,
-    /// The placement handle of what the host writes next.
+    /// The placement handle of the data that the host writes next.
     handle: u8,
-    /// Pools of an SSD: a write may go anywhere in that of its logical page.
+    /// Pools of an SSD. A write may go to any plane in the pool of its logical page.
     pools: u32,
     /// Whether a write goes to the plane with the most free pages.
     to_most_free: bool,
-    /// Absent where the config names no rule of the user's own.
+    /// The user's own rule for victims. Absent where the config names none.
     own_victims: Option<SharedRule>,
-    /// Likewise.
+    /// The user's own rule for placement. Absent where the config names none.
     own_placement: Option<OwnPlacement>,
     whole_pages: bool,
     serves_in_flight: bool,
@@ -351,15 +356,16 @@ pub struct PageMap {
     stripes: Stripes,
 }
 
-/// Whether garbage collection gains anything. Where the map is in flash, what it moves has to be noted in translation pages, which
-/// may take as much room as it frees; without an end, were it not for this.
+/// Whether garbage collection gains room. Where the map is in flash, moves have to be noted in translation pages, which may take as much
+/// room as collection frees. Collection would then go on without end, were it not for this account.
 #[derive(Debug, Clone, Copy, Default)]
 struct Gain {
-    /// Pages that it has freed, less those that it and translation pages took, since the host last wrote or forgot something.
+    /// Pages that collection has freed, less those that collection and translation pages took, since the host last wrote or trimmed
+    /// data.
     pages: i64,
-    /// The most that these have been.
+    /// The greatest value of `pages` so far.
     most_pages: i64,
-    /// Superblocks that it has erased since.
+    /// Superblocks that collection has erased since `pages` was greatest.
     erased_since: usize,
 }
 
@@ -377,7 +383,7 @@ impl PageMap {
     /// An empty device.
     ///
     /// # Errors
-    /// When there is not enough memory for its map, or what of the user's own works in it cannot be made.
+    /// When there is not enough memory for the map, or when a rule of the user's own cannot be made.
     pub fn new(config: &CheckedConfig) -> Result<Self> {
         let (geometry, reliability, spec) = (config.geometry(), config.reliability(), &config.config().ftl);
         let codewords = config.user_codewords() + config.translation_codewords();
@@ -416,7 +422,7 @@ impl PageMap {
             interleaves: interleaves(set),
         };
         let ages = config.start_ages();
-        // Of cells that reads disturb.
+        // The read disturb of cells, if it is modelled.
         let disturb = reliability.read_disturb();
         let reclaim = disturb.and_then(|disturb| Some((disturb, spec.read_reclaim.as_ref()?)));
         let pass_through = match reclaim {
@@ -497,7 +503,7 @@ impl PageMap {
         Ok(map)
     }
 
-    /// What rules of the user's own have cost so far.
+    /// The costs so far of the rules of the user's own, each with the rule's name.
     pub fn own_costs(&self) -> Vec<(OwnName, OwnCost)> {
         let victims = self.own_victims.as_ref().map(|rule| rule.lock().unwrap_or_else(PoisonError::into_inner));
         let victims = victims.map(|rule| rule.cost(<dyn ChooseVictim>::spent_s));
@@ -505,10 +511,10 @@ impl PageMap {
         victims.into_iter().chain(placement).collect()
     }
 
-    /// Whether rules of the user's own have answered well.
+    /// Checks that the rules of the user's own have given valid answers.
     ///
     /// # Errors
-    /// What the first that did not has said.
+    /// The error of the first rule that has not.
     pub fn check_own(&self) -> Result<()> {
         if let Some(rule) = &self.own_victims {
             rule.lock().unwrap_or_else(PoisonError::into_inner).check()?;
@@ -526,7 +532,7 @@ impl PageMap {
         Device { geometry: &self.geometry, addresses: &self.addresses }
     }
 
-    /// The logical codeword of a translation page: they follow those of the user.
+    /// The logical codeword of a translation page. Translation pages follow the codewords of the user.
     #[inline]
     pub fn translation_page(&self, page: u32) -> Lcn {
         self.user_codewords() + u64::from(page)
@@ -550,13 +556,13 @@ impl PageMap {
         &self.start_ages
     }
 
-    /// P/E cycles of a superblock: those at the start, and what erases since count as.
+    /// P/E cycles of a superblock: those at the start, and those that its erases in the run count as.
     #[inline]
     pub fn pe_cycles(&self, superblock: u32) -> u32 {
         self.start_ages.pe_cycles(superblock).saturating_add(self.pe_cycles_since(superblock))
     }
 
-    /// The age whose code a superblock uses: its P/E cycles, but where codes follow what is observed.
+    /// The age whose code a superblock uses: its P/E cycles, unless codes follow observations.
     #[inline]
     pub fn code_age(&self, superblock: u32) -> u32 {
         match &self.observed_rates {
@@ -565,17 +571,18 @@ impl PageMap {
         }
     }
 
-    /// A decode of a codeword of a superblock has shown so much, or was in vain.
+    /// Notes a decode of a codeword of a superblock: the observed value, or `None` where the decode failed.
     pub fn see(&mut self, superblock: u32, seen: Option<u32>) {
         self.observed_rates.as_mut().expect("code rates follow what is seen").see(superblock, seen);
     }
 
-    /// Erases after which a block had a stronger code than before, and a weaker one; none where codes follow P/E cycles.
+    /// Erases after which a block had a stronger code than before, and erases after which it had a weaker one. `None` where codes follow
+    /// P/E cycles.
     pub fn rate_switches(&self) -> Option<(u64, u64)> {
         self.observed_rates.as_ref().map(|observed| observed.switches)
     }
 
-    /// Superblocks that use the code of each age, in the order of these, from those of the start on.
+    /// The number of superblocks that use the code of each age, in ascending order from the ages at the start on.
     pub fn superblocks_by_code(&self) -> Vec<u64> {
         let ages: Vec<u32> = self.layouts.ages().collect();
         let mut counts = vec![0; ages.len()];
@@ -592,14 +599,14 @@ impl PageMap {
         self.blocks[superblock as usize].erases
     }
 
-    /// Pages of a block of the device that are programmed, how many it has, and whether it is of the SLC cache.
+    /// For a block of the device: its programmed pages, its pages, and whether it belongs to the SLC cache.
     pub fn programmed_of(&self, block: u32) -> (u32, u32, bool) {
         let slc = self.is_slc(self.geometry.superblock_of(self.geometry.first_place(block, 0)));
         let of_block = if slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
         (u32::from(self.programmed[block as usize]), of_block, slc)
     }
 
-    /// P/E cycles of superblocks as they are now.
+    /// The spread of the P/E cycles of superblocks now.
     pub fn wear(&self) -> PeSpread {
         let of_set = |set: u32| self.geometry.superblocks_of_set(set).map(|superblock| self.pe_cycles(superblock));
         let sets = || 0..self.geometry.sets();
@@ -613,7 +620,7 @@ impl PageMap {
         }
     }
 
-    /// When a page of the device was written, in seconds of the run; `None` for before the run.
+    /// The second of the run in which a page of the device was written; `None` for before the run.
     pub fn written_s(&self, page: u64) -> Option<u32> {
         self.written_s.as_ref().and_then(|written_s| (written_s.get(page) as u32).checked_sub(1))
     }
@@ -624,18 +631,18 @@ impl PageMap {
         self.addresses.split(lcn).0
     }
 
-    /// Codewords of a range by the SSD they are on: the SSD, and their numbers among those that are on it.
+    /// Splits a range of codewords by SSD: each SSD, and the numbers of the codewords among those on this SSD.
     pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Range<u64>)> + use<> {
         self.addresses.by_ssd(codewords)
     }
 
-    /// The SSD that a logical codeword of the user is on, and its number among those that are.
+    /// The SSD that holds a logical codeword of the user, and the number of the codeword among those on this SSD.
     #[inline]
     pub fn split(&self, lcn: Lcn) -> (u32, u64) {
         self.addresses.split(lcn)
     }
 
-    /// The logical codeword with a number among those that are on an SSD.
+    /// The logical codeword with a given number among those on an SSD.
     #[inline]
     pub fn join(&self, ssd: u32, index: u64) -> Lcn {
         self.addresses.join(ssd, index)
@@ -647,8 +654,8 @@ impl PageMap {
         (erases().min().unwrap_or(0), erases().max().unwrap_or(0))
     }
 
-    /// Panics unless each superblock is free, open, closed, retired or condemned, and nothing else, as it is when nothing is under way. Slow:
-    /// for tests.
+    /// Panics unless each superblock is in exactly one state: free, open, closed, retired or condemned. That holds while no operation is
+    /// under way. Slow: for tests.
     pub fn assert_at_rest(&self) {
         for (set, state) in (0..).zip(&self.sets) {
             let all = self.geometry.superblocks_of_set(set);
@@ -686,7 +693,7 @@ impl PageMap {
     }
 }
 
-/// Asks the CPU to fetch an entry of `array`, or its first line, where it can be asked.
+/// Asks the CPU to fetch the first cache line of entry `index` of `array`, on CPUs that can be asked.
 #[inline(always)]
 pub(crate) fn prefetch<T>(array: &[T], index: u64) {
     #[cfg(target_arch = "x86_64")]

@@ -6,13 +6,13 @@
 //!       listening, socket
 //! ```
 //!
-//! - [`Server`] listens on a Unix socket or a loopback port, and has a thread for each connection.
+//! - [`Server`] listens at a Unix socket or a loopback port, and has a thread for each connection.
 //! - Negotiation settles the export, whether replies are structured, and whether `base:allocation` is reported. It has
 //!   a deadline.
-//! - Transmission carries requests, several at a time on each connection, which are answered as they are done.
+//! - Transmission carries requests. Several are worked on at a time for each connection, and each is answered when it is done.
 //!
-//! A faulty client affects only its own connection: nothing that it sends makes the server panic, wait for ever, or use
-//! more memory than [`Limits`] says. TLS is not offered, and neither are extended headers.
+//! A faulty client affects only its own connection. Nothing that it sends makes the server panic, wait for ever, or use more memory than
+//! [`Limits`] says. TLS and extended headers are not offered.
 //!
 //! Source: NetworkBlockDevice/nbd, `doc/proto.md` of 2025-05-31 (commit 6725f91e), "The NBD protocol".
 //!

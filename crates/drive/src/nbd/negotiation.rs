@@ -7,29 +7,30 @@ use super::wire::{self, Fields, info, option, reply, transmission};
 use crate::socket::Incoming;
 use std::io::{self, BufReader, Read};
 
-/// Option data that is looked at. `NBD_OPT_SET_META_CONTEXT` has the longest, and a client asks for a handful of contexts.
+/// The longest option data that is parsed, bytes. `NBD_OPT_SET_META_CONTEXT` has the longest, and a client asks for a handful of
+/// contexts.
 const MOST_OPTION_BYTES: u32 = 1 << 16;
-/// Option data that is passed over, for the sake of an answer. Whoever sends more is not understood and loses the connection.
+/// The longest option data that is skipped so that an answer can be given, bytes. A client that sends more loses the connection.
 const MOST_DISCARDED_BYTES: u32 = 1 << 20;
 
 /// The only metadata context, and its number in replies.
 const CONTEXT: &str = "base:allocation";
 pub const CONTEXT_ID: u32 = 1;
 
-/// What was agreed on.
+/// The features that were agreed on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Agreed {
-    /// Structured replies.
+    /// Whether replies are structured.
     pub structured: bool,
-    /// The metadata context `base:allocation`.
+    /// Whether the metadata context `base:allocation` was selected.
     pub allocation: bool,
 }
 
-/// Negotiates, to the point where transmission begins: nothing if the client leaves, or is to be left.
+/// Negotiates up to the point where transmission begins. `None` if the client leaves, or its connection is to be closed.
 ///
 /// # Errors
-/// When the stream ends or fails, when its deadline passes, and when the client does what the protocol forbids and no reply
-/// could say so.
+/// When the stream ends or fails, when its deadline passes, or when the client violates the protocol in a way that no reply could
+/// report.
 pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::Result<Option<Agreed>> {
     let flags = wire::handshake::FIXED_NEWSTYLE | wire::handshake::NO_ZEROES;
     let mut greeting = Vec::with_capacity(18);
@@ -42,7 +43,7 @@ pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::R
     if client_flags & !u32::from(flags) != 0 {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    // Clients that do not say they know the fixed style can send no option but the name anyway.
+    // Clients without the fixed style can send no option but the name anyway.
     let no_zeroes = client_flags & u32::from(wire::handshake::NO_ZEROES) != 0;
 
     let mut agreed = Agreed::default();
@@ -72,7 +73,7 @@ pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::R
         let mut ended = None;
         match kind {
             option::EXPORT_NAME => {
-                // There is no reply that says no.
+                // The protocol has no negative reply to this option.
                 if !is_name(export, &data) {
                     return Ok(None);
                 }
@@ -110,8 +111,8 @@ pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::R
                 meta_context(&mut replies, export, &data, false);
             }
             option::SET_META_CONTEXT => {
-                // Whatever was set is replaced, even by a request that fails. The names of the export that it is set and
-                // chosen by may differ: there is but one.
+                // An earlier selection is replaced, even by a request that fails. Selecting and choosing the export by different names
+                // is allowed, as there is only one export.
                 agreed.allocation = false;
                 if agreed.structured {
                     agreed.allocation = meta_context(&mut replies, export, &data, true);
@@ -128,7 +129,7 @@ pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::R
     }
 }
 
-/// Reads and forgets.
+/// Reads bytes and drops them.
 pub fn discard(stream: &mut impl Read, bytes: u64) -> io::Result<()> {
     let passed = io::copy(&mut stream.take(bytes), &mut io::sink())?;
     if passed == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
@@ -181,7 +182,7 @@ impl Replies {
     }
 }
 
-/// `NBD_OPT_INFO` and `NBD_OPT_GO`: whether the export is there.
+/// Answers `NBD_OPT_INFO` and `NBD_OPT_GO`. Returns whether the export exists.
 fn tell(replies: &mut Replies, export: &dyn Export, agreed: Agreed, data: &[u8]) -> bool {
     let mut fields = Fields(data);
     let parsed = (|| {
@@ -200,7 +201,7 @@ fn tell(replies: &mut Replies, export: &dyn Export, agreed: Agreed, data: &[u8])
     }
     let flags = transmission_flags(export, agreed).to_be_bytes();
     replies.send(reply::INFO, &[&info::EXPORT.to_be_bytes(), &export.size_bytes().to_be_bytes(), &flags]);
-    // Each once, however often it was asked for.
+    // Each kind of information is sent once, however often it was asked for.
     if wanted.contains(&info::NAME) {
         replies.send(reply::INFO, &[&info::NAME.to_be_bytes(), export.name().as_bytes()]);
     }
@@ -216,14 +217,14 @@ fn tell(replies: &mut Replies, export: &dyn Export, agreed: Agreed, data: &[u8])
     true
 }
 
-/// Lists or selects metadata contexts: whether there is ours among them.
+/// Lists or selects metadata contexts. Returns whether ours is among them.
 fn meta_context(replies: &mut Replies, export: &dyn Export, data: &[u8], select: bool) -> bool {
     let mut fields = Fields(data);
     let parsed = (|| {
         let name = fields.string()?;
         let count = fields.u32()?;
         let mut found = count == 0 && !select;
-        // Ends with the data, whatever the count says.
+        // The loop ends with the data, whatever the count says.
         for _ in 0..count {
             let query = fields.string()?;
             found |= query == CONTEXT.as_bytes() || (query == b"base:" && !select);

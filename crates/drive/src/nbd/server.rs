@@ -11,13 +11,13 @@ use std::panic;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What clients may take of a server.
+/// The limits on what clients may take of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time. One more takes the place of that which is longest about to choose an export; if all have chosen, it is
-    /// closed at once.
+    /// Connections at a time. One more replaces the connection that has been about to choose an export for longest. If all have chosen,
+    /// the new one is closed at once.
     pub connections: usize,
-    /// Requests of a connection that are worked on at a time, each by a thread. Further ones are not read from the socket.
+    /// Requests of a connection that are worked on at a time, each by a thread. Further requests are not read from the socket.
     pub requests_in_hand: usize,
     /// Bytes that are held for the reads and writes of a connection, at least
     /// [`MAXIMUM_PAYLOAD_BYTES`](super::MAXIMUM_PAYLOAD_BYTES). Each thread may keep up to 256 KiB more for its next request.
@@ -25,16 +25,17 @@ pub struct Limits {
     /// Bytes that are held for the reads and writes of all connections, at least as many as for one. Requests wait until others are
     /// done.
     pub bytes_of_all: usize,
-    /// How long a client may take for a reply, and for the data of a write: then its connection ends, and what was held for it is free.
+    /// The time that a client may take for a reply, and for the data of a write. After it the connection ends, and its memory is free.
     pub reply: Duration,
-    /// How long a client may take to choose an export.
+    /// The time that a client may take to choose an export.
     pub negotiation: Duration,
-    /// How long [`Server::stop`] waits for clients to take replies.
+    /// The time that [`Server::stop`] waits for clients to take replies.
     pub stop: Duration,
 }
 
 impl Default for Limits {
-    /// 64 connections of 8 requests and 64 MiB, and 256 MiB for all; 10 s to negotiate, 30 s for a reply, and 10 s to take the last ones.
+    /// 64 connections of 8 requests and 64 MiB each, and 256 MiB for all. The times are 10 s to negotiate, 30 s for a reply, and 10 s to
+    /// take the last replies.
     fn default() -> Self {
         Self {
             connections: 64,
@@ -57,11 +58,11 @@ pub struct Server {
 impl Server {
     /// Binds to an address, and serves from now on.
     ///
-    /// A socket file that nobody listens to is replaced, one that is in use is not.
+    /// A socket file at which nobody listens is replaced; one that is in use is not.
     ///
     /// # Errors
-    /// When the address cannot be bound, when its socket is in use or its path is some other file, and when sizes of the export or
-    /// limits are not what they must be.
+    /// When the address cannot be bound, when its socket is in use or its path is another kind of file, or when the export's sizes or
+    /// the limits are out of bounds.
     pub fn start(address: &Address, export: Arc<dyn Export>, limits: Limits) -> Result<Self> {
         check(&*export, &limits)?;
         let name = percent_encoded(export.name().as_bytes());
@@ -83,23 +84,23 @@ impl Server {
         Ok(Self { listener, uri })
     }
 
-    /// Where clients find the export, such as `nbd+unix:///disk?socket=/run/disk.sock`.
+    /// The URI of the export for clients, such as `nbd+unix:///disk?socket=/run/disk.sock`.
     ///
     /// Source: NetworkBlockDevice/nbd, `doc/uri.md`.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// How many connections there are now.
+    /// The number of connections now.
     pub fn connections(&self) -> usize {
         self.listener.connections()
     }
 
-    /// Takes no more connections and requests, answers the requests that are in hand, closes all connections and removes the
-    /// socket file. A client that does not take its replies loses them after [`Limits::stop`].
+    /// Takes no more connections and requests, answers the requests in hand, closes all connections and removes the socket file. A
+    /// client that does not take its replies loses them after [`Limits::stop`].
     ///
     /// # Panics
-    /// When the export has panicked in some connection.
+    /// When the export has panicked in a connection.
     pub fn stop(mut self) {
         if let Some(panicked) = self.listener.end() {
             panic::resume_unwind(panicked);
@@ -153,7 +154,7 @@ fn check(export: &dyn Export, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of a URI's path or query. Source: RFC 3986, section 2.
+/// Encodes the bytes of a URI's path or query. Source: RFC 3986, section 2.
 fn percent_encoded(bytes: &[u8]) -> String {
     let mut text = String::new();
     for &byte in bytes {

@@ -1,7 +1,7 @@
 //! The second phase of a connection: requests and replies.
 //!
-//! Each worker reads a request, lets the next worker read, carries the request out, and replies. So each request under
-//! way occupies a worker: when all workers are busy, nothing more is read, and the client waits.
+//! Each worker reads a request, lets the next worker read, carries the request out, and replies. So each request under way occupies a
+//! worker. When all workers are busy, no more requests are read, and the client waits.
 //!
 //! Source: `doc/proto.md`, "Transmission" and "Request types".
 
@@ -17,14 +17,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-/// Extents of one reply. Source: `doc/proto.md`, `NBD_REPLY_TYPE_BLOCK_STATUS`, allows 2^20; clients ask on where a reply ends.
+/// The most extents in one reply. Source: `doc/proto.md`, `NBD_REPLY_TYPE_BLOCK_STATUS`, allows 2^20. Clients ask again from where a
+/// reply ends.
 const MOST_EXTENTS: usize = 1 << 14;
-/// What a worker keeps of its buffer from one request to the next; large requests are rare, and an idle connection is to be small.
+/// The bytes of its buffer that a worker keeps between requests: large requests are rare, and an idle connection should be small.
 const KEPT_BYTES: usize = HEADROOM + (256 << 10);
-/// Room before the data of a read for the longest header, so that a reply is written in one piece without being copied.
+/// The room before the data of a read for the longest header, bytes. With it a reply is written in one piece without being copied.
 const HEADROOM: usize = 28;
 
-/// Serves requests until the client leaves, or `stopping`, and all requests in hand are answered.
+/// Serves requests until the client leaves, or until `stopping` is set and all requests in hand are answered.
 pub fn transmit(
     stream: BufReader<Incoming>,
     export: &dyn Export,
@@ -51,15 +52,15 @@ pub fn transmit(
 
 struct Connection<'a> {
     requests: Mutex<Requests>,
-    /// Workers that want to read a request.
+    /// Workers that wait to read a request.
     waiting: AtomicUsize,
-    /// Held while a reply is written: replies must not mix.
+    /// Held while a reply is written, as replies must not mix.
     replies: Mutex<()>,
     socket: Arc<Socket>,
     budget: Budget,
     of_all: &'a Budget,
     most_workers: usize,
-    /// For a reply, or the data of a write.
+    /// The time that a client may take for a reply, or for the data of a write.
     patience: Duration,
     export: &'a dyn Export,
     agreed: Agreed,
@@ -69,11 +70,11 @@ struct Connection<'a> {
 struct Requests {
     stream: BufReader<Incoming>,
     workers: usize,
-    /// Nothing more is read.
+    /// Whether no more requests are read.
     over: bool,
 }
 
-/// What to do for a request, with the memory that is set aside for it.
+/// The work for a request, with the memory that is reserved for it.
 enum Task<'a> {
     Read(Request, [Reserved<'a>; 2]),
     Write(Request, [Reserved<'a>; 2]),
@@ -85,7 +86,7 @@ enum Task<'a> {
 #[derive(Clone, Copy)]
 struct Refusal {
     error: Errno,
-    /// The first byte of the export that it is about, if it is the export that said so.
+    /// The first byte of the export that the error is about, if the export reported it.
     offset: Option<u64>,
     message: &'static str,
 }
@@ -101,7 +102,7 @@ impl<'a> Connection<'a> {
     where
         'a: 'scope,
     {
-        // An export that panics takes its connection along, and the other workers must not wait for the client.
+        // If the export panics, the connection is closed, as the other workers must not wait for its client.
         let _closing = OnPanic(&self.socket);
         let mut buffer = Vec::new();
         loop {
@@ -116,7 +117,7 @@ impl<'a> Connection<'a> {
                 return;
             };
             if self.waiting.load(Ordering::Relaxed) == 0 && requests.workers < self.most_workers {
-                // Without a thread, requests are answered by those there are.
+                // Without another thread, the existing workers answer the requests.
                 let worker = thread::Builder::new().name("nbd worker".into());
                 if worker.spawn_scoped(scope, || self.work(scope)).is_ok() {
                     requests.workers += 1;
@@ -124,7 +125,7 @@ impl<'a> Connection<'a> {
             }
             drop(requests);
             if self.answer(task, &mut buffer).is_err() {
-                // The worker that waits for the next request is to end, too.
+                // The worker that waits for the next request must end, too.
                 self.socket.shutdown(Shutdown::Both);
                 lock(&self.requests).over = true;
                 return;
@@ -135,7 +136,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The next request, with its payload in `buffer`: nothing if there is none to come.
+    /// Reads the next request, with its payload in `buffer`; `None` if no more come.
     fn next(&self, stream: &mut BufReader<Incoming>, buffer: &mut Vec<u8>) -> io::Result<Option<Task<'_>>> {
         let request = Request::read(stream)?;
         if request.command == command::DISC || self.stopping.load(Ordering::Acquire) {
@@ -169,10 +170,10 @@ impl<'a> Connection<'a> {
         }))
     }
 
-    /// Whether a request is one that may be asked of the export.
+    /// Checks that a request may be passed to the export.
     fn check(&self, request: &Request) -> Result<(), Refusal> {
         use command::*;
-        // Every command may have this one. Source: `doc/proto.md`, "Command flags".
+        // Every command may have this flag. Source: `doc/proto.md`, "Command flags".
         let mut allowed = command_flag::FUA;
         match request.command {
             READ if self.agreed.structured => allowed |= command_flag::DF,
@@ -206,7 +207,7 @@ impl<'a> Connection<'a> {
             return Err(Refusal::new(error, "beyond the end of the export"));
         }
         if request.command == READ && request.length > wire::MAXIMUM_PAYLOAD_BYTES {
-            // Overflow is for clients that could ask for less; those of simple replies do not know it.
+            // Overflow is for clients that could ask for less. Clients with simple replies do not know this error.
             let error = if self.agreed.structured { Errno::Overflow } else { Errno::Inval };
             return Err(Refusal::new(error, "longer than the maximum payload, 33554432 bytes"));
         }
@@ -217,7 +218,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Does what a task says, and replies.
+    /// Carries out a task, and replies.
     ///
     /// # Errors
     /// When the reply cannot be written.
@@ -235,7 +236,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The commands that have no data in either direction.
+    /// Carries out a command without data in either direction.
     fn perform(&self, request: &Request) -> Result<(), Failure> {
         let (offset, bytes) = (request.offset, u64::from(request.length));
         let fua = request.flags & command_flag::FUA != 0;
@@ -250,7 +251,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Reads into `buffer` behind its headroom, and sends the header and the data in one piece.
+    /// Reads into `buffer` behind its headroom, and sends header and data in one piece.
     fn answer_read(&self, request: &Request, buffer: &mut [u8]) -> io::Result<()> {
         let length = request.length as usize;
         let result = self.export.read(request.offset, &mut buffer[HEADROOM..HEADROOM + length]);
@@ -273,7 +274,7 @@ impl<'a> Connection<'a> {
                 (usize::try_from(valid).expect("within the request"), Some(refused))
             }
         };
-        // The data before an unreadable byte is good, and one chunk: a client that forbids fragments gets the same.
+        // The data before an unreadable byte is good. It is one chunk, so that a client that forbids fragments gets the same.
         let mut start = HEADROOM;
         if valid > 0 {
             start = 0;
@@ -315,7 +316,7 @@ impl<'a> Connection<'a> {
 
     fn reply_done(&self, request: &Request, result: Result<(), Failure>) -> io::Result<()> {
         match result {
-            // Replies without data may be simple ones in either mode.
+            // Replies without data may be simple in either mode.
             Ok(()) => self.send(&wire::simple_reply(None, request.cookie)),
             Err(failure) => self.reply_error(request, refusal(request, failure)),
         }
@@ -334,13 +335,13 @@ impl<'a> Connection<'a> {
         self.socket.write_within(bytes, self.patience)
     }
 
-    /// Sets memory aside for a request: first of what the connection may have, then of what all may.
+    /// Reserves memory for a request: first from the connection's budget, then from the budget of all.
     fn reserve(&self, bytes: usize) -> [Reserved<'_>; 2] {
         [&self.budget, self.of_all].map(|budget| budget.take(bytes))
     }
 }
 
-/// What is said of a failure; its offset is held to the request.
+/// The refusal that reports a failure. Its offset is limited to the request.
 fn refusal(request: &Request, failure: Failure) -> Refusal {
     match failure {
         Failure::Io { offset } => {
@@ -355,7 +356,7 @@ fn refusal(request: &Request, failure: Failure) -> Refusal {
     }
 }
 
-/// The last chunk of a structured reply that failed.
+/// The last chunk of a structured reply to a request that failed.
 fn error_chunk(cookie: u64, refusal: Refusal) -> Vec<u8> {
     let offset = refusal.offset.map(u64::to_be_bytes);
     let kind = if offset.is_some() { chunk::ERROR_OFFSET } else { chunk::ERROR };
@@ -370,7 +371,8 @@ fn error_chunk(cookie: u64, refusal: Refusal) -> Vec<u8> {
     bytes
 }
 
-/// What is sent of an export's extents: lengths and states, neighbours of one state joined, nothing behind the request.
+/// The descriptors that are sent for an export's extents: lengths and states. Neighbours of the same state are joined, and nothing
+/// behind the request is described.
 fn descriptors(extents: &[Extent], length: u32, most: usize) -> Vec<(u32, u32)> {
     let mut descriptors: Vec<(u32, u32)> = Vec::new();
     let mut left = length;
@@ -389,28 +391,28 @@ fn descriptors(extents: &[Extent], length: u32, most: usize) -> Vec<(u32, u32)> 
         left -= bytes;
     }
     if descriptors.is_empty() {
-        // There must be one. Source: `doc/proto.md`, `NBD_CMD_BLOCK_STATUS`: a state of 0 is always safe.
+        // A reply needs at least one. Source: `doc/proto.md`, `NBD_CMD_BLOCK_STATUS`: a state of 0 is always safe.
         descriptors.push((length, 0));
     }
     descriptors
 }
 
-/// At least so many bytes, of any content.
+/// Makes a buffer at least `bytes` bytes long, with any content.
 fn room(buffer: &mut Vec<u8>, bytes: usize) {
     if buffer.len() < bytes {
-        // Fresh zeroes are cheaper than a longer copy: the system gives large ones as they are touched, so that a client which
-        // announces a payload and sends none costs nothing.
+        // Fresh zeroes are cheaper than a longer copy. The system provides the pages of a large allocation only when they are touched,
+        // so a client that announces a payload and sends none costs nothing.
         *buffer = Vec::new();
         *buffer = vec![0; bytes];
     }
 }
 
-/// Nothing is left half-done by a thread that panics under one of these locks.
+/// Locks a mutex, even after a panic: no thread leaves the data under these locks half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes that requests may hold.
+/// The bytes that requests may hold together.
 pub struct Budget {
     free: Mutex<usize>,
     returned: Condvar,
@@ -421,7 +423,7 @@ impl Budget {
         Self { free: Mutex::new(bytes), returned: Condvar::new() }
     }
 
-    /// Sets bytes aside, as soon as there are as many.
+    /// Waits until enough bytes are free, and reserves them.
     fn take(&self, bytes: usize) -> Reserved<'_> {
         let free = lock(&self.free);
         let mut free = self.returned.wait_while(free, |free| *free < bytes).unwrap_or_else(PoisonError::into_inner);
@@ -438,7 +440,7 @@ struct Reserved<'a> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         *lock(&self.budget.free) += self.bytes;
-        // Those that wait want more or less than this.
+        // All waiting requests are woken, as some may want fewer bytes than others.
         self.budget.returned.notify_all();
     }
 }

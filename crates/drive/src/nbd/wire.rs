@@ -4,26 +4,26 @@
 
 use std::io::{self, Read};
 
-/// The smallest block that can be addressed, in bytes. Clients that were made for files, such as fuse2fs by way of nbdfuse, write
-/// single fields of a superblock.
+/// The smallest block that can be addressed, in bytes. Clients that were made for files write single fields of a superblock of a file
+/// system, such as fuse2fs by way of nbdfuse.
 pub const MINIMUM_BLOCK_BYTES: u32 = 1;
-/// The size of an export is a multiple of this, in bytes: kernels count in sectors.
+/// The unit of the size of an export, in bytes: kernels count in sectors.
 pub const SECTOR_BYTES: u64 = 512;
 /// The longest read or write, in bytes. Source: `doc/proto.md`, "Size constraints": no server should refuse less.
 pub const MAXIMUM_PAYLOAD_BYTES: u32 = 1 << 25;
-/// The longest string. Source: `doc/proto.md`, "Conventions".
+/// The longest string, in bytes. Source: `doc/proto.md`, "Conventions".
 pub const MAXIMUM_STRING_BYTES: usize = 4096;
 
 /// `NBDMAGIC`.
 pub const MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, before options and in the greeting.
+/// `IHAVEOPT`, which precedes options and is part of the greeting.
 pub const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 pub const REQUEST_MAGIC: u32 = 0x2560_9513;
 pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 
-/// Flags of the handshake, the same for the server and its client.
+/// Flags of the handshake, with the same values for the server and its client.
 pub mod handshake {
     pub const FIXED_NEWSTYLE: u16 = 1 << 0;
     pub const NO_ZEROES: u16 = 1 << 1;
@@ -61,7 +61,7 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// Flags of an export: what can be asked of it in transmission.
+/// Flags of an export: the requests that it takes in transmission.
 pub mod transmission {
     pub const HAS_FLAGS: u16 = 1 << 0;
     pub const READ_ONLY: u16 = 1 << 1;
@@ -96,7 +96,7 @@ pub mod command_flag {
     pub const FAST_ZERO: u16 = 1 << 4;
 }
 
-/// `NBD_REPLY_TYPE_*`, and the flag of the last chunk.
+/// `NBD_REPLY_TYPE_*`, and the flag that marks the last chunk.
 pub mod chunk {
     pub const DONE: u16 = 1 << 0;
     pub const OFFSET_DATA: u16 = 1;
@@ -124,7 +124,7 @@ pub enum Errno {
     Shutdown = 108,
 }
 
-/// Takes integers and strings from the front of the data of an option.
+/// Takes integers and strings from the front of an option's data.
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
         Some(u32::from_be_bytes(self.bytes(4)?.try_into().expect("four bytes")))
     }
 
-    /// A string after its length, in 32 bits; none that is longer than strings may be.
+    /// A string, which follows its length in 32 bits; `None` if it is longer than strings may be.
     pub fn string(&mut self) -> Option<&'a [u8]> {
         let count = usize::try_from(self.u32()?).ok().filter(|&count| count <= MAXIMUM_STRING_BYTES)?;
         self.bytes(count)
@@ -163,7 +163,7 @@ impl Request {
     /// Reads the next request.
     ///
     /// # Errors
-    /// When the stream ends or fails, or is not at a request.
+    /// When the stream ends or fails, or does not continue with a request.
     pub fn read(stream: &mut impl Read) -> io::Result<Self> {
         let mut bytes = [0; 28];
         stream.read_exact(&mut bytes)?;
@@ -177,7 +177,7 @@ impl Request {
     }
 }
 
-/// A simple reply before its data.
+/// The bytes of a simple reply before its data.
 pub fn simple_reply(error: Option<Errno>, cookie: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
@@ -186,7 +186,7 @@ pub fn simple_reply(error: Option<Errno>, cookie: u64) -> [u8; 16] {
     bytes
 }
 
-/// A chunk of a structured reply before its payload of `length` bytes.
+/// The header of a chunk of a structured reply, before its payload of `length` bytes.
 pub fn chunk_header(flags: u16, kind: u16, cookie: u64, length: u32) -> [u8; 20] {
     let mut bytes = [0; 20];
     bytes[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());

@@ -6,12 +6,12 @@ use super::Lcn;
 use crate::checked::CheckedConfig;
 use crate::config::Spread;
 
-/// How the logical codewords of the user are divided among SSDs.
+/// The division of the user's logical codewords among SSDs.
 #[derive(Debug, Clone)]
 pub(super) struct Addresses {
     ssds: StrengthReducedU64,
     spread: Spread,
-    /// Logical codewords that follow one another on an SSD before the next SSD has its turn.
+    /// Consecutive logical codewords that go to one SSD before the next SSD has its turn.
     together: StrengthReducedU64,
     user_codewords: u64,
     of_ssd: u64,
@@ -35,13 +35,13 @@ impl Addresses {
         self.user_codewords
     }
 
-    /// Those of an SSD.
+    /// Logical codewords of the user on each SSD.
     #[inline]
     pub(super) fn of_ssd(&self) -> u64 {
         self.of_ssd
     }
 
-    /// The SSD that a logical codeword of the user is on, and its number among those that are.
+    /// The SSD that holds a logical codeword of the user, and the number of the codeword among those on this SSD.
     #[inline]
     pub(super) fn split(&self, lcn: Lcn) -> (u32, u64) {
         match (self.ssds.get(), self.spread) {
@@ -55,7 +55,7 @@ impl Addresses {
         }
     }
 
-    /// The logical codeword with number `index` of those that are on an SSD.
+    /// The logical codeword with number `index` among those on an SSD.
     #[inline]
     pub(super) fn join(&self, ssd: u32, index: u64) -> Lcn {
         match self.spread {
@@ -67,7 +67,7 @@ impl Addresses {
         }
     }
 
-    /// How many logical codewords before this one are on an SSD.
+    /// The number of logical codewords on an SSD that come before `lcn`.
     fn before(&self, ssd: u32, lcn: Lcn) -> u64 {
         let (ssd, together) = (u64::from(ssd), self.together.get());
         let first = match self.spread {
@@ -81,7 +81,8 @@ impl Addresses {
         lcn.saturating_sub(first).min(self.of_ssd)
     }
 
-    /// Codewords of a range by the SSD they are on, from that of the first on: the SSD, and their numbers among those that are on it.
+    /// Splits a range of codewords by SSD, from the SSD of the first codeword on: each SSD, and the numbers of the codewords among those
+    /// on it.
     pub(super) fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Range<u64>)> + use<> {
         let Range { start, end } = codewords;
         let (addresses, ssds) = (self.clone(), self.ssds.get() as u32);

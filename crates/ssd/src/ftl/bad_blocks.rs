@@ -1,11 +1,11 @@
-//! Bad blocks: which erases and programs fail, spares that take the place of blocks, and superblocks that are written no more.
+//! Bad blocks: which erases and programs fail, spares that replace blocks, and superblocks that are no longer written.
 //!
-//! Blocks that the map knows are numbers: the block of a chip behind a number changes when a spare takes the place of one that has failed.
-//! Then nothing else does, as the block that failed has just been moved and holds nothing. Where a plane has no spare left, the superblock
-//! is retired: it has been erased, holds nothing, and is not free. Its blocks that work become spares of their planes.
+//! The map knows blocks by numbers. When a spare replaces a block that has failed, the number stands for another block of the chip.
+//! Nothing else changes then, as the failed block has just been emptied. Where a plane has no spare left, the superblock is retired: it
+//! is erased and holds no data, but it is not free. Its blocks that work become spares of their planes.
 //!
-//! A superblock in which a program has failed is condemned: no more of its pages are given out. When the programs have ended that are on
-//! their way to it, and what failed has been written elsewhere, it is closed like a full one, and its data is moved.
+//! A superblock in which a program has failed is condemned: no more of its pages are given out. It is closed like a full one once its
+//! programs have ended and the data of failed programs has been written elsewhere. Then its data is moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +15,22 @@ use super::{Group, Held, PageMap, Writer, ones};
 use crate::checked::CheckedConfig;
 use crate::config::{EraseFailureSpec, ProgramFailureSpec};
 
-/// What a map knows of bad blocks.
+/// The state of bad blocks in a map.
 #[derive(Debug)]
 pub(super) struct BadBlocks {
     erase_failure: Option<EraseFailureSpec>,
     program_failure: Option<ProgramFailureSpec>,
-    /// Which erases fail: draws by block and its erases.
+    /// Random draws that decide which erases fail, by block and its number of erases.
     erases: Stream,
-    /// Which programs fail: draws by block, its erases and the page.
+    /// Random draws that decide which programs fail, by block, its number of erases and the page.
     programs: Stream,
-    /// Of superblocks that are being erased, a bit for each member whose erase fails.
+    /// Superblocks that are being erased, with a bit for each member whose erase will fail.
     being_erased: BTreeMap<u32, u32>,
     /// Superblocks in which a program has failed, until they are erased.
     condemned: BTreeMap<u32, Condemned>,
     failed_programs: u64,
     grown_by_programs: u64,
-    /// Spares that are left, of each plane.
+    /// Spares that each plane has left.
     spares: Vec<u32>,
     factory: u64,
     grown: u64,
@@ -40,28 +40,28 @@ pub(super) struct BadBlocks {
 /// A superblock in which a program has failed.
 #[derive(Debug, Default)]
 struct Condemned {
-    /// A bit for each member in which one has.
+    /// A bit for each member in which a program has failed.
     members: u32,
-    /// What has failed. Nothing of it can be read.
+    /// Groups whose program has failed. Their data cannot be read.
     failed: Vec<Group>,
-    /// Of each member the pages that were given out.
+    /// For each member, the pages that were given out.
     given: Vec<u32>,
-    /// Whether nothing is on its way to it any more, so that it can be moved.
+    /// Whether no program is under way to the superblock any more, so that its data can be moved.
     is_settled: bool,
-    /// Whether it was to be moved and found no room, and no superblock of its set has been erased since.
+    /// Whether its data was to be moved and found no room, and no superblock of the set has been erased since.
     found_no_room: bool,
 }
 
-/// How many bad blocks there are, and what is left.
+/// Counts of bad blocks and of spares that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadBlockCounts {
     /// Bad blocks from the factory, spares among them.
     pub factory: u64,
-    /// Blocks in which an erase or a program has failed in the run, and which spares have replaced, or whose superblock is retired.
+    /// Blocks in which an erase or a program has failed in the run. Spares have replaced them, or their superblock is retired.
     pub grown: u64,
-    /// Of these, those in which a program has failed.
+    /// Blocks among `grown` in which a program has failed.
     pub grown_by_programs: u64,
-    /// Blocks in which a program has failed, and which hold data still.
+    /// Blocks in which a program has failed, and which still hold data.
     pub to_be_replaced: u64,
     /// Programs of pages that have failed.
     pub failed_programs: u64,
@@ -69,7 +69,7 @@ pub struct BadBlockCounts {
     pub spares_left: u64,
     /// Spares that are left in the plane that has the fewest.
     pub fewest_spares_of_plane: u32,
-    /// Superblocks that are written no more.
+    /// Superblocks that are no longer written.
     pub retired: u64,
 }
 
@@ -97,7 +97,7 @@ impl BadBlocks {
 }
 
 impl PageMap {
-    /// How many bad blocks there are; none where the config has none.
+    /// Counts of bad blocks; `None` where the config has none.
     pub fn bad_block_counts(&self) -> Option<BadBlockCounts> {
         let bad = self.bad_blocks.as_ref()?;
         Some(BadBlockCounts {
@@ -112,12 +112,12 @@ impl PageMap {
         })
     }
 
-    /// Whether a superblock is written no more.
+    /// Whether a superblock is retired: it is no longer written.
     pub(super) fn is_retired(&self, superblock: u32) -> bool {
         self.bad_blocks.as_ref().is_some_and(|bad| bad.retired.contains(&superblock))
     }
 
-    /// Whether a set may have lost room since the start: dies or programs have failed, or superblocks are written no more.
+    /// Whether a set may have less room than at the start: dies or programs have failed, or superblocks are retired.
     #[inline]
     pub fn has_lost_room(&self) -> bool {
         self.has_failed()
@@ -126,10 +126,10 @@ impl PageMap {
 
     // ---- Erases that fail ----
 
-    /// The blocks of a superblock are about to be erased.
+    /// Begins to erase the blocks of a superblock.
     ///
     /// # Returns
-    /// The members to erase, and whether that fails: those that work and in which no program has failed.
+    /// The members to erase, each with whether its erase fails. Members on failed dies, or in which a program has failed, are left out.
     pub fn begin_erase(&mut self, superblock: u32) -> Vec<(u32, bool)> {
         let (set, condemned) = (self.geometry.set_of_superblock(superblock), self.condemned_members(superblock));
         let members = (0..self.geometry.blocks_per_superblock())
@@ -155,8 +155,8 @@ impl PageMap {
         bad.erases.uniform(block.into(), self.erases(superblock).into()) < probability
     }
 
-    /// The blocks of a superblock have been erased, or tried to, or are never erased again: spares take the place of those that have failed.
-    /// Whether there are none for all of these, with which it is written no more.
+    /// Replaces the failed blocks of a superblock by spares, once its erases have ended, whether they failed or not. Blocks in which a
+    /// program has failed are not erased. Returns whether spares are missing: then the superblock is retired.
     pub(super) fn replace_failed(&mut self, superblock: u32) -> bool {
         let set = self.geometry.set_of_superblock(superblock);
         let Some(bad) = &mut self.bad_blocks else { return false };
@@ -184,7 +184,7 @@ impl PageMap {
 
     // ---- Programs that fail ----
 
-    /// Which pages of a group fail when they are programmed now: a bit for each member.
+    /// A bit for each member of a group whose page fails when it is programmed now.
     #[inline]
     pub fn failing_programs(&self, group: Group) -> u32 {
         match self.bad_blocks.as_ref().and_then(|bad| Some((bad, bad.program_failure.as_ref()?))) {
@@ -226,15 +226,15 @@ impl PageMap {
         self.bad_blocks.as_ref().is_some_and(|bad| !bad.condemned.is_empty())
     }
 
-    /// Whether the program of a page, or of one of several that hold the same codewords, has failed, so that they cannot be read.
+    /// Whether a program of a group has failed, so that the codewords of its pages cannot be read.
     #[inline]
     pub(super) fn is_failed(&self, group: Group) -> bool {
         let condemned = self.bad_blocks.as_ref().and_then(|bad| bad.condemned.get(&group.superblock));
         condemned.is_some_and(|condemned| condemned.failed.contains(&group))
     }
 
-    /// Notes that the programs of all pages of a group have ended, and that some of them have failed: its superblock is condemned. What
-    /// the group was to hold is in the controller's memory until it is [placed](Self::place) elsewhere.
+    /// Notes that the programs of all pages of a group have ended, and that some of them have failed. The superblock is condemned by
+    /// that. The data of the group stays in the controller's memory until it is [placed](Self::place) elsewhere.
     ///
     /// # Arguments
     /// - `failed`: a bit for each member whose page has failed.
@@ -252,7 +252,7 @@ impl PageMap {
         self.programmed(group, now_s);
     }
 
-    /// No more pages of a superblock are given out. How many of each member have been.
+    /// Stops giving out pages of a superblock. Returns for each member how many pages have been given out.
     fn withdraw_open(&mut self, set: u32, superblock: u32) -> Vec<u32> {
         let pages = self.pages_of(superblock);
         let state = &mut self.sets[set as usize];
@@ -276,8 +276,8 @@ impl PageMap {
         self.bad_blocks.as_ref().is_some_and(|bad| bad.condemned.range(of_set).next().is_some())
     }
 
-    /// Takes a superblock of a set in which a program has failed and whose data is to be moved, if that fits others. It is no candidate for
-    /// garbage collection from then on.
+    /// Takes a condemned superblock of a set whose data is to be moved, if its data fits other superblocks. The superblock is no
+    /// candidate for garbage collection from then on.
     pub fn take_condemned(&mut self, set: u32) -> Option<u32> {
         let bad = self.bad_blocks.as_ref()?;
         let of_set = bad.condemned.range(self.geometry.superblocks_of_set(set));
@@ -295,7 +295,7 @@ impl PageMap {
         Some(superblock)
     }
 
-    /// Closes a superblock in which a program has failed if nothing is on its way to it any more.
+    /// Closes a condemned superblock if no program is under way to it any more and all data of failed programs is elsewhere.
     fn settle(&mut self, set: u32, superblock: u32) {
         let condemned = &self.bad_blocks.as_ref().expect("it is condemned").condemned[&superblock];
         if condemned.is_settled {
@@ -322,21 +322,22 @@ impl PageMap {
         held
     }
 
-    /// Data of a superblock in which a program has failed has found no room: it is not tried again before a superblock of its set is erased.
+    /// Notes that the data of a condemned superblock found no room. The move is not tried again before a superblock of the set is
+    /// erased.
     pub fn found_no_room(&mut self, superblock: u32) {
         if let Some(condemned) = self.bad_blocks.as_mut().and_then(|bad| bad.condemned.get_mut(&superblock)) {
             condemned.found_no_room = true;
         }
     }
 
-    /// Superblocks of a set in which a program has failed, and which are not closed yet.
+    /// Condemned superblocks of a set that are not closed yet.
     pub(super) fn unsettled(&self, set: u32) -> impl Iterator<Item = u32> {
         let of_set = self.geometry.superblocks_of_set(set);
         let condemned = self.bad_blocks.iter().flat_map(move |bad| bad.condemned.range(of_set.clone()));
         condemned.filter(|(_, condemned)| !condemned.is_settled).map(|(&superblock, _)| superblock)
     }
 
-    /// A superblock that has been erased is not free: it is written no more.
+    /// Retires a superblock that has been erased: it does not become free.
     pub(super) fn retire(&mut self, set: u32, superblock: u32) {
         if self.is_slc(superblock) {
             return self.retire_slc(set, superblock);
@@ -346,8 +347,8 @@ impl PageMap {
         self.gain.erased(0);
     }
 
-    /// Codewords that collection of a set can move without a free superblock, where there is none; else no bound. Sets whose superblocks
-    /// are retired may come to that.
+    /// Codewords that collection of a set can move into open superblocks, where none is free; otherwise no bound. Only sets that have
+    /// lost room may get there.
     pub(super) fn left_to_collect_to(&self, set: u32) -> u32 {
         if !self.has_lost_room() || !self.sets[set as usize].free.is_empty() {
             return u32::MAX;
@@ -360,12 +361,12 @@ impl PageMap {
         }
     }
 
-    /// Codewords that fit the open superblock of a writer still, at least.
+    /// Codewords that still fit the open superblock of a writer: a lower bound.
     fn left_in_open(&self, set: u32, writer: Writer) -> u32 {
         let Some((superblock, given)) = self.sets[set as usize].open[writer as usize] else { return 0 };
         let pages = u64::from(self.pages_of(superblock));
         let left = self.room_of(superblock) * (pages - u64::from(given)) / pages;
-        // Pages of a stripe, or with units that cross them, have unlike room.
+        // With parity, or where units cross pages, pages differ in room.
         let unlike = self.crosses_pages || self.geometry.has_parity();
         (left as u32).saturating_sub(if unlike { self.geometry.codewords_per_page() } else { 0 })
     }

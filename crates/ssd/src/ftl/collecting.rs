@@ -1,4 +1,4 @@
-//! When to collect, and which superblock; what an erase leaves.
+//! Garbage collection: when it begins, which superblock it takes, and the state after an erase.
 
 use super::victims::VictimRule;
 use super::{PageMap, Writer};
@@ -8,13 +8,13 @@ use crate::format::BlockLayout;
 pub const ANY_VICTIM: u32 = u32::MAX;
 
 impl PageMap {
-    /// Which of `most_pe_cycles` is that of a set.
+    /// The index in `most_pe_cycles` that a set uses.
     fn most_worn_of(&self, set: u32) -> usize {
         if self.most_pe_cycles.len() == 1 { 0 } else { self.geometry.ssd_of_set(set) as usize }
     }
 
-    /// The layout of a superblock of a set that has been erased once more than any now, or has the next code: what is moved fits
-    /// wherever it goes.
+    /// The layout with the least room that a superblock of a set may have next: after one more erase than any has had, or with the next
+    /// code. Data that is moved fits wherever it goes.
     fn least_roomy(&self, set: u32) -> &BlockLayout {
         self.layouts.at(|| match &self.observed_rates {
             None => self.most_pe_cycles[self.most_worn_of(set)].saturating_add(self.pe_cycles_per_erase),
@@ -22,11 +22,11 @@ impl PageMap {
         })
     }
 
-    /// Codewords of the fullest superblock of a set that is worth collecting: they fit another one, and leave a group of it.
+    /// Codewords of the fullest superblock of a set that is worth collecting: its data fits another one, and leaves a group of it free.
     fn most_worth_collecting(&self, set: u32) -> u32 {
         let layout = self.least_roomy(set);
         if layout.crosses_pages() {
-            // The last unit that is moved may take a page more, which nothing else begins in.
+            // The last unit that is moved may take one page more, in which no other unit begins.
             let most = layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
             return self.left_of(set, most).min(self.left_to_collect_to(set));
         }
@@ -36,10 +36,10 @@ impl PageMap {
         self.left_of(set, all).saturating_sub(of_last).min(self.left_to_collect_to(set))
     }
 
-    /// Codewords of a superblock of a set that fit another one at most.
+    /// The most codewords of a superblock of a set that fit another one.
     pub(super) fn most_that_fits(&self, set: u32) -> u32 {
         let layout = self.least_roomy(set);
-        // The last unit that is moved may take a page more.
+        // The last unit that is moved may take one page more.
         let in_vain = if layout.crosses_pages() { self.geometry.codewords_per_page() } else { 0 };
         let most = self.left_of(set, self.geometry.ways() * layout.codewords()).saturating_sub(in_vain);
         most.min(self.left_to_collect_to(set))
@@ -54,7 +54,7 @@ impl PageMap {
             && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
     }
 
-    /// Whether a set should be collected, or its SLC cache folded.
+    /// Whether a set should be collected, or its SLC cache should be folded.
     #[inline]
     pub fn wants_room(&self, set: u32, running: bool) -> bool {
         self.wants_gc(set, running) || self.wants_folding(set)
@@ -65,47 +65,47 @@ impl PageMap {
         self.sets[set as usize].free.len() as u32
     }
 
-    /// Free blocks of the device, of its SLC cache, too.
+    /// Free blocks of the device, those of its SLC cache included.
     pub fn free_blocks(&self) -> u64 {
         let of_cache: usize = self.slc_cache.iter().map(|cache| cache.free_superblocks()).sum();
         let free: usize = self.sets.iter().map(|set| set.free.len()).sum();
         (free + of_cache) as u64 * u64::from(self.geometry.blocks_per_superblock())
     }
 
-    /// Free pages of a set that the host can program: those of its free superblocks and of those that the host has open.
+    /// Free pages of a set that the host can program: those of free superblocks, and of the host's open ones.
     pub fn free_pages_of(&self, set: u32) -> u32 {
         let (state, pages) = (&self.sets[set as usize], self.geometry.pages_per_superblock());
         let of_open = |writer: Writer| state.open[writer as usize].map_or(0, |(_, given)| pages - given);
         state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::HostPlain)
     }
 
-    /// Pages of a set that nobody has programmed, and that the host and its collection can: those of its free superblocks, and of the open
-    /// one of each. What others have open (folding, translation pages, further handles) is of no use to these.
+    /// Pages of a set that are not programmed and that the host and its collection can use: those of free superblocks, and of the open
+    /// superblock of each. Pages that other writers have open (folding, translation pages, further handles) are not counted.
     pub fn unwritten_pages(&self, set: u32) -> u32 {
         let (state, pages) = (&self.sets[set as usize], self.geometry.pages_per_superblock());
         let of_open = |writer: Writer| state.open[writer as usize].map_or(0, |(_, given)| pages - given);
         state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::Gc)
     }
 
-    /// Pages that a set can program when a superblock of it has been erased.
+    /// Pages that a set can program once a superblock of it has been erased.
     pub fn pages_of_erase(&self, superblock: u32) -> u32 {
         let stays_in_cache = self.is_slc(superblock) && !self.gives_back(self.geometry.set_of_superblock(superblock));
         if stays_in_cache { 0 } else { self.geometry.pages_per_superblock() }
     }
 
-    /// Whether the host may program pages of a set from now on; those of the SLC cache it always may.
+    /// Sets whether the host must not program pages of a set from now on. It may always program those of the SLC cache.
     pub fn hold_back(&mut self, set: u32, held_back: bool) {
         self.sets[set as usize].held_back = held_back;
     }
 
-    /// Whether the host may not.
+    /// Whether the host must not program pages of a set.
     pub fn is_held_back(&self, set: u32) -> bool {
         self.sets[set as usize].held_back
     }
 
-    /// Whether a device that has shrunk collects without an end: as often as to have gone through all blocks twenty times, on behalf
-    /// of nobody, and there was never more room for it. Devices that keep their room gain a little each time, if often not at once:
-    /// three times were enough for the slowest that random ones have shown.
+    /// Whether a device that has shrunk collects without end. It has then erased twenty times as many superblocks as it has, with no
+    /// request of the host, and without more room than before. Devices that keep their room gain a little each time, if often not at
+    /// once: three times were enough for the slowest of random devices.
     #[inline]
     pub fn collects_in_vain(&self) -> bool {
         self.shrinks() && self.gain.erased_since > 20 * self.blocks.len()
@@ -117,7 +117,8 @@ impl PageMap {
         self.take_victim_of(set, ANY_VICTIM)
     }
 
-    /// The same of those with so many valid codewords at most; where that is a bound at all, which [`ANY_VICTIM`] is not, not to level wear.
+    /// Takes a victim like [`take_victim`](Self::take_victim), with at most `most_valid` valid codewords. A bound other than
+    /// [`ANY_VICTIM`] rules out victims that are taken to level wear.
     pub fn take_victim_of(&mut self, set: u32, most_valid: u32) -> Option<u32> {
         if !self.takes_data(set) {
             return None;
@@ -139,8 +140,8 @@ impl PageMap {
         Some(victim)
     }
 
-    /// Takes the least worn closed superblock of a set if others have so many P/E cycles more. One that frees room goes
-    /// between two of these, so that writes need not wait for long.
+    /// Takes the least worn closed superblock of a set if the most worn one exceeds its P/E cycles by more than the spread. Between two
+    /// such superblocks a victim that frees room is taken, so that writes need not wait for long.
     fn take_least_worn(&mut self, set: u32) -> Option<u32> {
         let room = self.most_that_fits(set);
         let levelling = self.levelling.get_mut(set as usize)?;
@@ -165,13 +166,13 @@ impl PageMap {
         self.blocks[superblock as usize].valid
     }
 
-    /// Whether reads of a superblock are on their way.
+    /// Whether reads of a superblock are under way.
     #[inline]
     pub fn is_being_read(&self, superblock: u32) -> bool {
         self.blocks[superblock as usize].reads > 0
     }
 
-    /// Notes that all blocks of a superblock have been erased: it is free, unless erases have failed and there is no spare.
+    /// Notes that all blocks of a superblock have been erased: it is free, unless erases have failed and a plane has no spare.
     pub fn erased(&mut self, superblock: u32) {
         let set = self.geometry.set_of_superblock(superblock);
         let entry = &self.blocks[superblock as usize];
@@ -215,7 +216,7 @@ impl PageMap {
         }
         let state = &mut self.sets[set as usize];
         state.free.push_back(superblock);
-        // Read reclaim erases blocks that it has not taken.
+        // Read reclaim also erases blocks that collection has not taken.
         state.being_collected = state.being_collected.saturating_sub(1);
         self.gain.erased(self.geometry.pages_per_superblock());
     }

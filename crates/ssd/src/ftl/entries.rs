@@ -1,4 +1,4 @@
-//! Where data is: map entries, what was last written at a place, and fetching both before they are needed.
+//! Map entries, the data last written at a place, and fetching of both before they are needed.
 
 use super::victims::VictimRule;
 use super::{Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
@@ -14,7 +14,7 @@ impl PageMap {
         }
     }
 
-    /// Where a logical codeword is. What is on its way to a place is there already where reads wait behind its program.
+    /// The location of a logical codeword. Where reads wait behind a program, data on its way to a place counts as being there already.
     #[inline]
     pub fn locate(&self, lcn: Lcn) -> Location {
         let place = match self.entry(lcn) {
@@ -44,7 +44,7 @@ impl PageMap {
     /// Whether a read of a page waits behind its program.
     #[inline]
     pub fn awaits_program(&self, group: Group) -> bool {
-        // Where reads wait so, superblocks are blocks.
+        // Reads wait behind programs only where superblocks are blocks.
         !self.serves_in_flight && group.page >= u32::from(self.programmed[group.superblock as usize])
     }
 
@@ -58,7 +58,7 @@ impl PageMap {
         self.start.place_of(&self.device(), lcn).map_or(Entry::Nowhere, Entry::Flash)
     }
 
-    /// Notes where a logical codeword lies that lies where it did before the run: who will ask again finds it in the map.
+    /// Notes in the map where a logical codeword lies, if it has not moved since before the run: the next query finds it there.
     #[inline]
     pub fn note_start(&mut self, lcn: Lcn) {
         if self.map.is_whole() && self.map.get(lcn) == 0 {
@@ -70,7 +70,8 @@ impl PageMap {
         }
     }
 
-    /// Notes where current data lies that lies where it did before the run: its place is known, and not worked out again.
+    /// Notes in the map where current data lies, if it has not moved since before the run. Its place is known, and is not computed
+    /// again.
     #[inline]
     pub fn note_current(&mut self, held: Held) {
         if self.map.is_whole() && self.map.get(held.lcn) == 0 {
@@ -78,23 +79,23 @@ impl PageMap {
         }
     }
 
-    /// What the current data at a place is, if there is any.
+    /// The current data at a place, if there is any.
     #[inline]
     pub fn held_at(&self, place: Place) -> Option<Held> {
         self.last_at(place).filter(|&held| self.is_current(held))
     }
 
-    /// What the current data of a logical codeword is, wherever it lies.
+    /// The current data of a logical codeword, wherever it lies.
     pub fn held(&self, lcn: Lcn) -> Held {
         Held { lcn, entry: self.map.get(lcn) }
     }
 
-    /// Whether data lies in a group, or is on its way there.
+    /// Whether data lies in a group, or is on its way to the group.
     pub fn is_in(&self, held: Held, group: Group) -> bool {
         held.entry >= self.first_place && self.group_of(held.entry - self.first_place).0 == group
     }
 
-    /// What was last written at a place, if anything ever was. It [is current](Self::is_current) if the map says so.
+    /// The data last written at a place, if any ever was. It [is current](Self::is_current) if the map says so.
     #[inline]
     pub fn last_at(&self, place: Place) -> Option<Held> {
         let lcn = match self.written.get(place) {
@@ -104,7 +105,7 @@ impl PageMap {
         Some(Held { lcn, entry: self.first_place + place })
     }
 
-    /// Tells what was last written in so many pages of each block of a group, from its page on, with the units.
+    /// Calls `tell` with the data last written in `pages` pages of each block of a group, from its page on, and with the unit of each.
     pub fn each_last_in(&self, group: Group, pages: u32, mut tell: impl FnMut(u32, Held)) {
         for member in group.members() {
             let start = self.geometry.units_of(member).start;
@@ -116,10 +117,10 @@ impl PageMap {
         }
     }
 
-    /// Whether data is current still.
+    /// Whether data is still current.
     #[inline]
     pub fn is_current(&self, held: Held) -> bool {
-        // With 0 it lies where it did before the run, which is where it was found.
+        // An entry of 0 says that the data lies where it did before the run, and there it was found.
         let entry = self.map.get(held.lcn);
         entry == held.entry || entry == 0
     }
@@ -131,11 +132,11 @@ impl PageMap {
         self.map.prefetch(lcn);
     }
 
-    /// The same for what reading or overwriting `lcn` will need besides: its block, which is returned if it is in flash, and when it was
-    /// written.
+    /// Asks the CPU to fetch all else that a read or a write of `lcn` will need: the state of its block, and the time at which it was
+    /// written. Returns the block if the codeword is in flash.
     ///
     /// # Arguments
-    /// - `is_write`: whether its superblock will have one valid codeword less.
+    /// - `is_write`: whether the superblock will lose a valid codeword.
     #[inline]
     pub fn prefetch_block(&mut self, lcn: Lcn, is_write: bool) -> Option<u32> {
         self.note_start(lcn);
@@ -156,10 +157,10 @@ impl PageMap {
         Some(block)
     }
 
-    /// The same for a page of a superblock that will be collected, or written: what was written there.
+    /// Asks the CPU to fetch which data was last written in a page that will be collected or written.
     ///
     /// # Arguments
-    /// - `index`: of the page in its superblock, whose blocks take turns.
+    /// - `index`: the number of the page in its superblock, whose blocks take turns.
     ///
     /// # Returns
     /// The first place of the page.
@@ -183,7 +184,7 @@ impl PageMap {
         self.point(lcn, 2 + u64::from(slot));
     }
 
-    /// Changes a map entry. What was at its old place is stale by that.
+    /// Changes a map entry. The data at the old place becomes stale.
     #[inline]
     pub(super) fn point(&mut self, lcn: Lcn, to: u64) {
         self.point_from(self.entry(lcn), lcn, to);

@@ -1,7 +1,7 @@
-//! Planes in which writes of the host have found no room: where all but a few are full, as in a drive that is overwritten, they are
+//! Planes in which writes of the host have found no room. In a drive that is overwritten all but a few planes are full: full planes are
 //! passed over without being asked again for every page.
 
-/// Of each pool, the planes that have been found full since a block was last erased, a bit for each.
+/// For each pool, a bit for each plane that has been found full since a block was last erased.
 #[derive(Debug)]
 pub(super) struct FullPlanes {
     words_of_pool: usize,
@@ -10,25 +10,25 @@ pub(super) struct FullPlanes {
 
 impl FullPlanes {
     /// # Arguments
-    /// - `planes`: of a pool.
+    /// - `planes`: the number of planes in a pool.
     pub(super) fn new(pools: usize, planes: usize) -> Self {
         let words_of_pool = planes.div_ceil(64);
         Self { words_of_pool, words: vec![0; pools * words_of_pool] }
     }
 
-    /// Notes that a plane, by its place in the turn of its pool, has no room.
+    /// Notes that a plane, given by its position in the turn of its pool, has no room.
     #[inline]
     pub(super) fn found(&mut self, pool: usize, at: usize) {
         self.words[pool * self.words_of_pool + at / 64] |= 1 << (at % 64);
     }
 
-    /// A block has been erased: any plane may have room.
+    /// Forgets all full planes, as a block has been erased: any plane may have room.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.words.fill(0);
     }
 
-    /// The first plane from `at` on, in the turn of a pool of `planes`, that has not been found full.
+    /// The first plane from `at` on, in the turn of a pool of `planes` planes, that has not been found full.
     #[inline]
     pub(super) fn next_other(&self, pool: usize, planes: usize, at: usize) -> Option<usize> {
         let words = &self.words[pool * self.words_of_pool..][..self.words_of_pool];
@@ -55,7 +55,7 @@ fn first_unset(words: &[u64], from: usize, to: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Is the next plane that of a scan, around the end of the turn and of words, whatever has been found?
+    /// Is the next plane the one that a scan finds, across the ends of the turn and of words, whichever planes are full?
     #[test]
     fn the_next_plane_is_that_of_a_scan() {
         for planes in [1, 2, 63, 64, 65, 130] {

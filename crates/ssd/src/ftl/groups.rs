@@ -27,7 +27,7 @@ impl PageMap {
         (Group { set, superblock, page, members, pages, slc }, geometry.units_of(member).start + slot)
     }
 
-    /// The pages at page `index` of a superblock of a set, its blocks taking turns.
+    /// The pages at page `index` of a superblock of a set, where its blocks take turns.
     #[inline]
     pub fn group_at(&self, set: u32, superblock: u32, index: u32) -> Group {
         let (ways, slc) = (self.geometry.ways(), self.is_slc(superblock));
@@ -38,7 +38,7 @@ impl PageMap {
         Group { set, superblock, page: index / ways, members, pages, slc }
     }
 
-    /// The members that hold parts of what is written to member `member` of a superblock, and their number.
+    /// The members that hold parts of the data written to member `member` of a superblock, as a mask, and their number.
     #[inline]
     pub(super) fn members(&self, superblock: u32, member: u32) -> (u32, u8) {
         let ways = self.geometry.ways();
@@ -49,7 +49,7 @@ impl PageMap {
         }
     }
 
-    /// Which pages the codewords of a superblock are in.
+    /// The layout of a superblock: the pages in which its codewords are.
     #[inline]
     pub fn layout(&self, superblock: u32) -> &BlockLayout {
         match self.slc_layout(superblock) {
@@ -58,11 +58,11 @@ impl PageMap {
         }
     }
 
-    /// The same pages, and what more of their superblock units are in.
+    /// Adds to a page the other pages of the superblock in which some of its units lie.
     ///
     /// # Arguments
-    /// - `group`: a page, or one of interleaved codewords, to which nothing is added.
-    /// - `units`: counted from the first that may begin in the page.
+    /// - `group`: a page, or a group of interleaved codewords, to which nothing is added.
+    /// - `units`: the units that are wanted, counted from the first unit that may begin in the page.
     #[inline]
     pub fn with_all_of(&self, group: Group, units: &[u32]) -> Group {
         if !self.crosses_pages {
@@ -76,7 +76,7 @@ impl PageMap {
         Group { members, pages: members.count_ones() as u8, ..group }
     }
 
-    /// The units of a page, by their slots, that hold current data and lie in it, or in it and the next page, whole. Without
+    /// The slots of a page that hold current data and whose units lie wholly in it, or wholly in it and the next page. Without
     /// interleaving.
     pub fn units_within(&self, superblock: u32, page: u32, and_next: bool) -> impl Iterator<Item = u32> {
         let layout = *self.layout(superblock);
@@ -86,7 +86,7 @@ impl PageMap {
         })
     }
 
-    /// Where a logical codeword lies in the physical units of its superblock, and which that is; nothing where it is not in
+    /// The superblock of a logical codeword, and where the codeword lies in its physical units. `None` where the codeword is not in
     /// flash, or no unit of its block crosses pages.
     pub fn pieces(&self, lcn: Lcn) -> Option<(u32, Vec<Piece>)> {
         let Location::Flash(place) = self.locate(lcn) else { return None };
@@ -95,7 +95,7 @@ impl PageMap {
         layout.crosses_pages().then(|| (group.superblock, layout.pieces(group.page, slot)))
     }
 
-    /// Codewords that fit `group`.
+    /// Codewords that fit in `group`.
     #[inline]
     pub fn room(&self, group: Group) -> u32 {
         group.pages() * self.layout(group.superblock).beginning_in(group.page)
@@ -128,12 +128,12 @@ impl PageMap {
         self.crosses_pages
     }
 
-    /// Whether there is less room as blocks wear, or as dies or blocks have failed.
+    /// Whether room shrinks: blocks get less room as they wear, or dies or blocks have failed.
     pub fn shrinks(&self) -> bool {
         self.layouts.changes() || self.has_lost_room()
     }
 
-    /// Codewords for which the flash has room, as its blocks are now.
+    /// Codewords for which the flash has room, in the present state of its blocks.
     pub fn data_capacity(&self) -> u64 {
         let written = (0..self.blocks.len() as u32).filter(|&superblock| !self.is_retired(superblock));
         written.map(|superblock| self.room_of(superblock)).sum()
@@ -144,8 +144,8 @@ impl PageMap {
         u64::from(self.geometry.ways()) * u64::from(self.layout(superblock).codewords())
     }
 
-    /// The unit number of the `slot`-th codeword that is written to pages which were given out. Where codes leave a page less room
-    /// than it has at most, the rest of each page stays empty.
+    /// The unit number of the `slot`-th codeword that is written to pages that were given out. Where the code leaves a page less than
+    /// its greatest room, the rest of each page stays empty.
     #[inline]
     pub(super) fn unit_of_slot(&self, group: Group, slot: u32) -> u32 {
         if group.pages == 1 {

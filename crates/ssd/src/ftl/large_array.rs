@@ -2,29 +2,29 @@ use memmap2::MmapMut;
 use rustc_hash::FxHashMap;
 use softsense_base::{Error, Result};
 
-/// Bytes up to which an array stands in one piece: that of a drive of 1 TiB in codewords of 4 KiB.
+/// The most bytes of an array in one piece: the size for a drive of 1 TiB in codewords of 4 KiB.
 const MOST_WHOLE: u64 = 1 << 30;
-/// Numbers of a piece of a larger one: few, as garbage collection changes numbers that are scattered all over.
+/// Numbers in a piece of a larger array: few, as garbage collection changes numbers that are scattered all over.
 const PER_PIECE: u64 = 4;
 
-/// Numbers by logical codeword, place or page of a device, all 0 at first, accessed at random. Memory is taken for what is
+/// Numbers by logical codeword, place or page of a device, all 0 at first, accessed at random. Memory is taken only for numbers that are
 /// written.
 #[derive(Debug)]
 pub(super) enum LargeArray {
-    /// Always a whole number of `u32`, aligned to a memory page.
+    /// One piece: a whole number of `u32`, aligned to a memory page.
     Whole(MmapMut),
-    /// In pieces that come into being when they are first written.
+    /// Pieces, each of which is made when it is first written.
     Pieces(FxHashMap<u64, [u64; PER_PIECE as usize]>),
 }
 
 impl LargeArray {
-    /// `len` zeros, in place of which numbers up to `largest` will stand.
+    /// An array of `len` zeros, in which numbers up to `largest` can be stored.
     pub(super) fn new(len: u64, largest: u64) -> Result<Self> {
         let size = len * size_of::<u32>() as u64;
         if largest > u64::from(u32::MAX) || size > MOST_WHOLE {
             return Ok(Self::Pieces(FxHashMap::default()));
         }
-        // An empty map is refused by some systems.
+        // Some systems refuse an empty map.
         let bytes = MmapMut::map_anon(size.max(4) as usize).map_err(|error| {
             let message =
                 format!("found a device whose map takes {size} bytes of memory, which cannot be had: {error}");
@@ -33,11 +33,11 @@ impl LargeArray {
         Ok(Self::Whole(bytes))
     }
 
-    /// The same, in huge pages where the system has them: that saves most of the address translations that accesses all over
-    /// the array otherwise wait for. Where they go to a few places at a time it would only be more memory to clear.
+    /// The array in huge pages, where the system has them. Huge pages save most of the address translations for which accesses all over
+    /// the array wait. For accesses to a few places at a time they would only mean more memory to clear.
     #[must_use]
     pub(super) fn accessed_all_over(self) -> Self {
-        // A system without huge pages does as well, only slower.
+        // On a system without huge pages the array works as well, only slower.
         #[cfg(target_os = "linux")]
         if let Self::Whole(bytes) = &self {
             let _ = bytes.advise(memmap2::Advice::HugePage);
@@ -45,7 +45,7 @@ impl LargeArray {
         self
     }
 
-    /// Whether a number costs the same memory whether it is 0 or not.
+    /// Whether a 0 takes as much memory as any other number.
     #[inline]
     pub(super) fn is_whole(&self) -> bool {
         matches!(self, Self::Whole(_))
@@ -74,7 +74,7 @@ impl LargeArray {
         }
     }
 
-    /// Asks the CPU to fetch a number, which will be needed soon, where it is known where that is.
+    /// Asks the CPU to fetch a number that will be needed soon, where its address is known.
     #[inline(always)]
     pub(super) fn prefetch(&self, index: u64) {
         if let Self::Whole(bytes) = self {
@@ -92,7 +92,7 @@ fn whole(bytes: &[u8]) -> &[u32] {
 mod tests {
     use super::*;
 
-    /// Are both kinds zero where nothing was written, and what was written elsewhere?
+    /// Do both kinds of array read 0 where nothing was written, and elsewhere the number that was written?
     #[test]
     fn numbers_stay_where_they_were_put() {
         for largest in [u64::from(u32::MAX), u64::from(u32::MAX) + 1] {

@@ -9,33 +9,37 @@ use crate::config::Eviction;
 
 const NONE: u32 = u32::MAX;
 
-/// One list of the spared entries, then one for each level of the others.
+/// The number of lists: one of spared entries, then one for each level of the other entries.
 const LISTS: usize = MAX_LEVEL as usize + 1;
 const SPARED: usize = 0;
 
 /// The map entries that a demand-based FTL has at hand, in order of use, each with a read level.
 ///
-/// Some entries are *spared* while there are others: with eviction by level the fixed ones, those used last; with segmented
-/// LRU the protected ones, those used last of those that were used again; with LRU all, which comes to the same as none. With
-/// eviction by level the others stand in a list for each level, so that the least recent entry of the lowest level is found
-/// without a scan: every operation takes O(levels). An entry that is not spared and whose level changes is put among others
-/// by its time of use, in O(log n); that happens when garbage collection moves what has not been used for long.
+/// Some entries are *spared*: they are evicted only when there are no others.
+///
+/// - With eviction by level, the fixed entries are spared: those used last.
+/// - With segmented LRU, the protected entries are spared: of the entries that were used more than once, those used last.
+/// - With LRU all entries are spared, which has the same effect as none.
+///
+/// With eviction by level the other entries are in a list for each level. The least recent entry of the lowest level is found without a
+/// scan, so every operation takes O(levels). An entry that is not spared and whose level changes is inserted by its time of use, in
+/// O(log n). This happens when garbage collection moves data that has not been used for long.
 ///
 /// Source: Y. Du et al., "LaLDPC", MSST 2017, algorithm 1; A. Gupta, Y. Kim, B. Urgaonkar, "DFTL", ASPLOS 2009; segmented LRU:
 /// R. Karedla, J. S. Love, B. G. Wherry, "Caching strategies to improve disk system performance", Computer 1994.
 #[derive(Debug)]
 pub struct MappingCache {
     capacity: u32,
-    /// Entries that are spared at most.
+    /// The greatest number of spared entries.
     spared: u32,
-    /// Whether an entry is spared from its first use on, or from its second.
+    /// Whether an entry is spared from its first use on, or only from its second.
     spares_new: bool,
     by_level: bool,
-    /// The slot of each logical codeword's entry and one more; 0 if it has none.
+    /// For each logical codeword, 1 plus the slot of its entry; 0 if it has no entry.
     slots: LargeArray,
     entries: Vec<Entry>,
     lists: [List; LISTS],
-    /// Entries that came to a level out of order, by time of use.
+    /// For each level, entries that came to it out of order, by time of use.
     displaced: [BTreeMap<u64, u32>; LISTS],
     /// Codewords whose entries share a translation page.
     per_page: u32,
@@ -48,7 +52,7 @@ pub struct MappingCache {
 struct Entry {
     lcn: Lcn,
     used: u64,
-    /// Reads that succeeded at once at this level since it was set.
+    /// Reads that succeeded at once at this level, since the level was set.
     successes: u32,
     level: u8,
     list: u8,
@@ -67,14 +71,14 @@ struct List {
     count: u32,
 }
 
-/// An entry that had to go.
+/// An entry that was evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
-    /// Whose it was.
+    /// The logical codeword of the entry.
     pub lcn: Lcn,
-    /// Whether its translation page does not know what it said.
+    /// Whether the entry had changed since its translation page was written.
     pub dirty: bool,
-    /// The read level that is forgotten with it.
+    /// The read level that is forgotten with the entry.
     pub level: u8,
 }
 
@@ -104,17 +108,17 @@ impl MappingCache {
         })
     }
 
-    /// Entries at hand.
+    /// The number of entries at hand.
     pub fn len(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// Whether nothing is at hand.
+    /// Whether no entry is at hand.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Asks the CPU to fetch where the entry of a codeword is, which will be needed soon.
+    /// Asks the CPU to fetch the slot of a codeword's entry, which will be needed soon.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
         self.slots.prefetch(lcn);
@@ -122,7 +126,7 @@ impl MappingCache {
 
     #[inline]
     fn slot(&self, lcn: Lcn) -> u32 {
-        // None is what precedes the first.
+        // A stored 0 becomes `NONE`.
         (self.slots.get(lcn) as u32).wrapping_sub(1)
     }
 
@@ -139,7 +143,7 @@ impl MappingCache {
         slot != NONE && self.entries[slot as usize].dirty
     }
 
-    /// Uses the entry of a codeword; false if it is not at hand.
+    /// Marks the entry of a codeword as used last; false if it is not at hand.
     #[inline]
     pub fn touch(&mut self, lcn: Lcn) -> bool {
         let slot = self.slot(lcn);
@@ -151,7 +155,7 @@ impl MappingCache {
         true
     }
 
-    /// Adds an entry that is not at hand, as the one used last, and returns what had to go for it.
+    /// Adds an entry that is not at hand, as the one used last, and returns the entry that was evicted for it.
     pub fn insert(&mut self, lcn: Lcn, level: u8) -> Option<Evicted> {
         debug_assert!(self.slot(lcn) == NONE && (1..=MAX_LEVEL).contains(&level));
         let entry = Entry {
@@ -204,8 +208,9 @@ impl MappingCache {
         true
     }
 
-    /// A codeword has been read at `level`, which is remembered if its entry is at hand. After `lower_after` reads in a row
-    /// that succeeded at the remembered level `at_once`, one level less is; 0 for never.
+    /// Notes that a codeword has been read at `level`, which is remembered if its entry is at hand. After `lower_after` reads
+    /// that succeeded `at_once` at the remembered level, with no other level remembered in between, one level less is remembered. A
+    /// `lower_after` of 0 means never.
     #[inline]
     pub fn read_ended(&mut self, lcn: Lcn, level: u8, at_once: bool, lower_after: u32) {
         let slot = self.slot(lcn);
@@ -220,7 +225,7 @@ impl MappingCache {
         self.set_level(lcn, if lower { level - 1 } else { level });
     }
 
-    /// Remembers a read level, if the entry is at hand. That is no use of it.
+    /// Remembers a read level, if the entry is at hand. This is no use of the entry.
     #[inline]
     pub fn set_level(&mut self, lcn: Lcn, level: u8) {
         let slot = self.slot(lcn);
@@ -237,7 +242,7 @@ impl MappingCache {
         (entry.level, entry.successes) = (level, 0);
     }
 
-    /// Notes that a translation page has been written with all that its entries say; how many had changed.
+    /// Notes that a translation page has been written with all its entries. Returns how many of them had changed.
     pub fn clean_page(&mut self, page: u32) -> u32 {
         let mut cleaned = 0;
         while self.dirty[page as usize] != NONE {
@@ -262,7 +267,7 @@ impl MappingCache {
         self.entries[slot as usize].dirty = false;
     }
 
-    /// The least recent entry of the lowest level among those that are not spared; if all are, the least recent.
+    /// The least recent entry of the lowest level among entries that are not spared. If all are spared, the least recent entry.
     fn victim(&self) -> u32 {
         for level in 1..LISTS {
             let in_order = self.lists[level].oldest;
@@ -279,8 +284,8 @@ impl MappingCache {
         self.lists[SPARED].oldest
     }
 
-    /// Makes an entry that is in no list the one used last, spared or not; the spared one used least recently may have to go
-    /// among the others.
+    /// Makes an entry that is in no list the one used last, spared or not. The least recently used spared entry may lose its place among
+    /// the spared ones for it.
     #[inline]
     fn put_first(&mut self, slot: u32, spare: bool) {
         self.uses += 1;
@@ -296,7 +301,7 @@ impl MappingCache {
         }
     }
 
-    /// The list that an entry is in when it is not spared.
+    /// The list for an entry when it is not spared.
     #[inline]
     fn list_of_others(&self, slot: u32) -> usize {
         if self.by_level { usize::from(self.entries[slot as usize].level) } else { 1 }
@@ -342,11 +347,11 @@ mod tests {
 
     use super::*;
 
-    /// What is evicted as it is written in the papers: lists by use, scanned.
+    /// A model of the cache that follows the papers: lists in order of use, which are scanned.
     struct Scanned {
         capacity: usize,
         eviction: Eviction,
-        /// The one used last first: codeword, level, dirty. With segmented LRU those that are not protected.
+        /// Entries as codeword, level and dirty, the one used last first. With segmented LRU, only entries that are not protected.
         entries: Vec<(Lcn, u8, bool)>,
         protected: Vec<(Lcn, u8, bool)>,
     }
@@ -416,7 +421,7 @@ mod tests {
     }
 
     proptest! {
-        /// Is every eviction the one that a scan finds, entry by entry, whatever is spared?
+        /// Is every eviction the one that a scan finds, entry by entry, whichever entries are spared?
         #[test]
         fn evictions_are_those_of_a_scan(steps in steps(), capacity in 1u32..24, eviction in evictions()) {
             let mut cache = MappingCache::new(capacity, eviction, 48, 8).unwrap();

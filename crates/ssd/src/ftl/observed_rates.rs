@@ -1,4 +1,4 @@
-//! Code rates that follow what a controller has seen of each block, rather than its P/E cycles.
+//! Code rates that follow the decodes that a controller has observed of each block, instead of the P/E cycles of the block.
 
 use softsense_link::{ByAge, ObservedSwitch};
 
@@ -6,7 +6,7 @@ use crate::format::BlockLayout;
 use crate::geometry::Geometry;
 use crate::start_ages::StartAges;
 
-/// What was seen of a block since it was last written.
+/// The decodes observed of a superblock since its last erase.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     sum: u64,
@@ -17,23 +17,23 @@ struct Seen {
 #[derive(Debug)]
 pub(super) struct ObservedRates {
     switch: ObservedSwitch,
-    /// An age at which each rate holds.
+    /// For each code rate that blocks may have, an age at which it holds.
     ages: Vec<u32>,
-    /// Rates before the first of these, which no block has ever had.
+    /// Code rates of the config before the first of `ages`. No block has ever had them.
     skipped: usize,
-    /// The rate of each superblock, and what was seen of it.
+    /// For each superblock, its code rate as an index of `ages`, and the decodes observed of it.
     rates: Vec<u8>,
     seen: Vec<Seen>,
-    /// The strongest that blocks of each SSD have ever had.
+    /// For each SSD, the strongest code rate that its blocks have ever had, as an index of `ages`.
     strongest: Vec<u8>,
     superblocks_per_ssd: u32,
-    /// Erases after which a block had a stronger code than before, and a weaker one.
+    /// Erases after which a block had a stronger code than before, and erases after which it had a weaker one.
     pub(super) switches: (u64, u64),
 }
 
 impl ObservedRates {
     /// # Arguments
-    /// - `rates`: how many the config has.
+    /// - `rates`: the number of code rates in the config.
     pub(super) fn new(
         switch: &ObservedSwitch,
         rates: usize,
@@ -65,12 +65,12 @@ impl ObservedRates {
         self.ages[usize::from(self.rates[superblock as usize])]
     }
 
-    /// The age of the next stronger code than any that blocks of an SSD have had.
+    /// The age of the next stronger code than any code that blocks of an SSD have had.
     pub(super) fn next_code_age(&self, ssd: u32) -> u32 {
         self.ages[(usize::from(self.strongest[ssd as usize]) + 1).min(self.ages.len() - 1)]
     }
 
-    /// A decode of a codeword of a superblock has shown so much, or was in vain.
+    /// Notes a decode of a codeword of a superblock: the observed value, or `None` where the decode failed.
     pub(super) fn see(&mut self, superblock: u32, seen: Option<u32>) {
         let entry = &mut self.seen[superblock as usize];
         match seen {
@@ -82,7 +82,7 @@ impl ObservedRates {
         }
     }
 
-    /// A superblock has been erased: the next thing that is written to it has a code of what was seen.
+    /// Chooses the code for the next data of a superblock that has been erased, from the decodes observed of it.
     pub(super) fn erased(&mut self, superblock: u32) {
         let Seen { sum, decodes, failed } = std::mem::take(&mut self.seen[superblock as usize]);
         let mean = (decodes >= self.switch.least_decodes).then(|| sum as f64 / f64::from(decodes));

@@ -1,47 +1,47 @@
-//! Parity across dies: which pages hold it, what is read to rebuild a codeword, and what becomes of superblocks that have lost a die.
+//! Parity across dies: pages that hold parity, pages that are read to rebuild a codeword, and superblocks that have lost a die.
 //!
-//! A stripe is a round of turns of the blocks of a superblock. The last block of it that works has its parity; where all work, that is
-//! the last page of the stripe. The exclusive or of a stripe that is not full is in the controller's memory, so its pages are covered,
-//! too. A page of a stripe is as good as data for who rebuilds another, whether its data is current, stale, or parity: which page
-//! held which is not asked again.
+//! A stripe is one round of turns of the blocks of a superblock. The last working block of the round holds its parity; where all blocks
+//! work, it is the last page of the stripe. The exclusive or of a stripe that is not full is in the controller's memory, so its pages
+//! are covered, too. For rebuilding a page, all other pages of the stripe count alike, whether their data is current, stale, or parity.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Group, PageMap, Writer};
 
-/// What a map knows of stripes.
+/// The state of stripes in a map.
 #[derive(Debug, Default)]
 pub(super) struct Stripes {
-    /// Pages of parity whose stripe is full, and whose program has not begun; and whether the host wrote it.
+    /// Pages of parity whose stripe is full and whose program has not begun, each with whether the host filled the stripe.
     due: VecDeque<(Group, bool)>,
-    /// Of each die whether it has failed; empty as long as none has.
+    /// For each die, whether it has failed. Empty as long as no die has.
     failed: Vec<bool>,
-    /// Of blocks on failed dies that were given fewer pages than there are: how many.
+    /// Pages that were given out of each block on a failed die that was not full.
     given: BTreeMap<u32, u32>,
-    /// Sets that had no superblock left to collect to when a die or a block failed: until one is free, only what holds nothing is collected.
+    /// Sets that had no superblock left to collect to when a die or a block failed. Until a superblock is free, only superblocks without
+    /// valid data are collected.
     stuck: BTreeSet<u32>,
 }
 
 impl PageMap {
-    /// Pages of parity, of stripes that have just been filled, that are to be programmed now, one after the other; and whether the host
-    /// filled them: they are programmed in the turn of their data.
+    /// Takes the next page of parity whose stripe has just been filled, and whether the host filled it. Parity is programmed in the turn of
+    /// its data.
     #[inline]
     pub fn take_parity(&mut self) -> Option<(Group, bool)> {
         self.stripes.due.pop_front()
     }
 
-    /// Whether a page has room for nothing but parity.
+    /// Whether a page has room for parity only.
     pub fn is_parity(&self, group: Group) -> bool {
         self.geometry.has_parity() && self.room(group) == 0
     }
 
-    /// So many pages of a superblock, and the one of parity after them, if they fill a stripe.
+    /// The first `pages` pages of a superblock, and the page of parity after them if they fill a stripe: their number.
     pub(super) fn with_parity(&self, pages: u32) -> u32 {
         let stripe = self.geometry.pages_per_stripe();
         if stripe > 0 && pages % stripe == stripe - 1 { pages + 1 } else { pages }
     }
 
-    /// The first page of a superblock from `index` on that is for data. Parity before it is due.
+    /// The first page of a superblock from `index` on that is for data. Pages of parity before it become due.
     pub(super) fn next_for_data(&mut self, set: u32, writer: Writer, superblock: u32, mut index: u32) -> u32 {
         let stripe = self.geometry.pages_per_stripe();
         let pages = self.pages_of(superblock);
@@ -60,8 +60,8 @@ impl PageMap {
         index
     }
 
-    /// The other pages of the stripe of a page whose codewords it takes to rebuild one of its own; nothing where one of them is lost.
-    /// What is on its way to flash is in the controller's memory.
+    /// The other pages of the stripe of a page, which are read to rebuild one of its codewords. `None` where one of them is lost. Pages
+    /// that are not programmed yet are left out, as their data is in the controller's memory.
     pub fn stripe_mates(&self, group: Group) -> Option<Vec<Group>> {
         let stripe = self.geometry.pages_per_stripe();
         let first = group.page - group.page % stripe;
@@ -73,7 +73,7 @@ impl PageMap {
                 continue;
             }
             let mate = self.group_at(group.set, group.superblock, index);
-            // What could not be programmed is in the controller's memory as long as its stripe is there.
+            // The data of a page that could not be programmed is in the controller's memory as long as its stripe is there.
             if self.is_failed(mate) {
                 continue;
             }
@@ -106,7 +106,7 @@ impl PageMap {
             && group.members().any(|member| !self.works(group.set, self.geometry.turn(group.page, member).0))
     }
 
-    /// Of a bit for each member of a group, those whose dies work.
+    /// The members of a mask whose dies work. The mask has a bit for each member of a group.
     pub fn of_working(&self, group: Group, members: u32) -> u32 {
         if members == 0 || !self.has_failed() {
             return members;
@@ -115,12 +115,13 @@ impl PageMap {
         super::ones(members).filter(works).fold(0, |mask, at| mask | 1 << at)
     }
 
-    /// Blocks of a superblock of a set that still work.
+    /// The number of blocks that still work in a superblock of a set.
     fn working(&self, set: u32) -> u32 {
         (0..self.geometry.blocks_per_superblock()).filter(|&member| self.works(set, member)).count() as u32
     }
 
-    /// Whether a set takes data: with parity, it has dies for it and for a page of data; else it has all of its dies.
+    /// Whether a set takes data. With parity it needs two working dies, one for a page of data and one for parity; otherwise all of its
+    /// dies.
     #[inline]
     pub fn takes_data(&self, set: u32) -> bool {
         !self.has_failed() || {
@@ -129,7 +130,8 @@ impl PageMap {
         }
     }
 
-    /// Of so much room in a superblock of a set what is left with the dies that work; nothing where the set is stuck.
+    /// The room in a superblock of a set with the dies that work, where it is `room` with all dies. 0 where the set takes no data or is
+    /// stuck.
     #[inline]
     pub(super) fn left_of(&self, set: u32, room: u32) -> u32 {
         if !self.has_lost_room() {
@@ -145,8 +147,8 @@ impl PageMap {
         (u64::from(room) * u64::from(self.working(set) - 1) / u64::from(data_pages)) as u32
     }
 
-    /// A die fails: from now on nothing on it is read, and nothing is given to it. What is on its way to it lies there when it
-    /// arrives.
+    /// Makes a die fail: from now on its pages are not read, and no pages of it are given out. Data on its way to the die counts as
+    /// written when it arrives.
     pub fn fail(&mut self, die: u32) {
         if !self.has_failed() {
             self.stripes.failed = vec![false; self.geometry.dies() as usize];
@@ -164,7 +166,8 @@ impl PageMap {
         }
     }
 
-    /// Superblocks of a set go on without some members: open ones give their next page to another, free ones had none to give.
+    /// Continues the superblocks of a set without some members. Open superblocks skip the pages of these members; free ones have given
+    /// out none.
     fn leave(&mut self, set: u32, lost: &[u32]) {
         let mut given: BTreeMap<u32, u32> = self.free_ones(set).into_iter().map(|superblock| (superblock, 0)).collect();
         let state = &self.sets[set as usize];
@@ -180,7 +183,7 @@ impl PageMap {
             return;
         }
         let state = &self.sets[set as usize];
-        // Those of placement handles follow those of writers, and are the host's.
+        // After the writers come the placement handles, which the host writes.
         let writers = Writer::ALL.into_iter().chain(std::iter::repeat(Writer::Host));
         let open: Vec<_> = state.open.iter().chain(&state.open_for_handles).copied().zip(writers).collect();
         let mut next = Vec::with_capacity(open.len());
@@ -201,7 +204,7 @@ impl PageMap {
         }
     }
 
-    /// The blocks of a superblock are erased and free, of those on failed dies nothing is given any more.
+    /// Notes that the blocks of a superblock are erased and free. Pages of its blocks on failed dies are no longer given out.
     pub(super) fn erased_after_failure(&mut self, superblock: u32) {
         let set = self.geometry.set_of_superblock(superblock);
         self.stripes.stuck.remove(&set);
@@ -212,7 +215,7 @@ impl PageMap {
         }
     }
 
-    /// How many pages a block of a superblock of a set gets, of so many.
+    /// Pages of a block that are written before its superblock is full: `of_block`, or fewer on a failed die.
     #[inline]
     pub(super) fn gets(&self, set: u32, member: u32, block: u32, of_block: u32) -> u32 {
         if self.works(set, member) {
@@ -221,12 +224,12 @@ impl PageMap {
         self.stripes.given.get(&block).copied().unwrap_or(of_block)
     }
 
-    /// Free superblocks of a set, of whatever kind.
+    /// Free superblocks of a set, those of its SLC cache included.
     pub fn free_ones(&self, set: u32) -> Vec<u32> {
         self.sets[set as usize].free.iter().copied().chain(self.free_of_cache(set)).collect()
     }
 
-    /// Puts a superblock back that was taken to be moved, with what it holds: its set has no room for that any more.
+    /// Puts back a superblock, with its data, that was taken to be moved: its set has no room for the data any more.
     ///
     /// # Arguments
     /// - `is_stuck`: whether the set has no superblock left to collect to.

@@ -1,4 +1,4 @@
-//! Pass-through voltages of blocks, which are lower where wordlines hold no valid data: then errors of these cost nothing, and reads
+//! Pass-through voltages of blocks. They are lower where wordlines hold no valid data: errors of such wordlines cost nothing, and reads
 //! disturb the others less. Source: STRAW (2026), SR2.
 
 use softsense_base::Result;
@@ -11,15 +11,16 @@ use crate::geometry::Geometry;
 
 #[derive(Debug)]
 pub(super) struct PassThrough {
-    /// What a sensing disturbs less, by how many wordlines of its block hold no valid data, as [`DISTURBANCE_SCALE`] has it.
+    /// The disturbance that a sensing spares, by the number of wordlines of its block without valid data, in units of 1 /
+    /// [`DISTURBANCE_SCALE`] of a sensing.
     spared: Vec<u64>,
-    /// How many those are in each block, and one more; 0 where nobody has counted them yet.
+    /// For each block, 1 plus the number of its wordlines without valid data; 0 where they have not been counted.
     invalid_wordlines: LargeArray,
 }
 
 impl PassThrough {
     /// # Arguments
-    /// - `reduction`: of a block that holds no valid data.
+    /// - `reduction`: the reduction for a block that holds no valid data.
     pub(super) fn new(geometry: &Geometry, reduction: f64, disturb: ReadDisturb) -> Result<Self> {
         let wordlines = geometry.wordlines_per_block();
         let spared = |invalid| {
@@ -36,7 +37,7 @@ impl PassThrough {
     }
 }
 
-/// Here superblocks are blocks.
+/// Superblocks are blocks wherever pass-through voltages vary.
 impl PageMap {
     /// Places of a wordline of a block that hold current data.
     pub(super) fn data_in(&self, block: u32, wordline: u32) -> impl Iterator<Item = Place> {
@@ -45,7 +46,7 @@ impl PageMap {
         places.filter(|&place| self.held_at(place).is_some())
     }
 
-    /// What a sensing of a block disturbs less than one at the nominal voltage: nothing before the block is full.
+    /// The disturbance that a sensing of a block spares, compared with the nominal voltage; 0 before the block is full.
     pub(super) fn spared_by_a_sensing(&mut self, block: u32) -> u64 {
         let Some(PassThrough { spared, invalid_wordlines }) = &self.pass_through else { return 0 };
         if u32::from(self.programmed[block as usize]) < self.geometry.pages_per_block() {
@@ -61,7 +62,7 @@ impl PageMap {
         spared
     }
 
-    /// Data at a place is not current any more: its wordline may hold none.
+    /// Notes that data at a place is no longer current: its wordline may hold no more valid data.
     pub(super) fn fell_stale(&mut self, place: Place) {
         let Some(PassThrough { invalid_wordlines, .. }) = &self.pass_through else { return };
         let (block, page, _) = self.geometry.split(place);

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use super::{Lcn, PageMap};
 use crate::own::{AtWork, PlaceWrites, Planes};
 
-/// A rule of the user's own for the planes that writes go to, and what it has said of those to come.
+/// A rule of the user's own that chooses planes for writes, and its choices for writes to come.
 #[derive(Debug)]
 pub(super) struct OwnPlacement {
     pub(super) rule: AtWork<dyn PlaceWrites>,
     planes: Planes,
-    /// Of each pool.
+    /// For each pool, the planes that were chosen for its next writes.
     next: Vec<VecDeque<u32>>,
 }
 
@@ -21,11 +21,12 @@ impl OwnPlacement {
 }
 
 impl PageMap {
-    /// Where in the turn of a pool of an SSD the next write goes, as a rule of the user's own says; else where it is.
+    /// The position in the turn of a pool of an SSD to which the next write goes. A rule of the user's own chooses it; without one, it
+    /// is the present position.
     ///
     /// # Arguments
-    /// - `planes`: of the pool.
-    /// - `codewords`: how many from `first` on wait to be written.
+    /// - `planes`: the number of planes in the pool.
+    /// - `codewords`: how many codewords from `first` on wait to be written.
     pub(super) fn placed_at(&mut self, ssd: u32, pool: u32, planes: usize, first: Lcn, codewords: u32) -> usize {
         let of_pool = (ssd * self.pools + pool) as usize;
         let at = self.stripe_at[of_pool];

@@ -25,20 +25,20 @@ pub fn steady_state_victim_fraction(utilisation: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Where the codewords of a device lie before the run: a function, in both directions, so that a device of any size starts at
-/// once, and memory holds only what has changed since.
+/// The locations of codewords before the run, as a function in both directions. So a device of any size starts at once, and memory holds
+/// only changes since then.
 #[derive(Debug)]
 pub(super) enum Start {
     /// Nothing is mapped.
     Empty,
-    /// As one sequential pass of page writes leaves the first codewords of each SSD, of which each stands here.
+    /// One sequential pass of page writes over the first codewords of each SSD; an entry for each SSD.
     Sequential(Box<[Sequential]>),
-    /// As endless uniform overwriting leaves each SSD.
+    /// The state of each SSD after endless uniform overwriting; an entry for each SSD.
     SteadyState(Box<[SteadyState]>),
 }
 
 impl Start {
-    /// Where a codeword of the user lies.
+    /// The place of a codeword of the user.
     #[inline]
     pub(super) fn place_of(&self, device: &Device<'_>, lcn: Lcn) -> Option<Place> {
         if lcn >= device.addresses.user_codewords() {
@@ -74,20 +74,20 @@ impl Start {
     }
 }
 
-/// What the numbering of places depends on.
+/// The description of a device that the numbering of places depends on.
 pub(super) struct Device<'a> {
     pub(super) geometry: &'a Geometry,
     pub(super) addresses: &'a Addresses,
 }
 
-/// An SSD as one sequential pass leaves it that writes page by page, planes taking turns.
+/// An SSD after one sequential pass of page writes, in which planes take turns.
 #[derive(Debug)]
 pub(super) struct Sequential {
-    /// Of its blocks.
+    /// The layout of all blocks.
     layout: BlockLayout,
-    /// The first so many of its codewords were written.
+    /// Codewords of the SSD that were written: its first ones.
     mapped: u64,
-    /// Planes of an SSD, or sets whose planes take turns.
+    /// Planes of the SSD, or its sets where the planes of a set take turns.
     lanes: StrengthReducedU64,
     /// Codewords in the blocks of the same index of all planes of an SSD.
     per_block_row: StrengthReducedU64,
@@ -118,7 +118,7 @@ impl Sequential {
         let of_lane = self.layout.before(page + in_turn) - before;
         let (mut position, mut slot) = (in_pages / of_lane, in_pages % of_lane);
         if in_turn > 1 {
-            // Of the pages of a lane that take turns.
+            // The slot counts through all pages of a lane that take turns; here it is split into page and slot.
             let number = before + slot;
             let of_number = self.layout.page_of(number);
             slot = number - self.layout.before(of_number);
@@ -131,8 +131,8 @@ impl Sequential {
     }
 
     /// # Arguments
-    /// - `block`: of its plane.
-    /// - `position`: of the plane in the stripe.
+    /// - `block`: the number of the block in its plane.
+    /// - `position`: the position of the plane in the stripe.
     #[inline]
     fn index_at(&self, device: &Device<'_>, block: u32, page: u32, position: u32, slot: u32) -> Option<u64> {
         let in_turn = device.geometry.blocks_in_turn();
@@ -148,64 +148,65 @@ impl Sequential {
     }
 }
 
-/// An SSD as endless uniform overwriting under greedy garbage collection leaves it: some free blocks, two that host and collection have
-/// filled in part, all others full, and a block of age a (0 the newest, 1 the oldest) valid to the fraction `delta^a`, delta being
-/// [`steady_state_victim_fraction`]. Sets are at different points between two collections, evenly spread. Which codewords lie where is drawn by
-/// the seed, as overwriting at random leaves nothing of where the first writes went. Units of data that are one codeword were written together,
-/// and are valid together.
+/// An SSD after endless uniform overwriting under greedy garbage collection. Some blocks are free, the host and collection have each
+/// filled one in part, and all others are full. A full block of age a (0 the newest, 1 the oldest) is valid to the fraction `delta^a`,
+/// where delta is [`steady_state_victim_fraction`].
+///
+/// Sets are at different points between two collections, evenly spread. The seed draws which codewords lie where, as overwriting at
+/// random leaves no trace of the first writes. Units of data that are one codeword were written together, and are valid together.
 #[derive(Debug)]
 pub(super) struct SteadyState {
-    /// Of its blocks.
+    /// The layout of all blocks.
     layout: BlockLayout,
     stream: Stream,
     /// Sets of an SSD.
     sets: u64,
-    /// Units of data of an SSD that are mapped: its first ones.
+    /// Units of data of the SSD that are mapped: its first ones.
     mapped: u64,
     /// Units of data in a codeword.
     units: StrengthReducedU64,
     /// Codewords that the mapped units are in; the last codeword may have fewer units.
     total: StrengthReducedU64,
-    /// The order in which they are dealt to sets and superblocks.
+    /// The order in which codewords are dealt to sets and superblocks.
     dealt: Permutation,
-    /// The contents that sets have, each once.
+    /// The different contents of sets, each once.
     holdings: Vec<Holding>,
-    /// For each set the index of its content.
+    /// For each set, the index of its content in `holdings`.
     holding_of: Box<[u16]>,
-    /// The order of the codewords of a full superblock, but for its key.
+    /// The order of the codewords of a full superblock, except for its key.
     within: Permutation,
 }
 
 /// The content of a set at the start: sets in the same phase with as many valid codewords share one.
 #[derive(Debug)]
 struct Holding {
-    /// Superblocks that are full: the first ones, the oldest first. Those that are open follow.
+    /// Superblocks that are full: the first ones, the oldest first. The open ones follow.
     closed: u32,
-    /// Valid codewords before each superblock, and of all.
+    /// For each superblock, the valid codewords in superblocks before it; last, the valid codewords of the set.
     before: Vec<u64>,
     open: Vec<Open>,
 }
 
-/// A superblock that is written in part.
+/// A superblock that is partly written.
 #[derive(Debug)]
 struct Open {
     writer: Writer,
     /// Pages that are written.
     pages: u32,
-    /// The order of the codewords for which these have room, but for its key.
+    /// The order of the codewords that fit in the written pages, except for its key.
     within: Permutation,
 }
 
-/// How collection goes round in a set: it leaves `most` free superblocks, and begins when the host has opened `takes` of them.
+/// The cycle of collection in a set. Collection stops at `most` free superblocks, and begins when the host has opened `takes` of them.
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    /// Superblocks for data, full, open or free.
+    /// Superblocks for data: full, open or free.
     superblocks: u32,
     most: u32,
     takes: u32,
 }
 
-/// A point of a round.
+/// A point in the cycle of collection.
 struct Phase {
     free: u32,
     /// The shares of their open superblocks that host and collection have written.
@@ -213,10 +214,10 @@ struct Phase {
 }
 
 impl Round {
-    /// Points that are told apart.
+    /// The number of points of the cycle that are distinguished.
     const PHASES: u32 = 16;
 
-    /// A point of the round. What is written of the two open superblocks is spread evenly over all of them together.
+    /// A point of the cycle. Over all points, the written shares of the two open superblocks are spread evenly over the unit square.
     ///
     /// Source: J. M. Hammersley, "Monte Carlo methods for solving multivariable problems", Ann. NY Acad. Sci. 86, 1960: numbers and their
     /// mirrored bits.
@@ -230,12 +231,12 @@ impl Round {
 
 impl Holding {
     /// # Arguments
-    /// - `valid`: codewords.
-    /// - `capacity`: codewords of a superblock.
+    /// - `valid`: valid codewords of the set.
+    /// - `capacity`: codewords that a superblock has room for.
     fn new(valid: u64, closed: u32, open: Vec<Open>, capacity: u64) -> Self {
         let room = |open: &Open| open.within.n;
         let written = u64::from(closed) * capacity + open.iter().map(room).sum::<u64>();
-        // An open superblock is as new as the newest.
+        // An open superblock is as new as the newest full one.
         let newest = newest_valid(valid as f64 / written as f64, f64::from(closed));
         let mut left = valid;
         let take = |room: u64| {
@@ -278,7 +279,7 @@ impl SteadyState {
             let closed = round.superblocks - free - open.len() as u32;
             Holding::new(valid, closed, open, capacity)
         };
-        // Sets have as many valid codewords, or one more; and are in all phases alike, whichever of them.
+        // Sets differ by at most one valid codeword. Phases are equally frequent, and random over sets.
         let (least, phases) = (total / sets, u64::from(Round::PHASES));
         let order = Permutation::new(stream.bits(ssd.into(), 2), sets);
         let first = stream.bits(ssd.into(), 3) % phases;
@@ -299,7 +300,7 @@ impl SteadyState {
             sets,
             mapped,
             units: StrengthReducedU64::new(units.into()),
-            // A device without room for the user has none to ask for.
+            // A device without room for the user has no codewords: a total of 1 only avoids a division by 0.
             total: StrengthReducedU64::new(total.max(1)),
             dealt: Permutation::new(stream.bits(ssd.into(), 1), total.max(1)),
             holdings,
@@ -308,13 +309,13 @@ impl SteadyState {
         }
     }
 
-    /// Valid codewords of the sets before one of an SSD.
+    /// Valid codewords of the sets of the SSD that come before a set.
     #[inline]
     fn before_set(&self, set: u64) -> u64 {
         self.total.get() * set / self.sets
     }
 
-    /// The content of a set of an SSD.
+    /// The content of a set, by its number in the SSD.
     #[inline]
     fn holding(&self, set: u64) -> &Holding {
         &self.holdings[usize::from(self.holding_of[set as usize])]
@@ -354,8 +355,8 @@ impl SteadyState {
 
     /// # Arguments
     /// - `ssd`: the SSD.
-    /// - `superblock`: its set, and its index there.
-    /// - `at`: the page of the group, the member of that and the slot.
+    /// - `superblock`: its set, and its index in the set.
+    /// - `at`: the page of the group, the member with the page, and the slot.
     fn index_at(
         &self,
         device: &Device<'_>,
@@ -384,7 +385,8 @@ impl SteadyState {
     }
 }
 
-/// Whether a superblock can be open with so many pages written: no codeword lies across their end, nor is parity due that would fill it.
+/// Whether a superblock can be open with so many pages written: no codeword crosses the end of the last page, and no parity page is due
+/// next.
 fn is_boundary(geometry: &Geometry, layout: BlockLayout, pages: u32) -> bool {
     let last = layout.beginning_in(pages - 1);
     let stripe = geometry.pages_per_stripe();
@@ -399,10 +401,11 @@ fn newest_valid(utilisation: f64, closed: f64) -> f64 {
     utilisation * closed * (1.0 - libm::pow(delta, 1.0 / closed)) / (1.0 - delta)
 }
 
-/// Valid codewords before each superblock of a set, and of all: the oldest first, so that the differences add up exactly.
+/// For each superblock of a set, the valid codewords in superblocks before it; last, those of the set. The oldest superblock comes
+/// first, and the differences add up to `valid` exactly.
 fn valid_before(valid: u64, closed: u32, capacity: u64) -> Vec<u64> {
     let delta = steady_state_victim_fraction(valid as f64 / (f64::from(closed) * capacity as f64));
-    // Valid codewords of the blocks up to age a: the integral of delta^a, rounded.
+    // Valid codewords of the blocks that are newer than age a: the integral of delta^a, rounded.
     let newer_than = |age: u32| {
         let a = f64::from(age) / f64::from(closed);
         libm::round(valid as f64 * (1.0 - libm::pow(delta, a)) / (1.0 - delta)) as u64
@@ -412,7 +415,7 @@ fn valid_before(valid: u64, closed: u32, capacity: u64) -> Vec<u64> {
     for age in (0..closed).rev() {
         before.push(sum);
         let newer = newer_than(age);
-        // A rounded share may exceed a block by one, which a newer one takes.
+        // A rounded share may exceed a block by one codeword; the next newer block takes it.
         let wanted = up_to - newer + carry;
         let count = wanted.min(capacity);
         (sum, carry, up_to) = (sum + count, wanted - count, newer);
@@ -422,8 +425,8 @@ fn valid_before(valid: u64, closed: u32, capacity: u64) -> Vec<u64> {
     before
 }
 
-/// A random order of the numbers below `n`, by its key: four rounds of a Feistel network over as many bits as these numbers
-/// have, again until the result is one of them.
+/// A random order of the numbers below `n`, determined by its key. Four rounds of a Feistel network permute the numbers of as many bits;
+/// they are repeated until the result is below `n`.
 ///
 /// Source: J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002, cycle walking. Rounds are a hash, for
 /// scattering and not for secrecy.
@@ -443,7 +446,7 @@ impl Permutation {
         Self { key, n, low_bits: bits / 2, high_bits: bits - bits / 2 }
     }
 
-    /// What a round adds to one part, by the other.
+    /// The hash of one part that a round combines with the other part.
     #[inline]
     fn round(&self, round: u32, part: u64) -> u64 {
         let mixed = (part ^ self.key.rotate_left(16 * round)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -460,7 +463,7 @@ impl Permutation {
         self.walk(number, (0..Self::ROUNDS).rev())
     }
 
-    /// Goes through the rounds again and again until a number of the permutation comes out.
+    /// Repeats the rounds until the result is a number below `n`.
     #[inline]
     fn walk(&self, number: u64, rounds: impl Iterator<Item = u32> + Clone) -> u64 {
         let mut at = number;
@@ -526,7 +529,7 @@ impl PageMap {
                 pages_of_set += blocks * u64::from(layout.pages()) + u64::from(in_block);
             }
             pages += pages_of_set;
-            // What the last page has begun, one more has ended.
+            // A unit that begins in the last page and crosses its end takes one more page.
             let last = (pages_of_set.wrapping_sub(1) % u64::from(layout.pages())) as u32;
             let slots = layout.beginning_in(last);
             if pages_of_set > 0 && slots > 0 && layout.crosses(last, slots - 1) {
@@ -541,10 +544,10 @@ impl PageMap {
         }
     }
 
-    /// Maps the first logical codewords of each SSD of an empty device as `SteadyState` has them.
+    /// Maps the first logical codewords of each SSD of an empty device in the order of `SteadyState`.
     ///
     /// # Arguments
-    /// - `mapped_fraction`: which share of the user's, above 0.
+    /// - `mapped_fraction`: the share of the user's codewords that are mapped, above 0.
     pub fn fill_steady_state(&mut self, mapped_fraction: f64, seed: u64) {
         let translation = self.codewords - self.user_codewords();
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
@@ -560,7 +563,7 @@ impl PageMap {
             SteadyState::new(&self.device(), ssd, format, round, (mapped_fraction, seed))
         };
         let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
-        // What the last codeword of an SSD lacks, and where.
+        // The superblock of the last codeword of an SSD, and the units that this codeword lacks.
         let lacks = |ssd: u32, state: &SteadyState| {
             let last = (state.total.get() - 1) * state.units.get();
             let place = state.place_of(&self.device(), ssd, last)?;
@@ -585,8 +588,8 @@ impl PageMap {
     /// Writes the translation pages of the mapped codewords.
     ///
     /// # Arguments
-    /// - `pages`: how many.
-    /// - `age`: how old they are.
+    /// - `pages`: the number of translation pages.
+    /// - `age`: the age of their data.
     pub fn fill_translation_pages(&mut self, pages: u32, age: TranslationPages) {
         for page in 0..pages {
             let group = self.open_for_translation().expect("over-provisioning leaves room for translation pages");
@@ -598,7 +601,7 @@ impl PageMap {
             if let Some(written_s) = &mut self.written_s
                 && age == TranslationPages::Aged
             {
-                // As old as the data.
+                // The page is as old as the data.
                 let (member, in_block) = self.geometry.turn(group.page, group.first());
                 written_s.set(self.geometry.page_in(group.superblock, in_block, member), 0);
             }
@@ -609,7 +612,7 @@ impl PageMap {
     /// closed, oldest first, and one that is not full is open for the host.
     fn adopt_blocks(&mut self, set: u32, pages: u64) {
         let ways = u64::from(self.geometry.blocks_per_superblock());
-        // Pages of a group are written together.
+        // Pages of a group are written together, so a group that was begun is written whole.
         let pages = if self.sets[set as usize].interleaves { pages.next_multiple_of(ways) } else { pages };
         let per_superblock = u64::from(self.geometry.pages_per_superblock());
         let (full, left) = (pages / per_superblock, (pages % per_superblock) as u32);
@@ -619,8 +622,8 @@ impl PageMap {
         }
     }
 
-    /// Takes note that so many pages of the first free superblock of a set have been written: it is closed if it is full, and open for
-    /// `writer` if it is not.
+    /// Notes that `written` pages of the first free superblock of a set have been written. The superblock is closed if it is full, and
+    /// open for `writer` otherwise.
     fn adopt_superblock(&mut self, set: u32, written: u32, writer: Writer) {
         let superblock = self.sets[set as usize].free.pop_front().expect("there is room for what was written");
         let ways = self.geometry.blocks_per_superblock();

@@ -1,4 +1,4 @@
-//! How often blocks and wordlines were sensed since their last erase.
+//! Counts of the sensings of blocks and wordlines since their last erase.
 
 use softsense_base::Result;
 use softsense_nand::effective_reads_if_even;
@@ -6,25 +6,26 @@ use softsense_nand::effective_reads_if_even;
 use super::large_array::LargeArray;
 use crate::geometry::Geometry;
 
-/// In how many parts the disturbance of a sensing is counted where sensings disturb some blocks less than others.
+/// The parts of one sensing in which disturbance is counted, where sensings disturb some blocks less than others.
 pub(super) const DISTURBANCE_SCALE: u64 = 1 << 16;
 
-/// Sensings since the start of the run or the last erase, whichever was later. Memory is taken for blocks that are read.
+/// Sensings since the start of the run or the last erase, whichever was later. Memory is taken only for blocks that are read.
 #[derive(Debug)]
 pub(super) struct ReadCounts {
     sensings: Sums,
-    /// What they disturbed less than at the nominal pass-through voltage, in parts of a sensing; absent where that is nothing.
+    /// Disturbance that sensings below the nominal pass-through voltage have spared, in units of 1 / [`DISTURBANCE_SCALE`] of a sensing.
+    /// Absent where all are at the nominal voltage.
     spared: Option<Sums>,
     wordlines_per_block: u32,
-    /// How much more than others the reads of the wordlines beside one count.
+    /// The weight of reads of the two neighbouring wordlines; reads of other wordlines have weight 1.
     adjacent_stress: f64,
-    /// The most that a block ever had.
+    /// The greatest number of sensings that any block has had between two erases.
     most_of_block: u64,
 }
 
 impl ReadCounts {
     /// # Arguments
-    /// - `spares`: whether some sensings disturb less than others.
+    /// - `spares`: whether some sensings disturb less than others do.
     pub(super) fn new(geometry: &Geometry, adjacent_stress: f64, spares: bool) -> Result<Self> {
         let blocks = u64::from(geometry.planes()) * u64::from(geometry.blocks_per_plane());
         let wordlines_per_block = geometry.wordlines_per_block();
@@ -38,7 +39,7 @@ impl ReadCounts {
     }
 
     /// # Arguments
-    /// - `spared`: what they disturb less, all of them.
+    /// - `spared`: the disturbance that all the sensings together have spared.
     pub(super) fn add(&mut self, block: u32, wordline: u32, sensings: u32, spared: u64) {
         self.most_of_block = self.most_of_block.max(self.sensings.add(block, wordline, sensings.into()));
         if let Some(sums) = &mut self.spared
@@ -48,19 +49,20 @@ impl ReadCounts {
         }
     }
 
-    /// Asks the CPU to fetch what is needed of a wordline.
+    /// Asks the CPU to fetch the counts of a wordline.
     #[inline]
     pub(super) fn prefetch(&self, block: u32, wordline: u32) {
         self.sensings.of_block.prefetch(block.into());
         self.sensings.of_wordline.prefetch(self.sensings.index(block, wordline));
     }
 
-    /// Sensings of a block.
+    /// Sensings of a block since its last erase.
     pub(super) fn of_block(&self, block: u32) -> u64 {
         self.sensings.of_block.get(block.into())
     }
 
-    /// Sensings of other wordlines of the block, those of the two beside this one so many times as much.
+    /// Effective reads of a wordline: sensings of the other wordlines of its block, with those of the two neighbours weighted by the
+    /// stress.
     pub(super) fn effective(&self, block: u32, wordline: u32) -> f64 {
         let effective = self.sensings.effective(block, wordline, self.adjacent_stress);
         match &self.spared {
@@ -71,7 +73,7 @@ impl ReadCounts {
         }
     }
 
-    /// The same for so many sensings of a block that were spread evenly over its wordlines.
+    /// Effective reads of a wordline if `sensings` sensings of its block are spread evenly over its wordlines.
     pub(super) fn effective_if_spread(&self, sensings: f64, wordline: u32) -> f64 {
         let beside = u32::from(wordline > 0) + u32::from(wordline + 1 < self.wordlines_per_block);
         effective_reads_if_even(sensings, beside, self.wordlines_per_block, self.adjacent_stress)
@@ -89,7 +91,7 @@ impl ReadCounts {
     }
 }
 
-/// Sums of each block and wordline.
+/// Sums for each block and each wordline.
 #[derive(Debug)]
 struct Sums {
     of_block: LargeArray,
@@ -112,7 +114,7 @@ impl Sums {
         u64::from(block) * u64::from(self.wordlines_per_block) + u64::from(wordline)
     }
 
-    /// The sum of the block with this.
+    /// Adds an amount to a wordline and its block. Returns the new sum of the block.
     fn add(&mut self, block: u32, wordline: u32, amount: u64) -> u64 {
         let sum = |before: u64| before.saturating_add(amount).min(self.largest);
         let (block_index, index) = (u64::from(block), self.index(block, wordline));
@@ -123,7 +125,7 @@ impl Sums {
         of_block
     }
 
-    /// What other wordlines of the block have, the two beside this one so many times as much.
+    /// The sum over the other wordlines of the block, with the two neighbours weighted by `adjacent_stress`.
     fn effective(&self, block: u32, wordline: u32, adjacent_stress: f64) -> f64 {
         let of_block = self.of_block.get(block.into());
         if of_block == 0 {
@@ -132,7 +134,7 @@ impl Sums {
         let of = |wordline| self.of_wordline.get(self.index(block, wordline));
         let below = wordline.checked_sub(1).map_or(0, of);
         let above = if wordline + 1 < self.wordlines_per_block { of(wordline + 1) } else { 0 };
-        // A count that has reached its end leaves the sum behind.
+        // A count that has reached `largest` is too small for the sum.
         let others = of_block.saturating_sub(of(wordline) + below + above);
         others as f64 + adjacent_stress * (below + above) as f64
     }
@@ -167,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Are effective reads those of their definition, through reads and erases in random order?
+    /// Do effective reads follow their definition, through reads and erases in random order?
     #[test]
     fn effective_reads_are_those_of_their_definition() {
         let (blocks, wordlines) = (3, 7);
@@ -204,9 +206,9 @@ mod tests {
         assert!(counts.most_of_block() > 100);
     }
 
-    /// What do published counts say of effective reads? A wordline beside one that is hammered has failed after 54,560 reads, those of
-    /// a block of 704 wordlines that is read evenly after 518,420. With the published stress of 8.4 both should need as many
-    /// effective reads, but the even block takes 15 % more: one number of 9.7 would meet both. Source: STRAW (2026).
+    /// Do published counts agree on effective reads? A wordline beside one that is hammered has failed after 54,560 reads. Wordlines of
+    /// a block of 704 that is read evenly have failed after 518,420. With the published stress of 8.4 both should need as many effective
+    /// reads, but the even block takes 15 % more: a stress of 9.7 would fit both. Source: STRAW (2026).
     #[test]
     fn published_counts_ask_for_a_little_more_stress() {
         let until_failure = |stress: f64| {
@@ -223,7 +225,7 @@ mod tests {
         assert!((until_failure(9.724) / 518_420.0 - 1.0).abs() < 0.001, "{}", until_failure(9.724));
     }
 
-    /// Is a block that was read evenly before the run as one whose wordlines were read in turn?
+    /// Does a block that was read evenly before the run equal one whose wordlines were read in turn?
     #[test]
     fn even_reads_are_those_of_each_wordline_in_turn() {
         let mut counts = counts(1, 96, 8.4);

@@ -1,12 +1,14 @@
-//! Read reclaim: what reads have disturbed so much that it has to be moved, by what a controller has counted.
+//! Read reclaim: finds data that reads have disturbed so much that it has to be moved, from the counts of a controller.
 //!
-//! A block goes by its sensings. A wordline goes by its effective reads, counted of each, or bounded from above by a few counters for
-//! each block. When a wordline has been sensed for the host, the two beside it are looked at, and one more for each sensing, all of a
-//! block in turn: a wordline that is not beside the one sensed is found after one round of its block at most. What is due waits in line
-//! for its set. Of an open superblock a wordline can be due once all its pages are programmed; all of it, when it has been closed.
+//! A block is due by its sensings. A wordline is due by its effective reads, which are counted for each wordline, or bounded from above
+//! by a few counters for each block.
 //!
-//! Reads that collection does, or the update of a translation page, are counted, and make nothing due by themselves: what they
-//! move leads to further such reads, without an end where the map is in flash.
+//! When a wordline has been sensed for the host, its two neighbours are examined, and for each sensing one more wordline of the block,
+//! in turn. So a wordline that is no neighbour is found after at most one round of its block. Data that is due waits in a queue of its
+//! set. A wordline of an open superblock can be due once all its pages are programmed. A whole superblock can be due once it is closed.
+//!
+//! Reads for collection, or for the update of a translation page, are counted, but make nothing due by themselves. The moves that they
+//! caused would lead to further such reads, without end where the map is in flash.
 
 use std::collections::VecDeque;
 
@@ -23,39 +25,39 @@ use crate::config::{ReadReclaimSpec, WordlineReclaimSpec};
 /// Data that read reclaim moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reclaim {
-    /// The superblock that it is in.
+    /// The superblock that holds the data.
     pub superblock: u32,
-    /// Its wordline; all of the superblock without one.
+    /// The wordline; `None` for all of the superblock.
     pub wordline: Option<u32>,
 }
 
-/// What a controller knows of reads, and what follows.
+/// The state of read reclaim: the controller's counts of reads, and the data that is due.
 #[derive(Debug)]
 pub(super) struct ReadReclaim {
     unit: Unit,
-    /// What is due in each set, in the order in which it was found.
+    /// Data that is due in each set, in the order in which it was found.
     waiting: Vec<VecDeque<Reclaim>>,
     is_waiting: FxHashSet<Reclaim>,
-    /// Whether the host has no more requests. What is due then is moved; what becomes due by that, nobody waits for.
+    /// Whether the host has no more requests. Data that is due then is moved. No more becomes due, as nobody waits for it.
     over: bool,
 }
 
 #[derive(Debug)]
 enum Unit {
-    /// With the sensings that make a block due.
+    /// Blocks, with the sensings that make a block due.
     Block(u32),
     Wordline(Wordlines),
 }
 
 #[derive(Debug)]
 struct Wordlines {
-    /// The effective reads that make each wordline of a block due.
+    /// For each wordline of a block, the effective reads that make it due.
     limits: Vec<f64>,
-    /// Counters of a block at most; without it those of the cells' own [`ReadCounts`] tell.
+    /// The greatest number of counters of a block. Without a bound the cells' own [`ReadCounts`] are used.
     counters: Option<u32>,
     counted: FxHashMap<u32, SpaceSaving>,
     adjacent_stress: f64,
-    /// The wordline of each block whose turn it is to be looked at.
+    /// For each block, the next wordline in turn to be examined.
     turns: LargeArray,
 }
 
@@ -77,7 +79,7 @@ impl ReadReclaim {
         Ok(Self { unit, waiting, is_waiting: FxHashSet::default(), over: false })
     }
 
-    /// A block has been erased: all counting begins anew.
+    /// Forgets the counts of a block that has been erased.
     pub(super) fn erased(&mut self, block: u32) {
         if let Unit::Wordline(wordlines) = &mut self.unit {
             wordlines.counted.remove(&block);
@@ -85,7 +87,7 @@ impl ReadReclaim {
     }
 }
 
-/// The limit of each wordline of a block, by its class.
+/// The limit of each wordline of a block, by the class of the wordline.
 fn limits(config: &CheckedConfig, spec: &WordlineReclaimSpec) -> Vec<f64> {
     let wordlines = config.geometry().wordlines_per_block();
     let factors: Vec<f64> =
@@ -100,7 +102,7 @@ fn limits(config: &CheckedConfig, spec: &WordlineReclaimSpec) -> Vec<f64> {
 }
 
 impl Wordlines {
-    /// Effective reads of a wordline since the last erase of its block, as the controller knows them: never too few.
+    /// Effective reads of a wordline since the last erase of its block, as far as the controller knows them: never too few.
     fn effective(&self, read_counts: &ReadCounts, block: u32, wordline: u32) -> f64 {
         let Some(most) = self.counters else { return read_counts.effective(block, wordline) };
         let Some(counted) = self.counted.get(&block) else { return 0.0 };
@@ -120,7 +122,7 @@ impl PageMap {
     /// Counts sensings of a wordline.
     ///
     /// # Arguments
-    /// - `disturbance`: of them all, as [`DISTURBANCE_SCALE`] has it.
+    /// - `disturbance`: the disturbance of all the sensings, in units of 1 / [`DISTURBANCE_SCALE`] of a sensing.
     pub(super) fn note_sensings(&mut self, block: u32, wordline: u32, disturbance: u64) {
         if let Some(ReadReclaim { unit: Unit::Wordline(of), .. }) = &mut self.read_reclaim
             && let Some(most) = of.counters
@@ -129,7 +131,7 @@ impl PageMap {
         }
     }
 
-    /// Looks what is due in a superblock of which a wordline has been sensed so many times for the host.
+    /// Finds data that is due in a superblock of which a wordline has been sensed `sensings` times for the host.
     pub(super) fn look_at_read(&mut self, superblock: u32, block: u32, wordline: u32, sensings: u32) {
         let Some(ReadReclaim { unit, .. }) = &mut self.read_reclaim else { return };
         let Unit::Wordline(of) = unit else { return self.note_if_due(Reclaim { superblock, wordline: None }) };
@@ -143,7 +145,7 @@ impl PageMap {
         }
     }
 
-    /// Looks what is due in a superblock that has been closed.
+    /// Finds data that is due in a superblock that has been closed.
     pub(super) fn note_all_due(&mut self, superblock: u32) {
         match self.read_reclaim.as_ref().map(|reclaim| &reclaim.unit) {
             None => {}
@@ -165,7 +167,7 @@ impl PageMap {
         }
     }
 
-    /// Whether data that can be moved has reached its limit.
+    /// Whether data can be moved and has reached its limit.
     fn is_due(&self, reclaim: Reclaim) -> bool {
         let (Some(read_counts), Some(ReadReclaim { unit, .. })) = (&self.read_counts, &self.read_reclaim) else {
             return false;
@@ -184,7 +186,7 @@ impl PageMap {
                 read_counts.of_block(block) as f64 + of_start >= f64::from(*limit)
             }),
             (Unit::Wordline(_), None) => false,
-            // Superblocks are blocks.
+            // Superblocks are blocks wherever wordlines are reclaimed.
             (Unit::Wordline(of), Some(wordline)) => {
                 let of_start = before(self.geometry.page_in(superblock, self.geometry.pages_of(wordline).start, 0));
                 let of_start = read_counts.effective_if_spread(of_start, wordline);
@@ -201,8 +203,8 @@ impl PageMap {
         is_open && self.geometry.pages_of(wordline).end <= u32::from(self.programmed[superblock as usize])
     }
 
-    /// The host has no more requests: nothing more becomes due, and wear is not levelled any more. Where what is moved to level it wears
-    /// more than it levels, as the map in flash has to be written for it, that would have no end.
+    /// Notes that the host has no more requests: nothing more becomes due, and wear is no longer levelled. Where the map is in flash,
+    /// moves for levelling may cause more wear than they level, and would then go on without end.
     pub fn requests_are_over(&mut self) {
         self.wear_levelling_spread = u32::MAX;
         if let Some(reclaim) = &mut self.read_reclaim {
@@ -210,16 +212,16 @@ impl PageMap {
         }
     }
 
-    /// Whether anything waits to be reclaimed in a set.
+    /// Whether data waits to be reclaimed in a set.
     #[inline]
     pub fn wants_reclaim(&self, set: u32) -> bool {
         self.read_reclaim.as_ref().is_some_and(|reclaim| !reclaim.waiting[set as usize].is_empty())
             && self.takes_data(set)
     }
 
-    /// Takes what has waited longest in a set and is due still. A superblock is no candidate for garbage collection from then on, and is
-    /// taken only if it fits another one. A wordline is taken only if the last free superblock is not needed for it: garbage collection
-    /// relies on that.
+    /// Takes the data that has waited longest in a set and is still due. A superblock is taken only if its data fits another one, and is
+    /// no candidate for garbage collection from then on. A wordline is taken only if it does not need the last free superblock, on which
+    /// garbage collection relies.
     pub fn take_reclaim(&mut self, set: u32) -> Option<Reclaim> {
         loop {
             let reclaim = *self.read_reclaim.as_ref()?.waiting[set as usize].front()?;
@@ -253,8 +255,8 @@ impl PageMap {
         entry.closed && entry.valid > 0
     }
 
-    /// Takes a superblock whose data is to be moved, if it holds any that fits another one; where there may be less room than there was,
-    /// as many as there are beside the last free one. It is no candidate for garbage collection from then on.
+    /// Takes a superblock whose data is to be moved, if it holds data that fits others. Where the set has lost room, the data may take
+    /// all free superblocks but the last one. The superblock is no candidate for garbage collection from then on.
     pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
         let takes = self.holds_data(superblock) && self.fits_others(set, superblock);
         if takes {
@@ -263,8 +265,8 @@ impl PageMap {
         takes
     }
 
-    /// Whether the current data of a superblock fits another one; where there may be less room than there was, as many as there are beside
-    /// the last free one.
+    /// Whether the current data of a superblock fits another one. Where the set has lost room, the data may take all free superblocks
+    /// but the last one.
     pub(super) fn fits_others(&self, set: u32, superblock: u32) -> bool {
         let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
         let others = if self.has_lost_room() { beside_last.max(1) } else { 1 };

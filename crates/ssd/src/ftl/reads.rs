@@ -1,4 +1,4 @@
-//! Reads of superblocks: those under way, and how much those of the past have disturbed cells.
+//! Reads of superblocks: those under way, and the disturbance by past ones.
 
 use super::read_counts::{DISTURBANCE_SCALE, ReadCounts};
 use super::{Group, PageMap};
@@ -10,10 +10,10 @@ impl PageMap {
         self.blocks[superblock as usize].reads += 1;
     }
 
-    /// Notes that a read of pages has ended, for which each was sensed so many times.
+    /// Notes that a read of pages has ended, for which each page was sensed `sensings` times.
     ///
     /// # Arguments
-    /// - `of_host`: whether a request waited for it.
+    /// - `of_host`: whether a request of the host waited for the read.
     #[inline]
     pub fn read_ends(&mut self, group: Group, sensings: u32, of_host: bool) {
         self.blocks[group.superblock as usize].reads -= 1;
@@ -42,11 +42,11 @@ impl PageMap {
         }
     }
 
-    /// Sensings that have disturbed a page of a group: of other wordlines of its block, and more so of those beside its own. 0
-    /// where nobody asks.
+    /// Effective reads of a page of a group: sensings of the other wordlines of its block, with the two neighbours weighted. 0 where
+    /// nobody asks.
     ///
     /// # Arguments
-    /// - `member`: which of its pages.
+    /// - `member`: the member of the group that the page is in.
     #[inline]
     pub fn effective_reads(&self, group: Group, member: u32) -> f64 {
         let Some(read_counts) = &self.read_counts else { return 0.0 };
@@ -58,14 +58,14 @@ impl PageMap {
         if before > 0.0 { of_run + read_counts.effective_if_spread(before, wordline) } else { of_run }
     }
 
-    /// Sensings of its block that a written page of a superblock has behind it from before the run, spread evenly over wordlines.
+    /// Sensings of the block of a page before the run, spread evenly over wordlines; 0 for a page that was written in the run.
     pub(super) fn reads_before_the_run(&self, superblock: u32, page: u64) -> f64 {
         let set = self.geometry.set_of_superblock(superblock);
         let before = self.start_ages.block_reads(self.geometry.ssd_of_set(set));
         if before > 0.0 && self.written_s(page).is_none() { before } else { 0.0 }
     }
 
-    /// The most sensings that a block has had between two erases of the run; `None` where nobody counts.
+    /// The most sensings that a block has had between two erases of the run; `None` where sensings are not counted.
     pub fn most_block_reads(&self) -> Option<u64> {
         self.read_counts.as_ref().map(ReadCounts::most_of_block)
     }

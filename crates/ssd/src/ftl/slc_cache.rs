@@ -1,9 +1,10 @@
-//! The SLC cache: superblocks in which a cell holds one bit. The host writes to them while there are any; what they hold is folded,
-//! moved to others, in the order in which they were filled.
+//! The SLC cache: superblocks in which a cell holds one bit. The host writes to them while any has room. Their data is folded, that is
+//! moved to other superblocks, in the order in which they were filled.
 //!
-//! A set always has some of them, and may take free superblocks beside these, which it gives back when they have been folded.
-//! A folded superblock frees more than it takes, as it holds less than others: a set whose cache gives back makes room by
-//! folding before it collects garbage. One that keeps its superblocks folds while garbage collection has left room for that.
+//! A set always has some SLC superblocks. It may take free superblocks beside these, and gives them back once they are folded. Folding a
+//! superblock that is given back frees more room than it takes, as an SLC superblock holds less than others. So a set whose cache gives
+//! back makes room by folding before it collects garbage. A set whose cache keeps its superblocks folds while garbage collection has
+//! left room for that.
 
 use std::collections::VecDeque;
 
@@ -15,20 +16,20 @@ use crate::geometry::Geometry;
 
 #[derive(Debug)]
 pub(super) struct SlcCache {
-    /// Superblocks that a set always has, and has at most.
+    /// The least and the greatest number of SLC superblocks of a set.
     least: usize,
     most: usize,
-    /// Free superblocks of other kind that it leaves.
+    /// Free superblocks outside the cache that the cache leaves to others.
     leaves: usize,
-    /// Folding is wanted when it can open fewer superblocks than this.
+    /// Folding is wanted while the cache can open fewer superblocks than this.
     fold_below: usize,
     waits_when_full: bool,
-    /// Of an SLC superblock.
+    /// The layout of an SLC superblock.
     layout: BlockLayout,
     pages_per_superblock: u32,
-    /// P/E cycles that one with a bit a cell counts as.
+    /// P/E cycles that one P/E cycle with one bit a cell counts as.
     wear: f64,
-    /// How often each superblock was erased as an SLC one.
+    /// For each superblock, its erases as an SLC superblock.
     erases: Vec<u32>,
     sets: Vec<SlcSet>,
 }
@@ -37,11 +38,11 @@ pub(super) struct SlcCache {
 #[derive(Debug, Clone, Default)]
 struct SlcSet {
     free: VecDeque<u32>,
-    /// Full ones, in the order in which they were filled.
+    /// Full superblocks, in the order in which they were filled.
     closed: VecDeque<u32>,
-    /// All of them.
+    /// The number of SLC superblocks of the set, in any state.
     owned: usize,
-    /// The superblock that folding goes on with when its open one is full.
+    /// The superblock in which folding continues when its open one is full.
     next_for_folding: Option<u32>,
 }
 
@@ -69,31 +70,31 @@ impl SlcCache {
         })
     }
 
-    /// Superblocks that a set starts with as SLC ones: its last.
+    /// Superblocks of a set that are SLC ones at the start: its last ones.
     fn kept(geometry: &Geometry, least: u32, set: u32) -> std::ops::Range<u32> {
         let end = (set + 1) * geometry.blocks_per_plane();
         end - least..end
     }
 
-    /// Superblocks that a set can open, with so many free ones of other kind.
+    /// Superblocks that the cache of a set can open, where `free` superblocks outside the cache are free.
     fn can_open(&self, set: u32, free: usize) -> usize {
         let of = &self.sets[set as usize];
         of.free.len() + (self.most - of.owned).min(free.saturating_sub(self.leaves))
     }
 
-    /// Free ones of all sets.
+    /// Free SLC superblocks of all sets.
     pub(super) fn free_superblocks(&self) -> usize {
         self.sets.iter().map(|of| of.free.len()).sum()
     }
 
-    /// Whether a set gives its next superblock back when it has been folded.
+    /// Whether the cache of a set gives back the next superblock that it has folded.
     fn gives_back(&self, set: u32) -> bool {
         self.sets[set as usize].owned > self.least
     }
 }
 
 impl PageMap {
-    /// Makes the superblocks SLC ones that a set of the cache always has.
+    /// Turns the superblocks that the cache of each set starts with into SLC ones.
     pub(super) fn set_up_slc_cache(&mut self) {
         let Some(cache) = &self.slc_cache else { return };
         for (set, of) in self.sets.iter_mut().zip(&cache.sets) {
@@ -102,13 +103,13 @@ impl PageMap {
         }
     }
 
-    /// Whether cells of a superblock hold one bit.
+    /// Whether cells of a superblock hold one bit each.
     #[inline]
     pub fn is_slc(&self, superblock: u32) -> bool {
         self.slc_cache.is_some() && self.blocks[superblock as usize].slc
     }
 
-    /// The layout of a superblock of the cache; none of others.
+    /// The layout of an SLC superblock; `None` for other superblocks.
     #[inline]
     pub(super) fn slc_layout(&self, superblock: u32) -> Option<&BlockLayout> {
         self.slc_cache.as_ref().filter(|_| self.blocks[superblock as usize].slc).map(|cache| &cache.layout)
@@ -139,10 +140,11 @@ impl PageMap {
         f64::from(self.pe_cycles_per_erase) * wear
     }
 
-    /// The next pages for the host in a set: of the cache, where that has any, or of other superblocks, unless it is waited for.
+    /// The next pages for the host in a set: in the cache if it has room, otherwise in other superblocks, unless writes wait for
+    /// folding.
     ///
     /// # Arguments
-    /// - `plain`: whether what is written is not interleaved where the set interleaves.
+    /// - `plain`: whether the data is not interleaved although the set interleaves.
     #[inline]
     pub(super) fn open_in(&mut self, set: u32, plain: bool) -> Option<Group> {
         if self.slc_cache.is_some() {
@@ -154,7 +156,7 @@ impl PageMap {
         self.open(set, if plain { Writer::HostPlain } else { Writer::Host })
     }
 
-    /// Whether writes to a set wait for folding: there is a full superblock, or one whose programs or whose folding are under way.
+    /// Whether writes to a set wait for folding: some SLC superblock is full, or its programs or its folding are under way.
     fn waits_for_folding(&self, set: u32) -> bool {
         let Some(cache) = self.slc_cache.as_ref().filter(|cache| cache.waits_when_full) else { return false };
         let (of, open) = (&cache.sets[set as usize], &self.sets[set as usize].open);
@@ -162,7 +164,7 @@ impl PageMap {
         of.owned > of.free.len() + opened.count()
     }
 
-    /// Takes a superblock of a set for its cache: one that it has, or a free one.
+    /// Takes a superblock of a set for its cache: an SLC one, or a free one that becomes one.
     pub(super) fn take_for_cache(&mut self, set: u32) -> Option<u32> {
         let cache = self.slc_cache.as_mut()?;
         let of = &mut cache.sets[set as usize];
@@ -178,12 +180,13 @@ impl PageMap {
         Some(superblock)
     }
 
-    /// The superblock that folding goes on with in a set; there is one where [folding](Self::take_to_fold) has begun.
+    /// Takes the superblock in which folding continues in a set. There is one where [folding](Self::take_to_fold) has begun and needs
+    /// it.
     pub(super) fn take_for_folding(&mut self, set: u32) -> Option<u32> {
         self.slc_cache.as_mut()?.sets[set as usize].next_for_folding.take()
     }
 
-    /// Whether the cache of a set gives its next superblock back when it has been folded.
+    /// Whether the cache of a set gives back the next superblock that it has folded.
     pub(super) fn gives_back(&self, set: u32) -> bool {
         self.slc_cache.as_ref().is_some_and(|cache| cache.gives_back(set))
     }
@@ -196,7 +199,7 @@ impl PageMap {
         cache.can_open(set, state.free.len()) as u32 * cache.pages_per_superblock + in_open
     }
 
-    /// Whether the cache of a set has so little room that it is folded, whatever the load.
+    /// Whether the cache of a set has so little room that it should be folded, whatever the load.
     #[inline]
     pub fn wants_folding(&self, set: u32) -> bool {
         self.takes_data(set)
@@ -206,17 +209,16 @@ impl PageMap {
             })
     }
 
-    /// Whether folding of a set is due, and waits until garbage collection has made room: writes may wait for both.
+    /// Whether folding of a set is due but waits until garbage collection has made room. Writes may then wait for both.
     pub fn folding_waits_for_collection(&self, set: u32) -> bool {
         let is_short = self.sets[set as usize].free.len() < self.gc_low_watermark_blocks;
         is_short && !self.gives_back(set) && self.wants_folding(set)
     }
 
-    /// Takes the superblock of the cache of a set that was filled first, to be folded, if folding is due and there is room for what
-    /// it holds.
+    /// Takes the superblock of the cache of a set that was filled first, to be folded, if folding is due and there is room for its data.
     ///
     /// # Arguments
-    /// - `idle`: whether the host does nothing.
+    /// - `idle`: whether the host is idle.
     pub fn take_to_fold(&mut self, set: u32, idle: bool) -> Option<u32> {
         let cache = self.slc_cache.as_ref().filter(|_| self.takes_data(set))?;
         let state = &self.sets[set as usize];
@@ -232,18 +234,17 @@ impl PageMap {
         let in_open = state.open[Writer::Fold as usize].map_or(0, |(_, given)| pages - given);
         let has_next = cache.sets[set as usize].next_for_folding.is_some();
         let needed = if self.valid(superblock) == 0 { 0 } else { cache.pages_per_superblock };
-        // Of an open superblock, so much is still there with the dies that work; a part of a stripe may be all that it has beside.
+        // After failures an open superblock may have less room, and its rest may be only part of a stripe.
         let left = self.left_of(set, in_open);
         let left = if self.has_lost_room() { left.saturating_sub(self.geometry.pages_per_stripe()) } else { left };
         let needs_next = left < needed && !has_next;
-        // One that is given back makes up for the last free one.
-        // But for one that fails.
+        // A superblock that is given back replaces the last free one, unless its erase fails.
         let leaves = !gives_back || self.has_lost_room();
         if !is_due || (needs_next && free <= usize::from(leaves)) {
             return None;
         }
         if needs_next {
-            // Now, before the host takes it.
+            // The superblock is taken now, before the host takes it.
             let next = self.take_free(set, false);
             self.slc_cache.as_mut()?.sets[set as usize].next_for_folding = next;
         }
@@ -251,21 +252,21 @@ impl PageMap {
         Some(superblock)
     }
 
-    /// A superblock of the cache is full.
+    /// Notes that a superblock of the cache is full.
     pub(super) fn close_slc(&mut self, set: u32, superblock: u32) {
         self.blocks[superblock as usize].closed = true;
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
         cache.sets[set as usize].closed.push_back(superblock);
     }
 
-    /// A full superblock of the cache is taken.
+    /// Takes a full superblock out of the cache's list.
     pub(super) fn withdraw_slc(&mut self, set: u32, superblock: u32) {
         self.blocks[superblock as usize].closed = false;
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
         cache.sets[set as usize].closed.retain(|&other| other != superblock);
     }
 
-    /// A superblock of the cache has been erased: the cache keeps it, or gives it back.
+    /// Notes that a superblock of the cache has been erased: the cache keeps it, or gives it back.
     pub(super) fn erased_slc(&mut self, set: u32, superblock: u32) {
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
         cache.erases[superblock as usize] += 1;
@@ -280,7 +281,7 @@ impl PageMap {
         }
     }
 
-    /// A superblock of the cache has been erased, and is written no more: the cache has one less until it takes another.
+    /// Notes that a superblock of the cache has been erased and is retired. The cache has one less until it takes another.
     pub(super) fn retire_slc(&mut self, set: u32, superblock: u32) {
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
         cache.erases[superblock as usize] += 1;
@@ -288,7 +289,7 @@ impl PageMap {
         self.blocks[superblock as usize].slc = false;
     }
 
-    /// Codewords that the cache has room for as it is, and how many of it are current; nothing without one.
+    /// Codewords that the cache has room for now, and how many valid ones it holds; `None` without a cache.
     pub fn slc_room_and_valid(&self) -> Option<(u64, u64)> {
         let cache = self.slc_cache.as_ref()?;
         let of_superblock = u64::from(self.geometry.ways()) * u64::from(cache.layout.codewords());
@@ -297,14 +298,14 @@ impl PageMap {
         Some((owned as u64 * of_superblock, valid.sum()))
     }
 
-    /// Blocks of the cache that are not free; none without one.
+    /// Blocks of the cache that are not free; `None` without a cache.
     pub fn slc_blocks(&self) -> Option<u64> {
         let cache = self.slc_cache.as_ref()?;
         let owned: usize = cache.sets.iter().map(|of| of.owned).sum();
         Some((owned - cache.free_superblocks()) as u64 * u64::from(self.geometry.blocks_per_superblock()))
     }
 
-    /// Free superblocks of a set that the cache has, or its folding.
+    /// Free superblocks of a set that belong to the cache, or are set aside for folding.
     pub(super) fn free_of_cache(&self, set: u32) -> Vec<u32> {
         let of = self.slc_cache.as_ref().map(|cache| &cache.sets[set as usize]);
         of.into_iter().flat_map(|of| of.free.iter().copied().chain(of.next_for_folding)).collect()

@@ -1,7 +1,7 @@
-//! Counting what is counted most with few counters.
+//! Counting the most frequent items with few counters.
 
-/// A few counters for many items, by the Space-Saving algorithm: an item that has none takes over the smallest, with its count. So
-/// no count is too small, and none is too large by more than the smallest, which is at most the total over the number of counters.
+/// A few counters for many items, by the Space-Saving algorithm: an item without a counter takes over the smallest one, with its count.
+/// So no count is too small. None is too large by more than the smallest count, which is at most the total over the number of counters.
 ///
 /// Source: A. Metwally, D. Agrawal, A. El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +11,7 @@ pub(super) struct SpaceSaving {
 }
 
 impl SpaceSaving {
-    /// Counts an item, of so many counters at most.
+    /// Adds an amount to the count of an item, with at most `most` counters.
     pub(super) fn add(&mut self, most: u32, item: u32, amount: u64) {
         let counters = &mut self.counters;
         if let Some((_, count)) = counters.iter_mut().find(|(of, _)| *of == item) {
@@ -23,7 +23,7 @@ impl SpaceSaving {
         }
     }
 
-    /// The least and the most that an item can have been counted.
+    /// The least and the greatest count that an item can have.
     pub(super) fn bounds(&self, most: u32, item: u32) -> (u64, u64) {
         let free = self.counters.len() < most as usize;
         let smallest = if free { 0 } else { self.counters.iter().map(|&(_, count)| count).min().unwrap_or(0) };
@@ -33,7 +33,7 @@ impl SpaceSaving {
         }
     }
 
-    /// All that was counted.
+    /// The sum of all counts.
     pub(super) fn total(&self) -> u64 {
         self.counters.iter().map(|&(_, count)| count).sum()
     }
@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    /// Are counts never too small, and at most total / counters too large, for items that come alike often and by Zipf's law?
+    /// Are counts never too small, and too large by at most total / counters, for items of equal frequencies and of Zipf's law?
     #[test]
     fn no_count_is_too_small_and_none_much_too_large() {
         const ITEMS: u32 = 200;

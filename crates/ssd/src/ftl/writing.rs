@@ -1,17 +1,17 @@
-//! Where data goes: which pages are next, for whom, and what is noted when they are programmed.
+//! Writing: which pages are next for each writer, and the state that changes when they are programmed.
 
 use super::victims::VictimRule;
 use super::{Entry, Gain, Group, Held, Lcn, PageMap, Writer, prefetch};
 use crate::config::Remainder;
 
 impl PageMap {
-    /// Whether what collection of a set moves is interleaved.
+    /// Whether the data that collection of a set moves is interleaved.
     pub fn interleaves(&self, set: u32) -> bool {
         self.sets[set as usize].interleaves
     }
 
-    /// The pool of an SSD in which a logical codeword is written, and how many from it on are written to the same page: those of
-    /// its logical page, where that matters.
+    /// The pool of an SSD in which a logical codeword is written, and how many codewords from it on are written to the same page. Where
+    /// logical pages matter, these are the rest of its logical page.
     #[inline]
     pub fn pool_of(&self, lcn: Lcn) -> (u32, u32) {
         if self.pools == 1 && !self.whole_pages {
@@ -27,7 +27,7 @@ impl PageMap {
         self.whole_pages
     }
 
-    /// The logical codewords of the user that share a page with one.
+    /// The logical codewords of the user that share a logical page with a codeword.
     pub fn page_mates(&self, lcn: Lcn) -> impl Iterator<Item = Lcn> + use<> {
         let per_page = u64::from(self.geometry.codewords_per_page());
         let (ssd, index) = self.addresses.split(lcn);
@@ -36,18 +36,18 @@ impl PageMap {
         (first..end).map(move |index| addresses.join(ssd, index))
     }
 
-    /// The next pages for the host in turn of the stripe of a pool of an SSD, passing over sets with no room; `None` when no set
-    /// has any until garbage collection has freed a block.
+    /// The next pages for the host, in the turn of the stripe of a pool of an SSD. Sets without room are passed over. `None` where no
+    /// set has room until garbage collection has freed a block.
     ///
     /// # Arguments
-    /// - `first`: what is to be written, of which a rule of the user's own is told.
-    /// - `codewords`: how many of a request wait to be written. They are interleaved where they fill a group.
-    /// - `handle`: where the host wants it placed: writes of different handles go to different superblocks.
+    /// - `first`: the codeword to be written, which a rule of the user's own is told.
+    /// - `codewords`: how many codewords of a request wait to be written. They are interleaved where they fill a group.
+    /// - `handle`: the placement handle of the host. Writes of different handles go to different superblocks.
     pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32, handle: u8) -> Option<Group> {
         self.handle = handle;
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
-        // Planes of a pool stand in the stripe at distances of as many as there are pools.
+        // Planes of a pool lie in the stripe at a distance of the number of pools.
         let (pools, of_pool) = (self.pools as usize, (ssd * self.pools + pool) as usize);
         let planes = self.geometry.planes_of_ssd() as usize / pools;
         if self.to_most_free {
@@ -74,7 +74,7 @@ impl PageMap {
             }
             let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at * pools + pool as usize]);
             let interleaves = self.sets[set as usize].interleaves;
-            // A group takes the turns of all of its set.
+            // A group takes the turns of all planes of its set.
             let turns = if interleaves && fills { ways - at % ways } else { 1 };
             self.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
             passed += turns;
@@ -89,8 +89,8 @@ impl PageMap {
         None
     }
 
-    /// Asks the CPU to fetch what the next writes of a pool will change: of the set whose turn comes next the place, of the one after it
-    /// where that is.
+    /// Asks the CPU to fetch data that the next writes of a pool will change: the next place of the set whose turn is next, and the
+    /// state of the set after it.
     #[inline]
     fn prefetch_turns(&self, ssd: u32, pool: u32) {
         let (pools, at) = (self.pools as usize, self.stripe_at[(ssd * self.pools + pool) as usize]);
@@ -107,7 +107,7 @@ impl PageMap {
         }
     }
 
-    /// Of the `planes` planes of a pool the one with the most free pages, the first of them from `at` on.
+    /// The plane of a pool of `planes` planes with the most free pages; the first one from `at` on where several have the most.
     fn most_free_from(&self, ssd: u32, pool: u32, at: usize, planes: usize) -> usize {
         let free = |at: usize| self.free_pages(ssd, pool, at);
         let mut most = at;
@@ -119,7 +119,7 @@ impl PageMap {
         most
     }
 
-    /// Free pages of the plane at a place in the turn of a pool of an SSD.
+    /// Free pages of the plane whose position in the turn of a pool of an SSD is `at`.
     pub(super) fn free_pages(&self, ssd: u32, pool: u32, at: usize) -> u32 {
         let pages = self.geometry.pages_per_superblock();
         let plane = self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize];
@@ -129,7 +129,7 @@ impl PageMap {
             handle => state.open_for_handles[usize::from(handle) - 1],
         };
         let in_open = in_open.map_or(0, |(_, given)| pages - given);
-        // What is being collected is as good as free: writes are given out long before the erase that precedes them.
+        // Superblocks that are being collected count as free: writes are given out long before the erase that precedes them.
         let in_cache = self.free_slc_pages(self.geometry.set_of(plane).0);
         (state.free.len() as u32 + state.being_collected) * pages + in_open + in_cache
     }
@@ -141,8 +141,7 @@ impl PageMap {
         self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize]
     }
 
-    /// The next page for a translation page, sets taking turns; `None` when none has room until garbage collection has freed
-    /// a block.
+    /// The next page for a translation page, sets taking turns; `None` when no set has room until garbage collection has freed a block.
     pub fn open_for_translation(&mut self) -> Option<Group> {
         let (sets, planes) = (self.geometry.sets(), self.geometry.planes_of_ssd());
         (0..sets).find_map(|_| {
@@ -153,13 +152,13 @@ impl PageMap {
         })
     }
 
-    /// Who collects a logical codeword.
+    /// The writer that collects a logical codeword.
     pub fn collector_of(&self, lcn: Lcn) -> Writer {
         if self.is_translation_page(lcn) { Writer::GcTranslation } else { Writer::Gc }
     }
 
-    /// The next pages for `writer` in a set. All others leave the last free superblock, or two where erases fail, to garbage
-    /// collection, of which each job takes one at most, and gives one back unless its erase fails.
+    /// The next pages for `writer` in a set. Writers other than garbage collection leave it the last free superblock, or two where
+    /// erases fail. A job of garbage collection takes at most one, and gives one back unless its erase fails.
     #[inline]
     pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
         let held_back = self.sets[set as usize].held_back && matches!(writer, Writer::Host | Writer::HostPlain);
@@ -173,7 +172,7 @@ impl PageMap {
                     Writer::Slc | Writer::SlcPlain => self.take_for_cache(set)?,
                     Writer::Fold => match self.take_for_folding(set) {
                         Some(superblock) => superblock,
-                        // The one that it had taken is gone with a program that failed.
+                        // A program that failed has taken the superblock that was set aside for folding.
                         None if self.sets[set as usize].free.len() > 1 => self.take_free(set, false)?,
                         None => return None,
                     },
@@ -212,13 +211,13 @@ impl PageMap {
         Some(self.group_at(set, superblock, given))
     }
 
-    /// Whether a set has a free superblock beside those that are left to collection.
+    /// Whether a set has a free superblock beside those that are left to garbage collection.
     #[inline]
     fn has_free_for_host(&self, set: u32) -> bool {
         self.sets[set as usize].free.len() > self.kept_for_collection
     }
 
-    /// The open superblock of a writer in a set; that of the host is of the placement handle whose turn it is.
+    /// The open superblock of a writer in a set. For the host it is that of the current placement handle.
     #[inline]
     fn opened_by(&mut self, set: u32, writer: Writer) -> &mut Option<(u32, u32)> {
         let state = &mut self.sets[set as usize];
@@ -231,8 +230,8 @@ impl PageMap {
     /// Takes a free superblock of a set; `None` where there is none.
     ///
     /// # Arguments
-    /// - `cold`: whether it is for data that has not been written for long, which goes where wear is greatest, while the host's goes
-    ///   where it is least, if wear is levelled.
+    /// - `cold`: whether the superblock is for data that has not been written for long. If wear is levelled, cold data goes where wear
+    ///   is greatest, and other data where it is least.
     pub(super) fn take_free(&mut self, set: u32, cold: bool) -> Option<u32> {
         if self.levelling.is_empty() {
             return self.sets[set as usize].free.pop_front();
@@ -250,7 +249,7 @@ impl PageMap {
         self.place_from(self.entry(lcn), group, slot, lcn);
     }
 
-    /// Puts data that is moved at `slot`. It [is current](Self::is_current) where it lies, so that its map entry is known.
+    /// Puts data that is moved at `slot`. The data [is current](Self::is_current) where it lies, so its map entry is known.
     #[inline]
     pub fn place_moved(&mut self, group: Group, slot: u32, held: Held) {
         self.place_from(Entry::Flash(held.entry - self.first_place), group, slot, held.lcn);
@@ -286,7 +285,7 @@ impl PageMap {
         }
     }
 
-    /// Closes a superblock if each of its blocks has all pages that it gets. One in which a program has failed closes in its own time.
+    /// Closes a superblock if each of its blocks has all the pages that it gets. A condemned superblock is closed elsewhere.
     pub(super) fn close_if_full(&mut self, set: u32, superblock: u32) {
         if self.is_condemned(superblock) {
             return;
@@ -303,7 +302,7 @@ impl PageMap {
         }
     }
 
-    /// All pages of a superblock have been written: it can be collected.
+    /// Closes a superblock to which nothing more is written: it can be collected from now on.
     pub(super) fn close(&mut self, set: u32, superblock: u32) {
         if self.is_slc(superblock) {
             return self.close_slc(set, superblock);

@@ -1,11 +1,11 @@
 use super::{Block, VictimRule};
 
-/// The superblock with the greatest `age (1 - u) / (2 u)`, of those that are worth collecting; the one that was closed first,
-/// where several have the same. `u` is its valid codewords over its places: collecting reads and writes a share `u` each, and
-/// frees `1 - u`. Its age is the number of superblocks of the set that have been closed since, itself with them: a clock that
-/// stands still when nothing is written.
+/// The superblock with the greatest `age (1 - u) / (2 u)`, of those that are worth collecting; among equal ones, the one that was closed
+/// first. The share `u` is its valid codewords over its places. Collecting it reads and writes a share `u` each, and frees `1 - u`. Its
+/// age is the number of superblocks of the set that have been closed since, itself included. This clock stands still when nothing is
+/// written.
 ///
-/// A victim takes a look at each superblock that is held, in integers, so that equal ones are equal on every CPU.
+/// Finding a victim takes a look at each held superblock. It is computed in integers, so that equal scores are equal on every CPU.
 ///
 /// Source: A. Kawaguchi, S. Nishioka, H. Motoda, "A flash-memory based file system", USENIX 1995; after M. Rosenblum, J. K.
 /// Ousterhout, "The design and implementation of a log-structured file system", SOSP 1991, whose cost is `1 + u` for reading
@@ -13,9 +13,9 @@ use super::{Block, VictimRule};
 #[derive(Debug, Clone)]
 pub(in super::super) struct CostBenefit {
     codewords: u32,
-    /// How many have been closed.
+    /// Superblocks closed so far.
     closings: u64,
-    /// With how many had been closed before, in that order.
+    /// Held superblocks in the order of closing, each with the number of superblocks closed before it.
     held: Vec<(u32, u64)>,
 }
 

@@ -4,11 +4,11 @@ use super::{Block, VictimRule};
 
 /// The superblock that was closed longest ago, of those that are worth collecting.
 ///
-/// A victim takes as long as there are older superblocks that are not worth it: none under uniform writes, all that hold cold data
-/// where there is much of that.
+/// Finding a victim takes a look at each older superblock that is not worth collecting. There are none under uniform writes; where much
+/// data is cold, they are all superblocks that hold it.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Fifo {
-    /// In the order in which they were closed.
+    /// Held superblocks in the order in which they were closed.
     queue: VecDeque<u32>,
 }
 

@@ -2,26 +2,27 @@ use std::ops::Range;
 
 use super::{Block, NOWHERE, VictimRule};
 
-/// Superblocks of a run: a victim takes a look at one of each run and at all of its own, and there are as many of either where a set has
-/// a thousand.
+/// Superblocks of a run. Finding a victim takes a look at one superblock of each run and at all of the victim's run. For a set of 1,000
+/// superblocks these two numbers are about equal.
 const RUN: u32 = 32;
 
-/// The superblock with the fewest valid codewords; the one that has had so few longest, where several have.
+/// The superblock with the fewest valid codewords; where several have as few, the one that has had so few longest.
 ///
-/// Of each run of neighbours the best is known. One whose count falls takes the place of that if it has fewer: a look at both, where
-/// lists by count would change their links all over the set, for which the CPU waits at every overwritten codeword.
+/// The best superblock of each run of neighbours is known. A superblock whose count falls replaces the best of its run if it has fewer,
+/// which takes a look at two superblocks. Lists by count would change links all over the set, and the CPU would wait for them at every
+/// overwritten codeword.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Greedy {
     superblocks: Range<u32>,
-    /// Of each run: the fewest valid codewords, and the superblock that has had so few longest; nowhere where none is held.
+    /// For each run, the fewest valid codewords, and the superblock that has had so few longest; [`NOWHERE`] where none is held.
     best: Vec<(u32, u32)>,
-    /// Calls so far: what happened first has the lower number.
+    /// The number of calls so far. Of two events, the earlier has the lower number.
     calls: u64,
 }
 
 impl Greedy {
     /// # Arguments
-    /// - `superblocks`: those of the set.
+    /// - `superblocks`: the superblocks of the set.
     pub(super) fn new(superblocks: Range<u32>) -> Self {
         let runs = superblocks.len().div_ceil(RUN as usize);
         Self { superblocks, best: vec![(u32::MAX, NOWHERE); runs], calls: 0 }
@@ -31,7 +32,7 @@ impl Greedy {
         ((superblock - self.superblocks.start) / RUN) as usize
     }
 
-    /// The superblocks of a run that are held.
+    /// The held superblocks of a run.
     fn held_in<'a>(&self, blocks: &'a [Block], run: usize) -> impl Iterator<Item = (u32, &'a Block)> {
         let first = self.superblocks.start + run as u32 * RUN;
         let end = self.superblocks.end.min(first + RUN);
@@ -44,7 +45,7 @@ impl Greedy {
         best.map_or((u32::MAX, NOWHERE), |(superblock, block)| (block.valid, superblock))
     }
 
-    /// A superblock that was held is not held any more.
+    /// Removes a superblock from those that are held.
     fn leaves(&mut self, blocks: &mut [Block], superblock: u32) {
         blocks[superblock as usize].since = 0;
         let run = self.run_of(superblock);
@@ -59,7 +60,7 @@ impl VictimRule for Greedy {
         self.fell(blocks, superblock);
     }
 
-    /// Also of one that is held from now on.
+    /// Called also for a superblock that is held from now on.
     #[inline]
     fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
         self.calls += 1;
@@ -67,7 +68,7 @@ impl VictimRule for Greedy {
         block.since = self.calls;
         let run = self.run_of(superblock);
         let best = &mut self.best[run];
-        // One that has as few has had them longer; where none is held, any has fewer.
+        // A best superblock with as few has had them longer. Where none is held, any count is smaller.
         if block.valid < best.0 {
             *best = (block.valid, superblock);
         }

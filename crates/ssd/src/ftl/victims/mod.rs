@@ -1,4 +1,4 @@
-//! Which closed superblock of a set garbage collection takes next.
+//! Rules for victims: which closed superblock of a set garbage collection takes next.
 
 mod cost_benefit;
 mod fifo;
@@ -24,37 +24,37 @@ use random_greedy::RandomGreedy;
 
 /// A rule for choosing victims among the closed superblocks of one set.
 ///
-/// The rule holds the superblocks that it was told to be closed, until it gives one as a victim or one is withdrawn. How many
-/// codewords of each are valid stands in `blocks`, whose `since` a rule may use for the superblocks that it holds. A rule knows
-/// no time: superblocks age by the order of the calls.
+/// The rule holds the closed superblocks that it was told of, until it gives one as a victim or one is withdrawn. The valid codewords of
+/// each are in `blocks`, whose `since` a rule may use for the superblocks that it holds. A rule knows no time: superblocks age by the
+/// order of the calls.
 ///
-/// Whatever the rule, with `most` the valid codewords of the fullest superblock that is worth collecting:
+/// Every rule keeps this contract, where `most` is the valid codewords of the fullest superblock that is worth collecting:
 ///
-/// - a victim is a superblock that the rule held, and it holds it no longer;
+/// - a victim is a superblock that the rule held, and the rule holds it no longer;
 /// - a victim has at most `most` valid codewords;
 /// - there is a victim whenever the rule holds a superblock with at most `most`;
-/// - the same calls give the same victims.
+/// - equal sequences of calls give equal victims.
 pub(super) trait VictimRule {
-    /// A superblock has been closed. It was not held.
+    /// Notes that a superblock has been closed. The rule did not hold it.
     fn closed(&mut self, blocks: &mut [Block], superblock: u32);
 
-    /// The valid count of a superblock that is held has fallen by one. Once for each overwritten codeword: this has to be O(1). A
-    /// rule that looks at counts only when it is asked for a victim need not hear of it.
+    /// Notes that the valid count of a held superblock has fallen by one. The call comes with each overwritten codeword, so it has to be
+    /// O(1). A rule that looks at counts only when it is asked for a victim can ignore it.
     #[inline]
     fn fell(&mut self, _blocks: &mut [Block], _superblock: u32) {}
 
-    /// Gives the next victim; `None` when no superblock that is held has at most `most` valid codewords.
+    /// Gives the next victim; `None` when no held superblock has at most `most` valid codewords.
     fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32>;
 
-    /// A superblock that is held is taken for another reason than this rule.
+    /// Gives up a held superblock that is taken for a reason other than this rule.
     fn withdraw(&mut self, blocks: &mut [Block], superblock: u32);
 
-    /// All superblocks that are held, in any order. Panics where the rule contradicts itself. Slow: for tests.
+    /// All held superblocks, in any order. Panics where the state of the rule contradicts itself. Slow: for tests.
     fn held(&self, blocks: &[Block]) -> Vec<u32>;
 }
 
-/// The closed superblocks of a set, with the rule of the config. It marks them in `blocks` as closed, so that others know
-/// whose falling counts the rule must hear of.
+/// The closed superblocks of a set, with the rule of the config. It marks them in `blocks` as closed, so that callers know of which
+/// superblocks the rule must hear when their counts fall.
 #[derive(Debug)]
 pub(super) enum Victims {
     Greedy(Greedy),
@@ -66,9 +66,9 @@ pub(super) enum Victims {
 
 impl Victims {
     /// # Arguments
-    /// - `superblocks`: those of the set.
-    /// - `codewords`: that a superblock has places for.
-    /// - `own`: the rule of the user's own, where the config names one.
+    /// - `superblocks`: the superblocks of the set.
+    /// - `codewords`: the number of places in a superblock.
+    /// - `own`: the user's own rule, where the config names one.
     pub(super) fn new(
         spec: &FtlSpec,
         superblocks: Range<u32>,
@@ -105,7 +105,7 @@ impl VictimRule for Victims {
         self.rule().closed(blocks, superblock);
     }
 
-    /// Static: the only call that comes with every write.
+    /// Dispatches statically, as it is the only call that comes with every write.
     #[inline]
     fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
         match self {

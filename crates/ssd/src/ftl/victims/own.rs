@@ -3,22 +3,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Block, VictimRule};
 use crate::own::{AtWork, Candidates, ChooseVictim};
 
-/// What a rule of the user's own chooses. One for all sets, which it is told apart.
+/// A rule of the user's own. All sets share it, and each question says which set asks.
 pub(in super::super) type SharedRule = Arc<Mutex<AtWork<dyn ChooseVictim>>>;
 
-/// The superblock that a rule of the user's own chooses of those that are worth collecting. When that has failed, the one that was
-/// closed first, until the run ends for it.
+/// The superblock that a rule of the user's own chooses among those that are worth collecting. Once the rule has failed, it is the
+/// superblock that was closed first, until the run ends because of the failure.
 ///
-/// A victim takes a look at each superblock that is held.
+/// Finding a victim takes a look at each held superblock.
 #[derive(Debug)]
 pub(in super::super) struct Own {
     rule: SharedRule,
-    /// How many have been closed.
+    /// Superblocks closed so far.
     closings: u64,
-    /// With how many had been closed before, in that order.
+    /// Held superblocks in the order of closing, each with the number of superblocks closed before it.
     held: Vec<(u32, u64)>,
     candidates: Candidates,
-    /// Their indices in `held`.
+    /// The indices of the candidates in `held`.
     indices: Vec<usize>,
 }
 

@@ -2,11 +2,10 @@ use softsense_base::Stream;
 
 use super::{Block, VictimRule};
 
-/// The emptiest of so many closed superblocks that are drawn at random, any of them as often as it comes; the one that was drawn
-/// first, where several are. If none of these is worth collecting, the next one that is in the order in which they are kept, from
-/// the last one drawn on.
+/// The emptiest of `choices` closed superblocks that are drawn at random with replacement; among equal ones, the first drawn. If no
+/// drawn superblock is worth collecting, the next one in `held` that is, from the last one drawn on.
 ///
-/// A victim takes as many looks as draws, and where these were in vain a look at each superblock that is held at most.
+/// Finding a victim takes a look at each drawn superblock, and where that was in vain at up to all held ones.
 ///
 /// Source: B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state drives",
 /// SIGMETRICS 2013: d-choices.
@@ -15,7 +14,7 @@ pub(in super::super) struct RandomGreedy {
     choices: u32,
     stream: Stream,
     set: u64,
-    /// Draws so far.
+    /// The number of draws so far.
     drawn: u64,
     held: Vec<u32>,
 }
@@ -25,7 +24,7 @@ impl RandomGreedy {
         Self { choices, stream, set: set.into(), drawn: 0, held: Vec::new() }
     }
 
-    /// A position of a superblock that is held.
+    /// Draws the position in `held` of a superblock.
     fn draw(&mut self) -> usize {
         let bits = self.stream.bits(self.set, self.drawn);
         self.drawn += 1;

@@ -1,4 +1,4 @@
-//! The contract of victim rules, run for each of them beside a model that scans all it holds.
+//! The contract of victim rules, checked for each rule against a model that scans all superblocks it holds.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,16 +11,16 @@ use super::*;
 use crate::own::{AtWork, Candidates, ChooseVictim};
 
 const CODEWORDS: u32 = 32;
-/// More than two runs of the greedy rule, of which the last is not whole.
+/// The blocks of the set: more than two runs of the greedy rule, and the last run is not whole.
 const BLOCKS: u32 = 70;
 const SEED: u64 = 5;
 const SET: u32 = 3;
 
 #[derive(Debug, Clone, Copy)]
 enum Call {
-    /// Closes a superblock that is not held, with so many valid codewords.
+    /// Closes a superblock that is not held, with a number of valid codewords.
     Close(u16, u32),
-    /// A codeword of one that is held is overwritten.
+    /// Overwrites a codeword of a held superblock.
     Fall(u16),
     Take(u32),
     Withdraw(u16),
@@ -46,7 +46,7 @@ fn rule() -> impl Strategy<Value = VictimSpec> {
     ]
 }
 
-/// One of a user's own, which is `fifo`.
+/// A rule of a user's own that does what `fifo` does.
 struct Oldest;
 
 impl ChooseVictim for Oldest {
@@ -68,16 +68,16 @@ fn victims(rule: VictimSpec) -> Victims {
 struct Held {
     superblock: u32,
     valid: u32,
-    /// How many had been closed before.
+    /// The number of superblocks that had been closed before.
     before: u32,
-    /// The number of the call since which it has had so many valid codewords.
+    /// The number of the call since which its valid codewords are as many as now.
     since: usize,
 }
 
-/// What each rule is, in words of its definition.
+/// A model of each rule, as its definition says.
 #[derive(Default)]
 struct Model {
-    /// As they are kept where the order matters: the last one goes where one was taken.
+    /// Held superblocks. Where their order matters, the last one replaces one that was taken.
     held: Vec<Held>,
     closings: u32,
     drawn: u64,
@@ -124,7 +124,8 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever is closed, overwritten, taken and withdrawn: the contract of [`VictimRule`], and the choice of the model.
+    /// Do rules keep the contract of [`VictimRule`], and choose as the model does, whichever superblocks are closed, overwritten, taken
+    /// and withdrawn?
     #[test]
     fn rules_choose_what_their_definition_does(rule in rule(), calls in calls()) {
         let (mut victims, mut model) = (victims(rule), Model::default());
