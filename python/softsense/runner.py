@@ -1,4 +1,12 @@
-"""Runners of plans: units of frames are counted by threads, processes or machines, and kept in a store."""
+"""Runners of plans: units of frames are counted by threads, processes or machines, and kept in a store.
+
+- A *frame* is one codeword that is decoded to measure a failure rate. A *task* says how frames are made and decoded.
+- A *unit* is a number of frames (`unit_frames` of the task) that are counted together; *blocks* are ranges of units
+  whose counts are kept together (`softsense.counts`).
+- A *plan* is a generator that asks for units, round by round, until a rate is known (`softsense.sampling`).
+- A *shard* is one of several parts of a campaign that know nothing of one another. It counts its share, and foresees
+  the counts of the others (`softsense.shards`, docs/clusters.md).
+"""
 
 from __future__ import annotations
 
@@ -22,12 +30,17 @@ from softsense.store import Store
 _T = TypeVar("_T")
 
 _LEAST_JOB_S = 0.25
+"""Shortest job, in seconds: shorter ones would cost more to hand out than they do."""
 _LONGEST_JOB_S = 120.0
+"""Longest job, in seconds: what is lost if a worker is killed."""
 
 
 @dataclass(frozen=True)
 class _Job:
-    """Ranges of units that are counted at once, each within a block."""
+    """Ranges of units that are counted at once, each within a block, as first unit and end.
+
+    Frames have `errors` raw bit errors; None: as many as the channel draws. The same holds for `errors` below.
+    """
 
     task: FrameTask
     errors: int | None
@@ -50,7 +63,14 @@ class _Asked:
 
 @dataclass
 class _Progressing:
-    """A plan, and the requests for which it waits."""
+    """A plan that is carried out.
+
+    Attributes:
+        waits_for: requests of the present round whose units are not all counted.
+        counted: frames counted for it so far.
+        expected: frames that it expects to need after this round.
+        result: its result, once it has ended.
+    """
 
     plan: Plan[Any]
     waits_for: list[Request] = field(default_factory=list)
@@ -61,7 +81,7 @@ class _Progressing:
     result: Any = None
 
     def advance(self, go_on: bool) -> list[Request]:
-        """The requests of the next round; none if the plan has ended."""
+        """The requests of the next round; none if the plan has ended. `go_on` False ends it with the counts so far."""
         try:
             wanted = self.plan.send(go_on) if self.begun else next(self.plan)
         except StopIteration as end:
@@ -105,8 +125,8 @@ def _unpickled(pickled: bytes) -> Any:
 def all_of(steps: Iterable[Callable[[], _T]]) -> list[_T]:
     """The results of steps that do not need each other.
 
-    Where a shard has to leave a step to others, it still does its share of the next ones, and `ShardDone` is raised
-    after the last.
+    `ShardDone` of a step says that the rest of it is up to other shards. This shard still does its share of the next
+    steps, and `ShardDone` is raised after the last.
     """
     found: list[_T] = []
     left: ShardDone | None = None
@@ -141,6 +161,7 @@ def run_units(
 ) -> list[Any] | None:
     """Carry out the units among 0 to `units` - 1 that are to be done here.
 
+    Here means in this process, with its workers: all units that the store lacks, or those that fall to this shard.
     Returns the results of all units, or None after Ctrl-C. Raises `ShardDone` where other shards have some of them.
     """
     identity = work.identity
@@ -182,15 +203,19 @@ def run_units(
 class Runner:
     """A runner of plans: it keeps their counts in a store and gives missing units to threads, processes or machines.
 
-    A job lasts about as many seconds as there are workers, two minutes at most, so that about one ends each second
-    however many there are. Towards the end it is shorter, so that all workers share the rest. The length follows from
-    the observed speed. It changes no result, as counts are kept by blocks.
+    A job lasts about as many seconds as there are workers, two minutes at most. So about one job ends each second,
+    however many workers there are, and the process that hands out jobs keeps up. Towards the end jobs are shorter, so
+    that all workers share the rest. Their length follows from the observed speed. It changes no result, as counts are
+    kept by blocks.
 
     Args:
         store: the store in which counts are looked up and kept.
-        workers: threads of this process, or any executor.
-        code: the code's name.
+        workers: number of threads of this process, or any executor (`concurrent.futures`), also of a cluster.
+        code: name of the error-correcting code that is measured.
         progress: called now and then with a name, the frames counted so far and their fraction of all.
+
+    Attributes:
+        interrupted: whether Ctrl-C has ended the last run.
     """
 
     def __init__(self, store: Store, workers: int | Executor, code: str, progress: Progress | None = None) -> None:
@@ -219,7 +244,8 @@ class Runner:
             for p in progressing:
                 if not p.ended and not p.waits_for and (p.begun or not self._queue):
                     self._advance(p)
-                # The units that a shard foresees depend on earlier requests.
+                # A shard carries out plans one after the other (`in_turn`): the counts that it foresees depend on
+                # earlier requests, whose order has to be the same in all shards.
                 if self._store.in_turn and not p.ended:
                     break
             self._hand_out()
@@ -230,13 +256,15 @@ class Runner:
                 self._progress(f"decoding {self._code}", sum(p.counted for p in progressing), fraction)
 
         self._carry_out(progressing, report, feed, lambda: not all(p.ended for p in progressing))
+        # Units that plans went on without, with foreseen counts, as this shard is to count them: none but in a shard.
         if (promised := self._store.promised()) is not None:
             if not self.interrupted:
                 self._count_share(promised)
             if not self.interrupted:
                 raise ShardDone(self._store.told())
-            # Results of plans on foreseen counts are no results.
+            # The plans have ended on foreseen counts, and their results mean nothing.
             return [None] * len(progressing)
+        # After Ctrl-C plans end with the counts so far.
         with hearing_ctrl_c():
             for p in progressing:
                 while p.begun and not p.ended:
@@ -259,7 +287,7 @@ class Runner:
             self._store.commit()
 
     def _count_share(self, promised: Sequence[tuple[FrameTask, int | None, int, int]]) -> None:
-        """Count the share of a shard."""
+        """Count the share of a shard: the promised ranges, each as task, errors, first unit and end."""
         self._queue.extend(_Asked(*each) for each in promised)
         share = sum(asked.task.unit_frames * (asked.end - asked.start) for asked in self._queue)
 
@@ -279,22 +307,24 @@ class Runner:
                 if missing := self._store.ask(request):
                     progressing.waits_for.append(request)
                     asked = self._asked.setdefault(request.place, [])
+                    # Several plans may ask for the same units, which are counted once.
                     new = [piece for start, end in missing for piece in gaps(asked, start, end)]
                     for start, end in new:
                         self._queue.append(_Asked(request.task, request.errors, start, end))
                         bisect.insort(asked, Row(start, end - start, Counts()), key=lambda row: row.first_unit)
 
     def _hand_out(self) -> None:
-        """Cut jobs from the requested ranges, as many as workers take."""
+        """Cut jobs from the requested ranges, as many as workers take: two for each worker, as a rule."""
         room = self._flight.most - len(self._flight.running) - len(self._flight.waiting)
         while self._queue and room > 0:
             self._flight.waiting.append(self._cut())
             room -= 1
 
     def _cut(self) -> _Job:
+        """Cut the next job from the first requested range."""
         asked = self._queue[0]
         unit_s = self._seconds(asked)
-        # The first job of a new task is a block.
+        # The first job of a new task, whose speed is not known, is the rest of a block.
         units = max(1, int(self._job_s() / unit_s)) if unit_s else block_end(asked.start) - asked.start
         start, asked.start = asked.start, min(asked.end, asked.start + units)
         if asked.start == asked.end:
@@ -307,6 +337,8 @@ class Runner:
         return self._unit_s.get(place) or self._unit_s.get(asked.task.identity)
 
     def _job_s(self) -> float:
+        """The length of the next job in seconds."""
+        # Half of the jobs that are in flight wait, so that no worker is idle.
         workers = max(1, self._flight.most // 2)
         left = sum((self._seconds(asked) or 0.0) * (asked.end - asked.start) for asked in self._queue)
         return max(_LEAST_JOB_S, min(left / (2 * workers), workers, _LONGEST_JOB_S))
@@ -318,6 +350,7 @@ class Runner:
         return executor.submit(count_ranges, self._pickled[identity], job.errors, job.ranges)
 
     def _collect(self, progressing: Sequence[_Progressing], ended: Iterable[tuple[_Job, Future[Any]]]) -> None:
+        """Keep the counts of jobs that have ended, and note which plans wait for them no longer."""
         for job, future in ended:
             identity, counts, seconds = self._flight.result(future)
             if identity != job.task.identity:

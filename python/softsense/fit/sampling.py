@@ -1,4 +1,9 @@
-"""The posterior of the parameters of one round: its mode, the misfit of the model, and samples."""
+"""The posterior of the parameters of one round: its mode, the misfit of the model, and samples.
+
+A *round* is one complete reading of the drive's data, and a histogram has its latencies in bins of time. A *vector* has
+the parameters of the distribution of latencies: times in us, their logarithms, and logits of shares.
+`softsense.fit.model` lists its elements. The page is docs/model/fit.md.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +22,21 @@ if TYPE_CHECKING:
     from softsense.fit.histograms import Histogram
 
 _EXPECTED_READS = 5.0
+"""Number of expected reads above which a bin is a *usual* one, whose chi-square measures the misfit."""
 _STEP = 1e-5
+"""Step of numerical derivatives, as a share of an element of the vector, or of 1 where the element is smaller."""
 _ENOUGH = 1e-3
+"""Gain of the sum of squares in a step of the descent below which the descent ends."""
 _CHI_SQUARE_MEDIAN = 0.4549
+"""Median of the chi-square distribution of one degree of freedom."""
 _WALKERS = 2
+"""Walkers of the ensemble for each element of the vector."""
 _BURN_IN = 150
+"""Steps of the ensemble that are dropped, before it has forgotten where it began."""
 _STEPS = 350
+"""Steps of the ensemble after these."""
 _THIN = 10
+"""Number of steps of which one is kept, as successive ones are nearly the same."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +57,28 @@ class Prior:
     def of(structure: Structure, start: NDArray[np.float64], grid: Grid) -> Prior:
         """Wide priors: peaks within 15 % of the places where they were seen, all other parameters within the range of
         real drives (docs/model/fit.md).
+
+        Args:
+            structure: the parts of the latency, which decide the elements of the vector.
+            start: a vector with the peaks where they were seen.
+            grid: the bins, and the cells of time in which the model is computed.
         """
+        # Each row is the mean, standard deviation, lower and upper bound of one element, in the order of `Structure`:
+        # peaks in us, all other times as logarithms of us, shares as logits.
         k, cell = structure.peaks, grid.cell_us
         at = start[:k]
         reach = 0.15 * np.maximum(at, 40.0)
         rows = [(m, r, m - 3 * r, m + 3 * r) for m, r in zip(at, reach, strict=True)]
+        # Spread of each peak, then shares, then the mean of the right skew.
         rows += [(np.log(3.0), 1.0, np.log(1.05 * grid.least_sigma_us), np.log(40.0))] * k
         rows += [(m, 4.0, m - 16, m + 16) for m in start[2 * k : 3 * k - 1]]
         rows += [(np.log(2.0), 1.2, np.log(0.05 * cell), np.log(40.0))]
         if structure.ladder:
             least = min(max(4 * cell, least_retry_us(structure, unpack(structure, start))), grid.most_step_us)
+            # Step of the retry ladder, then the probabilities of a first, a second and each further retry.
             rows += [(np.log(60.0), 1.0, np.log(least), np.log(grid.most_step_us))]
             rows += [(-3.0, 2.5, -14.0, 6.0), (-1.5, 1.5, -8.0, 6.0), (-1.5, 1.5, -8.0, 6.0)]
+        # A share and a mean, length or delay of each further part.
         if structure.slow:
             rows += [(-2.5, 1.5, -9.0, 0.0), (np.log(15.0), 0.6, np.log(5.0), np.log(60.0))]
         if structure.pauses:
@@ -80,9 +103,10 @@ class Mode:
     Attributes:
         vector: the vector.
         covariance: covariance of the posterior about the mode, if counts scatter as the model says.
-        deviance: deviance of the counts from the model, twice the difference of log-likelihoods to the counts' own
-            shares, over the dispersion.
-        model_error: relative error of the model in a usual bin, beyond chance; 0 where chance explains all.
+        deviance: deviance of the counts from the model, over the dispersion: twice the log-likelihood of a model with
+            the measured share of reads in each bin, minus twice that of this model.
+        model_error: relative error of the model in a usual bin (`_EXPECTED_READS`), beyond chance; 0 where chance
+            explains all.
         dispersion: variance of the counts of usual bins, over the variance by chance; 1 where chance explains all.
     """
 
@@ -104,8 +128,20 @@ def find_mode(
 ) -> Mode:
     """Maximise the posterior of counts by trust-region least squares of signed roots of their deviance.
 
-    The result depends on the arguments alone. Source: P. McCullagh, J. Nelder, "Generalized linear models", 1989,
-    section 2.3 (deviance) and chapter 9 (quasi-likelihood).
+    A signed root is the root of a bin's deviance, with the sign of count minus expected count. The sum of their squares
+    is the deviance. The result depends on the arguments alone.
+
+    Args:
+        structure: the parts of the latency.
+        grid: the bins of the histogram.
+        histogram: the latencies of the round.
+        prior: the prior of the vector.
+        start: the vector at which the descent begins.
+        most: number of steps at most.
+        dispersion: number by which the deviance is divided.
+
+    Source: P. McCullagh, J. Nelder, "Generalized linear models", 1989, section 2.3 (deviance) and chapter 9
+    (quasi-likelihood).
     """
     counts, reads = histogram.all_counts, histogram.reads
 
@@ -135,6 +171,8 @@ def _descended(
     most: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The Levenberg-Marquardt descent within bounds: the vector where it ends, the information, and the residuals.
+
+    The information is the inverse of the covariance: the product of the Jacobian's transpose and the Jacobian.
 
     SciPy's implementation takes a singular value decomposition of all bins at each step, which takes longer than
     everything else here.
@@ -178,9 +216,10 @@ def _deviances(counts: NDArray[np.float64], expected: NDArray[np.float64]) -> ND
 def _misfit(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensions: int) -> tuple[float, float]:
     """Relative error of the model in a usual bin, and the dispersion: 0 and 1 where chance explains all.
 
-    With variances n + error^2 n^2, or dispersion n, the median of the chi-squares of bins is that of one degree of
-    freedom. The error is reported, but it is no variance to fit with. With such a variance a peak of five bins could be
-    off by half of its reads, if a hundred bins between peaks fit better for it.
+    Let n be the expected reads of a bin. The error is chosen so that with variances n + error^2 n^2 the median of the
+    chi-squares of bins is that of one degree of freedom; the dispersion likewise, with variances of dispersion x n. The
+    error is reported, but the fit does not use it. With such a variance a peak of five bins could be off by half of its
+    reads, if a hundred bins between peaks fit better for it.
 
     Source: D. Williams, "Extra-binomial variation in logistic linear models", 1982, method II, and P. McCullagh,
     J. Nelder, "Generalized linear models", 1989, chapter 9. Medians are taken because a few bins that the model cannot
@@ -189,7 +228,8 @@ def _misfit(counts: NDArray[np.float64], expected: NDArray[np.float64], dimensio
     many = expected > _EXPECTED_READS
     off, n = (counts[many] - expected[many]) ** 2, expected[many]
     free = max(10, len(n) - dimensions)
-    # A misfit that chance causes in one of forty logs is no error of the model.
+    # Two standard deviations above the mean of chi-square: a misfit that chance causes in one of forty logs is no error
+    # of the model.
     if float(np.sum(off / n)) <= free + 2 * np.sqrt(2 * free):
         return 0.0, 1.0
     low, high = 0.0, 10.0
@@ -207,7 +247,7 @@ class Posterior:
     """Samples of the vector of one round.
 
     Attributes:
-        round: number of the round.
+        round: number of the round: how often the data had been read whole.
         structure: structure that gives the elements of the vectors their meaning.
         mode: the most probable vector.
         samples: vectors of the posterior (samples, dimensions).
@@ -242,6 +282,15 @@ def sample(
     wider then, and the mode is fitted anew with that dispersion. The result depends on the arguments alone: the same
     seed gives the same samples.
 
+    Args:
+        structure: the parts of the latency.
+        grid: the bins of the histogram.
+        histogram: the latencies of the round.
+        prior: the prior of the vector.
+        start: the vector at which the search for the mode begins.
+        seed: seed of the draws.
+        stopped: tells whether the samples are not wanted any more; asked after each step.
+
     Source: J. Goodman, J. Weare, "Ensemble samplers with affine invariance", 2010, as emcee has it (D. Foreman-Mackey
     et al., 2013); quasi-likelihood: P. McCullagh, J. Nelder, 1989, chapter 9.
     """
@@ -263,6 +312,7 @@ def sample(
 
     random = np.random.default_rng([seed, 1 + max(-1, round(histogram.round))])
     d = structure.dimensions
+    # Walkers begin where a normal distribution with the mode's covariance puts them.
     values, directions = np.linalg.eigh(mode.covariance)
     root = directions * np.sqrt(np.clip(values, 1e-14, None))
     walkers = max(_WALKERS * d + 2, 32)

@@ -1,4 +1,8 @@
-//! Counts of a run.
+//! Counts of a run, from its start or from the end of its warm-up.
+//!
+//! Three words are used throughout. *Host codeword reads* are codewords that requests read from flash. The *background* is all work that
+//! the device does of its own accord: every [`Cause`] but the host. A *level* is how finely a page is sensed, and level 1 is hard decision
+//! (docs/glossary.md).
 
 use std::ops::{Add, AddAssign};
 
@@ -11,14 +15,15 @@ use super::growth::Growth;
 use super::owners::Cause;
 use crate::request::RequestKind;
 
-/// Host codewords whose raw bit error rate lies outside their decode table.
+/// Host codewords whose raw bit error rate lies outside their decode table, the file with the failure probability of each level by that
+/// rate. Their outcome is a guess.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BeyondTable {
     /// Codewords below the first point of the table.
     pub below: u64,
     /// Codewords above the last point of the table.
     pub above: u64,
-    /// The least rate of those below, and the highest rate of those above.
+    /// The least raw bit error rate, in errors per bit, of codewords below, and the highest of codewords above.
     pub rber: [f64; 2],
 }
 
@@ -46,7 +51,7 @@ impl BeyondTable {
 /// The time of a codeword read, by parts; with [`TotalNs`], that of many reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadTime<T = Ns> {
-    /// Waiting for the plane to sense, first attempt.
+    /// Waiting for the plane to sense, first attempt. An attempt is a sensing, the transfer and the decode.
     pub wait_plane: T,
     /// Sensing, first attempt.
     pub sense: T,
@@ -92,7 +97,7 @@ impl ReadTime {
 /// background, erases.
 pub const KINDS_OF_WORK: usize = 5;
 
-/// Times by [kind](KINDS_OF_WORK) of work, and once more by each cause but the host.
+/// Times by [kind](KINDS_OF_WORK) of work, and the same times once more by cause: first the kinds, then each cause but the host.
 pub type TimesTaken = [Ns; KINDS_OF_WORK + Cause::COUNT - 1];
 
 /// The index of a cause in [`TimesTaken`]; none for the host.
@@ -104,7 +109,8 @@ pub(crate) fn place_of(cause: Cause) -> Option<usize> {
 /// Number of parts of [`ReadTime`].
 pub const PARTS_OF_TIME: usize = 7;
 
-/// Number of these parts, and of the times of [`TimesTaken`] after them, for which the plane was waited for.
+/// Number of quantities that are recorded of a read: the parts of [`ReadTime`], then [`TimesTaken`], which says for which work the plane
+/// was waited for.
 pub const PARTS_OF_READS: usize = PARTS_OF_TIME + KINDS_OF_WORK + Cause::COUNT - 1;
 
 /// Counts of refresh and patrol scrub.
@@ -120,7 +126,7 @@ pub struct MaintenanceCounts {
     pub scrubbed_codewords: u64,
     /// Scrubbed codewords that were beyond the limit of the scrub.
     pub scrubbed_above: u64,
-    /// Scrubbed codewords that no level decoded, and that parity rebuilt.
+    /// Scrubbed codewords that no level decoded, and that parity across dies rebuilt.
     pub scrubbed_recovered: u64,
     /// Scrubbed codewords that are lost: no level decoded them, nor did parity rebuild them.
     pub scrubbed_uncorrectable: u64,
@@ -180,7 +186,7 @@ pub struct Operations {
     pub suspensions: u64,
 }
 
-/// Energy of operations: by operation, and once more by purpose.
+/// Energy of operations: by operation (`sense` to `decode`), and the same energy once more by purpose (`reads`, `writes`, `background`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Energy {
     /// Sensing with hard decision.
@@ -195,7 +201,7 @@ pub struct Energy {
     pub erase: Pj,
     /// Decodes.
     pub decode: Pj,
-    /// Energy that sensings would have taken beyond the point at which they were cut short.
+    /// Energy that was not spent: that of sensings beyond the point at which a RESET cut them short. No part of the total.
     pub cut_short: Pj,
     /// Energy of operations for host reads.
     pub reads: Pj,
@@ -208,15 +214,17 @@ pub struct Energy {
 /// Counts of the pacing of garbage collection.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PacingCounts {
-    /// Number of times that collection with a victim paused, or went on pausing when it was asked for.
+    /// Number of times that collection which had chosen a victim paused, or was asked to go on and did not.
     pub pauses: u64,
-    /// Steps of collection that were taken at the reserve of free blocks, without being asked for.
+    /// Steps of collection (taking a victim, moving a page, erasing) at or below the reserve of free blocks, where the pacing rule is not
+    /// asked.
     pub at_reserve: u64,
-    /// Victims that were taken because the host left their plane alone.
+    /// Victims that were taken in idle time: the host had left their plane alone.
     pub idle_victims: u64,
     /// The fewest free blocks of a plane in which the host was programming, plus one; 0 where it never did.
     least_free: u32,
-    /// Pages that the host programmed; and the sum, over these pages, of free blocks with the share of the open one.
+    /// Pages that the host programmed; and the sum, over these pages, of the free blocks of their plane, with the free share of the block
+    /// that the host has open.
     pages: u64,
     free: f64,
 }
@@ -269,13 +277,13 @@ pub struct LogRow {
     pub tenant: u16,
     /// The instant at which it arrived.
     pub arrival: Ns,
-    /// The instant at which the device let it in.
+    /// The instant at which the device let it in: later than its arrival if as many requests were outstanding as it takes.
     pub admitted: Ns,
     /// The kind of request.
     pub kind: RequestKind,
-    /// First byte.
+    /// Address of its first byte.
     pub offset_bytes: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Time from arrival to completion.
     pub response: Ns,
@@ -381,13 +389,13 @@ pub struct Statistics {
     pub read_bytes: u64,
     /// Bytes of completed writes.
     pub written_bytes: u64,
-    /// Growth of response times with the run.
+    /// Growth of response times with the run, which shows a load that the device cannot serve.
     pub growth: Growth,
     /// The instant at which the first request arrived; none before one has completed.
     pub first_arrival: Option<Ns>,
     /// The instant at which the last request completed.
     pub last_completion: Ns,
-    /// Host codeword reads from flash that ended at level 1, 2, ...
+    /// Host codeword reads from flash that were decoded at level 1, 2, ...; level 1 is at index 0.
     pub level_histogram: [u64; MAX_LEVEL as usize],
     /// Host codeword reads that no level decoded.
     pub uncorrectable: u64,
@@ -401,19 +409,19 @@ pub struct Statistics {
     pub uncorrectable_in_background: u64,
     /// Attempts beyond the first of host codeword reads.
     pub retries: u64,
-    /// Host codeword reads of interleaved codewords.
+    /// Host reads of codewords that are divided among several chips.
     pub interleaved_codewords: u64,
     /// Host reads of units that lie in two pages of a block.
     pub crossing_units: u64,
     /// Host codewords whose raw bit error rate their decode table does not reach.
     pub beyond_table: BeyondTable,
-    /// The sum of the raw bit error rates of host codewords as they are read first; 0 where none are known.
+    /// The sum of the raw bit error rates of host codewords as they are read first, in errors per bit; 0 where none are known.
     pub rber_sum: f64,
     /// Number of host codewords in this sum.
     pub rber_codewords: u64,
     /// Host codeword reads whose first attempt was above level 1.
     pub soft_starts: u64,
-    /// Codewords of reads whose map entry was at hand, where the map is in flash.
+    /// Codewords of reads whose map entry was at hand, in the mapping cache, where the map is in flash.
     pub mapping_read_hits: u64,
     /// Codewords of reads whose map entry was not at hand.
     pub mapping_read_misses: u64,
@@ -423,19 +431,20 @@ pub struct Statistics {
     pub mapping_write_misses: u64,
     /// Map entries that were evicted from the mapping cache.
     pub mapping_evictions: u64,
-    /// Evicted map entries that had changed.
+    /// Evicted map entries that had changed, so that their translation page has to be updated.
     pub mapping_dirty_evictions: u64,
     /// Translation pages read, for requests and to be updated.
     pub translation_reads: u64,
-    /// Updates of translation pages that found no room, and never will.
+    /// Updates of translation pages that found no room, and never will, as collection frees none any more.
     pub refused_write_backs: u64,
     /// The time of host codeword reads, by parts.
     pub read_time: ReadTime<TotalNs>,
-    /// Parts of the time of host reads, with what planes were waited for, by the mean duration of a codeword in its read.
+    /// The time of host reads by part, and the work for which planes were waited for, ns; sorted into buckets by the mean duration of a
+    /// codeword in its read. The slowest reads are told from it.
     pub reads_by_duration: SumsByDuration<PARTS_OF_READS>,
     /// The part of the wait for decoders, in first attempts, that links and the switch took.
     pub interconnect_time: TotalNs,
-    /// Time that the attempts of host codeword reads took by themselves, without waits.
+    /// Time that all attempts of host codeword reads took by themselves (sensing, transfer and decode), without waits.
     pub read_service: TotalNs,
     /// Time for which buses carried codewords whose decode failed, for any owner.
     pub failed_transfers: TotalNs,
@@ -447,9 +456,9 @@ pub struct Statistics {
     pub read_buffer_misses: u64,
     /// Counts of reading ahead.
     pub read_ahead: ReadAheadCounts,
-    /// Map entries that were not in the mapping cache, and were not taken in.
+    /// Map entries that were not in the mapping cache, and that its admission rule did not take in.
     pub mapping_refused: u64,
-    /// Pages that were not in the read buffer, and were not taken in.
+    /// Pages that were not in the read buffer, and that its admission rule did not take in.
     pub read_buffer_refused: u64,
     /// Codewords that the host did not ask for, and that were read for the read buffer along with those that it asked for.
     pub read_along_codewords: u64,
@@ -461,9 +470,9 @@ pub struct Statistics {
     pub unmapped_codewords: u64,
     /// Codewords that the host wrote.
     pub host_codewords_written: u64,
-    /// Codewords of host writes that found no room, and never will.
+    /// Codewords of host writes that found no room, and never will, as collection frees none any more.
     pub refused_codewords: u64,
-    /// The instant at which the first of these codewords was refused.
+    /// The instant at which the first of the refused codewords was refused.
     pub read_only_from: Option<Ns>,
     /// Codewords whose program has failed.
     pub failed_program_codewords: u64,
@@ -517,8 +526,9 @@ pub struct Statistics {
     pub tenants: Vec<TenantStatistics>,
     /// Deadline of reads of each tenant, as a time from arrival; of all reads where there are no tenants. Empty where reads have none.
     read_deadlines: Vec<Ns>,
+    /// Requests that have completed, where the run keeps a log of them.
     log: Option<Vec<LogRow>>,
-    /// Requests that have completed while an observer looked on.
+    /// Requests that have completed since [`Statistics::look_on`]; none where nobody looks on.
     seen: Option<Vec<LogRow>>,
 }
 
@@ -527,7 +537,7 @@ impl Statistics {
         Self { log: log_requests.then(Vec::new), ..Self::default() }
     }
 
-    /// Starts counting anew.
+    /// Starts counting anew, as at the end of a warm-up: all counts are 0 but the number of requests completed since the start.
     pub(super) fn count_anew(&mut self, now: Ns) {
         *self = Self {
             counted_from: now,
@@ -542,6 +552,7 @@ impl Statistics {
         };
     }
 
+    /// Sets the deadline of reads of each tenant.
     pub(super) fn expect_reads_within(&mut self, read_deadlines: Vec<Ns>) {
         self.read_deadlines = read_deadlines;
     }
@@ -561,6 +572,7 @@ impl Statistics {
         self.tenants = vec![TenantStatistics::default(); count];
     }
 
+    /// Counts a request that found the submission queue of its tenant full.
     pub(super) fn found_queue_full(&mut self, tenant: usize) {
         self.tenants[tenant].found_queue_full += 1;
     }
@@ -714,7 +726,7 @@ impl Statistics {
         self.seen = Some(Vec::new());
     }
 
-    /// Takes the requests that have completed since then; no more are kept.
+    /// Takes the requests that have completed since [`Statistics::look_on`]; no more are kept.
     pub(super) fn take_seen(&mut self) -> Vec<LogRow> {
         self.seen.take().unwrap_or_default()
     }
@@ -731,7 +743,7 @@ impl Statistics {
         self.retries += u64::from(retries);
     }
 
-    /// Counts a read of pages for the host that has ended.
+    /// Counts a read of pages for the host that has ended. A unit of data is what one entry of the map stands for, a codeword as a rule.
     ///
     /// # Arguments
     /// - `time`, `waited_for`: times of all its units of data; `waited_for` is none if no array was waited for.
@@ -769,7 +781,7 @@ impl Statistics {
     }
 }
 
-/// Uncorrectable bit error rates that reads have to expect: codewords that end without data, for each bit of data that is read.
+/// Uncorrectable bit error rates that reads have to expect: codewords that end without data, over the bits of data that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExpectedUber {
     /// The rate of the code of a codeword alone.
@@ -789,7 +801,8 @@ pub struct CodewordSample {
     pub page_type: u8,
     /// Its raw bit error rate; where it is divided among chips, the mean of theirs.
     pub rber: f64,
-    /// The probability that decoding fails codewords like this one with hard decision; `None` where only decodes tell.
+    /// The probability that decoding fails codewords like this one with hard decision; `None` where every read is really
+    /// decoded, so that only decodes tell.
     pub p_fail_hard: Option<f64>,
     /// The probability that decoding fails codewords like this one at the deepest level that there is.
     pub p_fail: Option<f64>,

@@ -1,3 +1,13 @@
+//! The kernel of the min-sum decoder: its loops, compiled once for each instruction set and width of integers. The rule that it computes,
+//! and why these integers, are in docs/model/ldpc-decoding.md.
+//!
+//! - *Totals* are a-posteriori values: of each bit, the channel's value plus all messages to the bit. The sign is the decision.
+//! - A check *gathers*: it subtracts from the totals of its bits the messages that it sent last, which leaves *extrinsic* values, what all
+//!   others say of the bit. It *sends* new messages, and they are added again.
+//! - The *magnitude* of a message is its absolute value. All values are integers without a unit.
+//! - A *vector* has the values of as many checks of a block row (or bits of a block column) as the CPU handles in one instruction, one in
+//!   each *lane*. A [`Place`] says where in memory the bits are that a vector of checks meets in one circulant.
+
 use std::ops::Range;
 
 use softsense_base::{Error, Result};
@@ -14,18 +24,18 @@ use crate::{InstructionSet, Outcome};
 
 /// The largest magnitude of a message in eight bits.
 pub(in crate::ldpc) const MESSAGE_LIMIT: u8 = 127;
-/// The magnitude of a hard decision beside totals that saturate or have 16 bits.
+/// The magnitude of the channel's value of a hard decision, where totals saturate or have 16 bits.
 const HARD_CHANNEL: i8 = 16;
-/// The largest message beside totals of eight bits that saturate.
+/// The largest message where totals have eight bits and saturate at -128 and 127.
 const SATURATING_LIMIT: u8 = 40;
-/// The largest magnitude of a soft decision beside totals of eight bits that saturate.
+/// The largest magnitude of a soft decision (a log-likelihood ratio) where totals have eight bits and saturate.
 const SATURATING_CHANNEL: i8 = 64;
-/// The weight of the heaviest column whose total fits 16 bits.
+/// The weight of the heaviest column (checks of a bit) whose total fits 16 bits.
 pub(super) const HEAVIEST_COLUMN: u32 = i16::MAX as u32 / MESSAGE_LIMIT as u32 - 1;
 /// Number of circulants that are handled in a row without a loop's overhead: a tenth less time than one by one.
 const UNROLL: usize = 4;
 
-/// The arithmetic of a kernel.
+/// The arithmetic of a kernel: limits of magnitudes, and the rule by which checks answer.
 #[derive(Debug, Clone)]
 pub(super) struct Arithmetic {
     answers: Answers,
@@ -40,7 +50,8 @@ enum Answers {
         correction: Correction,
         message_limit: u8,
     },
-    /// The staircase of each iteration; the last holds for all that follow.
+    /// Messages of few bits: the staircase of each iteration, a table from the least magnitude to the magnitude that is sent. The last
+    /// staircase holds for all iterations that follow.
     Staircases(Vec<Staircase>),
 }
 
@@ -52,9 +63,9 @@ enum Answer {
 }
 
 impl Arithmetic {
-    /// The arithmetic for hard decisions and totals that cannot exceed `largest`: 22 + 4 * 26 = 126 for columns of weight 4. Among the
-    /// pairs that do not overflow there, this one took the fewest iterations. Other values of `largest` keep the ratio of the channel's
-    /// magnitude to it.
+    /// The arithmetic for hard decisions and totals that cannot exceed `largest`. For columns of weight 4 a magnitude of the channel of 22
+    /// and messages of up to 26 make 22 + 4 * 26 = 126. Among the pairs that do not overflow eight bits there, this one took the fewest
+    /// iterations. Other values of `largest` keep the ratio of the channel's magnitude to it.
     pub(super) fn bounded(correction: &Correction, heaviest_column: u32, largest: u8) -> Result<Self> {
         if !(LEAST_LARGEST..=MOST_LARGEST).contains(&largest) {
             let expected = format!("expected {LEAST_LARGEST} to {MOST_LARGEST}");
@@ -96,7 +107,7 @@ impl Arithmetic {
         Self::corrected(correction.soft(), i8::MAX, MESSAGE_LIMIT)
     }
 
-    /// The arithmetic for messages of few bits.
+    /// The arithmetic for messages of few bits (docs/few-bit-decoders.md).
     pub(super) fn of_tables(tables: &RcqTables) -> Self {
         Self { answers: Answers::Staircases(tables.staircases.clone()), channel_limit: tables.channel_limit as i8 }
     }
@@ -114,6 +125,7 @@ impl Arithmetic {
         (self.channel_limit as u8, messages)
     }
 
+    /// The rule of an iteration, numbered from 0.
     fn answer(&self, iteration: u32) -> Answer {
         match &self.answers {
             Answers::Corrected { correction, message_limit } => Answer::Corrected {
@@ -126,9 +138,10 @@ impl Arithmetic {
     }
 }
 
+/// A decoder of one code, for one instruction set, width of totals and order of bits.
 pub(super) trait Kernel: Send {
-    /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`. A kernel of contiguous values gives its state to `watch`,
-    /// for the received word and after each iteration.
+    /// Decodes `llrs`, or without them the hard decisions in `word`, into `word`, packed. With [`Order::Contiguous`] the state is given to
+    /// `watch` for the received word and after each iteration; with another order it is not.
     fn decode(
         &mut self,
         arithmetic: &Arithmetic,
@@ -139,6 +152,7 @@ pub(super) trait Kernel: Send {
     ) -> Outcome;
 }
 
+/// A function that is shown the state of a kernel; none where nobody looks.
 pub(super) type Watch<'a> = Option<&'a mut dyn FnMut(State)>;
 
 /// The state of a kernel, of bits and checks in their natural order.
@@ -156,13 +170,14 @@ pub(super) struct State {
 /// The order of the bits of a block column in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// [`Dealt`]: vectors of the instruction set divide the circulants.
+    /// [`Dealt`]: bits are dealt to vectors like cards, so that a shifted circulant maps whole vectors to whole vectors. The size of
+    /// circulants has to be a multiple of the number of lanes.
     Dealt,
-    /// [`Contiguous`].
+    /// [`Contiguous`]: bits lie in their natural order.
     Contiguous,
 }
 
-/// The kernel of an instruction set, with totals of 8 bits or of 16.
+/// The kernel of an instruction set, with totals of 8 bits (`narrow`) or of 16.
 pub(super) fn compile(code: &QuasiCyclic, instructions: InstructionSet, order: Order, narrow: bool) -> Box<dyn Kernel> {
     fn of<V: Lanes + 'static, T: Totals<V> + 'static>(code: &QuasiCyclic) -> Box<dyn Kernel>
     where
@@ -208,11 +223,12 @@ pub(super) fn lanes(instructions: InstructionSet) -> usize {
 
 /// The storage of a-posteriori values, for vectors of `V` checks.
 pub(super) trait Totals<V: Lanes> {
-    /// The contents of a place in memory.
+    /// The contents of a place in memory: a vector of totals, or one total.
     type Stored: Copy + Send;
     /// The values that are kept of a vector of extrinsic values until its message is sent.
     type Kept: Copy + Send;
-    /// The offset of stored messages: they are larger by this number, modulo 256.
+    /// The offset of stored messages: they are larger by this number, modulo 256. It is -128, the same as 128, beside totals of 16 bits, so
+    /// that messages are widened without regard to their sign. The totals are held larger by 128, too, so that it cancels.
     const OFFSET: i8;
 
     /// The layout of the bits of a code.
@@ -226,13 +242,13 @@ pub(super) trait Totals<V: Lanes> {
     fn receive_hard(totals: &mut [Self::Stored], layout: &Layout, word: &[u8], limit: i8);
     /// Sets the a-posteriori values to log-likelihood ratios.
     fn receive_soft(totals: &mut [Self::Stored], layout: &Layout, llrs: &[i8], limit: i8);
-    /// Subtracts the stored `message` from the values at a place.
+    /// Subtracts the stored `message`, the last one, from the values at a place: the extrinsic values.
     fn gather(totals: &mut [Self::Stored], place: Place, message: V) -> Self::Kept;
     /// The extrinsic values, saturated to eight bits.
     fn value(kept: Self::Kept) -> V;
     /// Adds the message that is to be stored as `message` to the values at a place of circulants of `size`. Returns it as it is stored.
     fn send(totals: &mut [Self::Stored], place: Place, size: usize, kept: Self::Kept, message: V) -> V;
-    /// Values with the signs of the values at a place.
+    /// Values with the signs of the values at a place: the decisions.
     fn signs(totals: &[Self::Stored], place: Place) -> V;
     /// The a-posteriori values in the order of the bits, if they lie in this order.
     fn in_order(_: &[Self::Stored], _: &Layout) -> Option<Vec<i16>> {
@@ -253,11 +269,12 @@ struct Compiled<V: Lanes, T: Totals<V>> {
     totals: Vec<T::Stored>,
     /// The messages to the bits, for each block row, vector of its checks, and circulant.
     messages: Vec<V>,
-    /// The values that are kept of the extrinsic values of the current checks.
+    /// The values that are kept of the extrinsic values, for two vectors of checks: one is gathered while the messages of the other are
+    /// sent.
     kept: [Vec<T::Kept>; 2],
     /// Ones for the checks of the last vector of a block row.
     last: V,
-    /// The vector of checks in which a violated check was last found.
+    /// The vector of checks, numbered over all block rows, in which a violated check was last found.
     suspect: usize,
 }
 
@@ -303,7 +320,8 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
                     self.update::<false>(rows, answer);
                 }
                 stage = next;
-                // Within the first iteration some block columns are still in their natural order, which no stage describes.
+                // A stage says where the bits of each check lie. Within the first iteration some block columns are still in their natural
+                // order, which no stage describes.
                 converged = (iterations > 0 || next + 1 == stages) && self.converged(stage);
                 if converged {
                     break;
@@ -317,6 +335,7 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         Outcome { converged, iterations, syndrome_weight }
     }
 
+    /// Shows the state to `watch`, if the bits lie in their natural order.
     #[inline(always)]
     fn tell(&self, watch: &mut Watch<'_>, iteration: u32, stage: usize) {
         if let Some(watch) = watch
@@ -347,7 +366,8 @@ impl<V: Lanes, T: Totals<V>> Compiled<V, T> {
         messages
     }
 
-    /// Processes the checks of block rows `rows`, one block row after the other.
+    /// Processes the checks of block rows `rows`, one block row after the other. In the `FIRST` iteration no messages have
+    /// been sent, and 0 is subtracted.
     #[inline(always)]
     fn update<const FIRST: bool>(&mut self, rows: Range<usize>, answer: Answer) {
         let (totals, size, all) = (&mut self.totals[..], self.layout.circulant_size, V::splat(-1));
@@ -487,10 +507,13 @@ fn send<V: Lanes, T: Totals<V>>(
     }
 }
 
-/// The properties of the received values that a check needs.
+/// The properties of the extrinsic values that a check has gathered so far, which its messages follow from; for a vector of checks.
 struct Least<V> {
+    /// The least magnitude.
     first: V,
+    /// The second least magnitude, which goes to the bit that has the least one itself.
     second: V,
+    /// A value whose sign is the product of all signs.
     sign: V,
 }
 
@@ -541,11 +564,15 @@ impl<V: Lanes> Least<V> {
     }
 }
 
-/// The message of a check.
+/// The messages of a vector of checks: one for the bit with the least magnitude, another for all others.
 struct Sending<V> {
+    /// Size of the circulants.
     size: usize,
+    /// The least magnitude, by which the bit that has it is recognised.
     first: V,
+    /// The message to all other bits, as it is stored; the sign of a bit's own value is still to be taken out.
     common: V,
+    /// The message to the bit with the least magnitude: that of the second least.
     exception: V,
 }
 

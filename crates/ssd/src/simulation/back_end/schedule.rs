@@ -1,11 +1,13 @@
-//! The schedule, where the config has `[scheduling]`. It chooses which of the operations that wait for a busy unit goes next. Where the
-//! config says so, it chooses among the transfers that wait for a bus, too.
+//! The schedule, where the config has `[scheduling]` (docs/model/ssd-timing.md). It chooses which of the operations that wait for a busy
+//! unit, a plane or a die whose planes take turns, goes next. Where the config says so, it chooses among the transfers that wait for a bus,
+//! too.
 //!
-//! Waiting work stands in the order in which it came. When the unit, or the bus, is free, the work goes that the keys say; among equal
-//! work, that which has waited longest. Work counts how often it is passed over by work that came later. When it has been passed over often
-//! enough, it has its turn: so nothing waits for ever, whatever the keys say. Programs of one block keep their order: the one whose turn it
-//! is lets the first of its block go. Neither rule passes work over more often than is allowed: all work before the first that has been
-//! passed over often enough may still be passed over.
+//! *Work*, an operation or a transfer, waits in the order in which it came. When the unit, or the bus, is free, the work with the least
+//! keys goes: one key for each criterion of `scheduling.by`. Among equal work the longest wait decides. Work counts how often it
+//! is passed over by work that came later. When it has been passed over often enough, it has its turn: so nothing waits for ever, whatever
+//! the keys say. Programs of one block keep their order: the one whose turn it is lets the first of its block go. Neither rule passes work
+//! over more often than `passed_over_at_most`: all work that came before the first work with that count has a lower count, and may still be
+//! passed over.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +22,8 @@ use crate::config::{IntensitySpec, OperationKind, Priority, ScheduleBy};
 const KINDS: usize = OperationKind::ALL.len();
 const PRIORITIES: usize = Priority::ALL.len();
 
-/// The time of fair queueing that an operation of weight 1 takes.
+/// The virtual time of start-time fair queueing that an operation of weight 1 takes; of weight w, 1 / w of it. Virtual time has no unit: it
+/// advances by turns, not with the clock.
 const TURN: u64 = 1 << 32;
 
 /// The deadline of work that has none.
@@ -32,6 +35,7 @@ pub(super) struct Asks {
     pub(super) kind: OperationKind,
     /// The request, or the background, that the work is for.
     pub(super) of: Asked,
+    /// The set of planes in which the work is done; without interleaving a set is one plane.
     pub(super) set: u32,
     /// Whether the work is a read that may go while a program or an erase is suspended.
     pub(super) may_interrupt: bool,
@@ -53,6 +57,7 @@ impl Asks {
 pub(super) struct Asked {
     /// Number of the tenant; none where the work is for no tenant.
     pub(super) tenant: u32,
+    /// [`Priority`] as a number; less is more urgent.
     pub(super) priority: u8,
     pub(super) deadline: Ns,
 }
@@ -78,7 +83,7 @@ pub(super) struct Comes<T> {
     pub(super) asks: Asks,
     /// Time that it takes, if it waits for nothing.
     pub(super) takes: Ns,
-    /// Pages, or codewords, of data that it has.
+    /// Amount of data: pages of an operation of a unit, codewords of a transfer.
     pub(super) amount: u64,
 }
 
@@ -87,7 +92,9 @@ pub(super) struct Comes<T> {
 struct Waits<T> {
     item: T,
     asks: Asks,
+    /// The instant at which it came.
     since: Ns,
+    /// Time that it takes, if it waits for nothing.
     takes: Ns,
     /// Time that it would have taken, its wait included, if no work of others had come.
     alone: Ns,
@@ -103,14 +110,16 @@ impl<T> Waits<T> {
         u64::try_from((shared << 32) / u128::from(self.alone.0.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Whether it has waited at least as long as another one, in proportion to what each takes. Each waits for the other one, too.
+    /// Whether the proportional wait of this operation is at least that of another one. An operation has waited some time, and would wait
+    /// for the other one, too, if the other went first. The proportional wait is the sum over the time that the operation itself takes.
     fn has_waited_as_long_as(&self, now: Ns, other: &Self) -> bool {
         let wait = |of: &Self, other: &Self| u128::from((now - of.since + other.takes).0);
         wait(self, other) * u128::from(other.takes.0) >= wait(other, self) * u128::from(self.takes.0)
     }
 }
 
-/// Turns by weight, in the time of fair queueing: when the next turn of each class begins, and when the last turn began.
+/// Turns by weight, in the virtual time of [`TURN`]: when the next turn of each class (a kind or a priority) begins, and when the last turn
+/// of any class began.
 #[derive(Debug)]
 struct Turns<const CLASSES: usize> {
     next_begins: [u64; CLASSES],
@@ -120,6 +129,7 @@ struct Turns<const CLASSES: usize> {
 impl<const CLASSES: usize> Turns<CLASSES> {
     const NEW: Self = Self { next_begins: [0; CLASSES], began: 0 };
 
+    /// The virtual time at which a turn of a class would begin now; the class with the least goes.
     fn begins(&self, class: usize) -> u64 {
         self.next_begins[class].max(self.began)
     }
@@ -131,14 +141,15 @@ impl<const CLASSES: usize> Turns<CLASSES> {
     }
 }
 
-/// Time of fair queueing that a turn of each class takes; none without weights.
+/// Virtual time that a turn of each class takes; none without weights.
 fn turns_of<const CLASSES: usize>(weights: Option<[u32; CLASSES]>) -> Option<[u64; CLASSES]> {
     weights.map(|weights| weights.map(|weight| TURN / u64::from(weight)))
 }
 
-/// The demand of a tenant for a unit, or for a bus.
+/// The demand of a tenant for a unit, or for a bus, which the criterion `intensity` judges.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wants {
+    /// Number of the epoch: epochs of `scheduling.intensity.epoch_us` follow one another from instant 0.
     epoch: u64,
     /// Pages, or codewords, that were read and that were programmed in the epoch.
     amounts: [u64; 2],
@@ -178,27 +189,34 @@ pub struct ScheduleCounts {
 /// The rules by which a schedule chooses.
 #[derive(Debug)]
 struct Rules {
+    /// The criteria, the most important first.
     by: Vec<ScheduleBy>,
+    /// The rank of each kind where `scheduling.kinds` has an order: less goes first.
     ranks: [u8; KINDS],
-    /// Time of fair queueing that a turn of each kind, and of each priority, takes; none where there is an order.
+    /// Virtual time that a turn of each kind, and of each priority, takes; none where there is an order.
     kinds: Option<[u64; KINDS]>,
     priorities: Option<[u64; PRIORITIES]>,
+    /// Number of times that work is passed over before it has its turn.
     passed_over_at_most: u32,
+    /// Number of free superblocks of a set at or below which its garbage collection goes first.
     collection_first_at: u32,
     /// Duration of an epoch of intensity.
     epoch: Ns,
+    /// Time before a deadline from which on the deadline is near.
     margin: Ns,
+    /// Whether only reads whose deadline is near suspend programs and erases.
     only_near_suspend: bool,
     /// Whether collection goes first, for each set.
     hurries: Vec<bool>,
 }
 
 impl Rules {
+    /// Whether a deadline is near, or over.
     fn is_near(&self, now: Ns, deadline: Ns) -> bool {
         deadline != NEVER && now + self.margin >= deadline
     }
 
-    /// The keys by which waiting work is compared: less goes first.
+    /// The keys by which waiting work is compared, less goes first: the deadline if it is near, then a key for each criterion of `by`.
     ///
     /// # Arguments
     /// - `writes_go`: whether work that writes has its turn, and not reads; none before that is decided.
@@ -275,6 +293,7 @@ struct Queue<T> {
 }
 
 impl<T> Queue<T> {
+    /// Whether a tenant wanted much in the epoch before this instant; the background never does.
     fn wants_much(&self, now: Ns, tenant: u32, epoch: Ns) -> bool {
         self.wants.get(tenant as usize).is_some_and(|wants| wants.at(now, epoch, self.most).wanted_much)
     }
@@ -354,6 +373,7 @@ impl<T: Copy> Queues<T> {
     }
 }
 
+/// The schedule of a device: its rules, and the queues in which work waits.
 #[derive(Debug)]
 pub(super) struct Schedule {
     rules: Rules,
@@ -365,7 +385,8 @@ pub(super) struct Schedule {
     deadlines: Vec<Ns>,
     /// Tenant, priority and deadline of each request under way.
     requests: Vec<Asked>,
-    /// Priority and deadline of the reads of the background that requests wait for, by the number of the read.
+    /// Priority and deadline of reads of the background that requests wait for, such as reads ahead, by the number of the read. A read
+    /// that is adopted has the highest priority and the earliest deadline of these requests.
     adopted: BTreeMap<u32, Asked>,
 }
 
@@ -444,6 +465,7 @@ impl Schedule {
         self.buses.as_ref().map(|buses| buses.counts)
     }
 
+    /// Number of operations that wait for a unit.
     pub(super) fn waiting(&self, unit: u32) -> usize {
         self.units.of[unit as usize].waiting.len()
     }
@@ -458,7 +480,8 @@ impl Schedule {
         self.units.come(&self.rules, now, unit, comes, free);
     }
 
-    /// Changes the properties of a part of a read. Returns whether the part waits for its unit.
+    /// Changes the properties of a part of a read (one page of its group), for example once a request waits for a read ahead. Returns
+    /// whether the part waits for its unit.
     pub(super) fn change(&mut self, (unit, channel): (u32, u32), part: u32, asks: Asks) -> bool {
         if let Some(buses) = &mut self.buses {
             buses.change(channel, |transfer| transfer.of_read() == Some(part), asks.on_bus());
