@@ -47,9 +47,8 @@ SHIPPED = ("flash-8/9", "flash-64/69", "adaptive-5/6", "adaptive-1/4")
 
 # Circulant size, block rows, block columns and column weights, which are repeated. Each column has its rows and shifts
 # by chance, but the first circulant of column c is in row c mod rows. The list covers circulants of 1 to 256 bits, and
-# codewords of no whole bytes. Block rows are 1 to 40, so that quarters of them are even and odd. Some rows have weight
-# 1, some columns weight 0. Some heaviest columns have weight 4, which makes a second pass. Rates include 0.4 and 0.7,
-# at which factors change.
+# codewords of no whole bytes; 1 to 40 block rows, so that quarters of them are even and odd; rows of weight 1 and
+# columns of weight 0; heaviest columns of weight 4, which make a second pass; rates 0.4 and 0.7, where factors change.
 _RANDOM: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "one row": (16, 1, 2, (1,)),
     "light rows": (32, 4, 6, (1,)),

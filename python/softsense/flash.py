@@ -224,16 +224,12 @@ def measures(
         cells: cells per page, 1 to 10,000,000.
         known_share: the share of cells whose state is known, 0 to 1; half of them in either state about a boundary.
 
-    Returns:
-        A dict for each page and measure: `page` and `measure`. Measures are `violated_checks` of a codeword, `ones` of
-        a page, `known_errors`, or `valley_search`. `known_errors` are those of the upper state less those of the lower
-        state, at the page's boundary that has moved furthest.
-
-        `default` and `best` are means of the measure with the chip's default references and with the best ones. For a
-        search they are the raw bit error rates after it, and with the best references. `sigma` is the standard
-        deviation of one measurement with default references; None for a search. `sensings` counts sensings of the
-        wordline at one reference, `transferred_bits` the bits that leave the chip. `of` is the number of bits, checks
-        or cells that are counted.
+    Returns a dict for each page and measure: `page` and `measure`. Measures are `violated_checks` of a codeword, `ones`
+    of a page, `known_errors` (of the upper state less those of the lower state, at the page's boundary that has moved
+    furthest), or `valley_search`. `default` and `best` are means of the measure with the chip's default references and
+    with the best ones; for a search the raw bit error rates after it, and with the best references. `sigma` is the
+    standard deviation of one measurement with default references; None for a search. `sensings` counts sensings of the
+    wordline at one reference, `transferred_bits` the bits that leave the chip, `of` the bits, checks or cells.
 
     Raises `ConfigError` or `CodeError`. The result is a function of the arguments, without random numbers.
 
@@ -322,15 +318,13 @@ def reliability_by_age(
         pe_cycles: program/erase cycles.
         retention_days: days since the data was written.
 
-    Returns:
-        A dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate) and `p_fail_hard` (mean
-        probability that hard decision fails). `references` of both are `tracked`, the best of that age, or `default`;
-        `None` without threshold voltages. `retries` is the mean number of steps after the first, beginning where
-        `read.references` says. `p_uncorrectable` is the mean probability that every step of the policy fails, `uber`
-        that probability per bit of data. `not_measured` is the share of both that the decode table did not measure:
-        extrapolated, or an upper bound that was carried on. It is None without a decode table.
-
-        Means are over 8,192 codewords. The result is a function of the arguments.
+    Returns a dict for each age: `pe_cycles`, `retention_days`, `rber` (mean raw bit error rate) and `p_fail_hard` (mean
+    probability that hard decision fails). `references` of both are `tracked`, the best of that age, or `default`;
+    `None` without threshold voltages. `retries` is the mean number of steps after the first, beginning where
+    `read.references` says. `p_uncorrectable` is the mean probability that every step of the policy fails, `uber` that
+    probability per bit of data. `not_measured` is the share of both that the decode table did not measure:
+    extrapolated, or an upper bound that was carried on. It is None without a decode table. Means are over 8,192
+    codewords. The result is a function of the arguments.
 
     Raises `ConfigError`.
 
