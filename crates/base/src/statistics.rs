@@ -162,7 +162,14 @@ pub fn student_t_quantile(degrees: u64, confidence: f64) -> f64 {
     assert!(degrees > 0 && confidence > 0.0 && confidence < 1.0, "no degrees of freedom, or no confidence");
     let degrees = degrees as f64;
     let below = beta_quantile(0.5, degrees / 2.0, confidence);
-    libm::sqrt(degrees * below / (1.0 - below))
+    // The nearer of both ends is known to all digits.
+    let odds = if below < 0.5 {
+        below / (1.0 - below)
+    } else {
+        let beyond = beta_quantile(degrees / 2.0, 0.5, 1.0 - confidence);
+        (1.0 - beyond) / beyond
+    };
+    libm::sqrt(degrees * odds)
 }
 
 /// The probability that at most `count` of `n` independent events of probability `p` happen; to 1e-9 for n up to 10^5.

@@ -213,7 +213,7 @@ def table_list(as_json: bool) -> None:
 @picture_option("the curves")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 def table_show(name: str, picture: Path | None, as_json: bool) -> None:
-    """Show a decode table, and the raw bit error rates that its levels correct.
+    """Show a decode table, and the error rates that its levels correct.
 
     TABLE is the name of a shipped decode table, or a file.
     """
