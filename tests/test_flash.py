@@ -301,7 +301,7 @@ def test_cells_named_in_a_config_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Softsense) -> None:
-    """The enterprise drive meets JESD218 at its rated cycles; a fifth beyond, half of its kind or more do not."""
+    """The enterprise drive meets JESD218 at its rated cycles; a fifth beyond, two thirds of its kind do not."""
     config = softsense.Config.open("tlc-enterprise")
     start = json.loads(config.to_json())["precondition"]
     rated = start["pe_cycles"]
@@ -315,7 +315,7 @@ def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Sof
     young, end, beyond = (sorted(rows[at]["uber"] for rows in ages) for at in range(3))
     assert max(young) < min(end)
     assert end[5] <= 1e-16
-    assert beyond[0] <= 1e-16 < beyond[3]
+    assert beyond[1] <= 1e-16 < beyond[2]
     young, end, beyond = ages[0]
     assert young["retries"] < 4
     assert 6 < end["retries"] < 8
