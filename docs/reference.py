@@ -160,7 +160,7 @@ class _Fields:
         if "enum" in schema:
             return ", ".join(f"`{choice}`" for choice in schema["enum"])
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        return " or ".join(_KINDS.get(kind, kind) for kind in kinds if kind != "null")
+        return " or ".join(_KINDS.get(kind, kind) for kind in kinds if kind != "null") + _range(schema)
 
     def _resolved(self, field: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The name and the schema of what a field holds."""
@@ -181,6 +181,37 @@ class _Fields:
 _HEAD = ("| field | type | default | |", "|---|---|---|---|")
 _LONGEST = 40
 _KINDS = {"integer": "whole number", "string": "text", "boolean": "`true`, `false`"}
+
+
+def _range(schema: dict[str, Any]) -> str:
+    """The range of a number, as words that follow its type; nothing where only the type bounds it."""
+    whole = "integer" in schema["type"]
+    ends = []
+    for name, word in [
+        ("exclusiveMinimum", "above"),
+        ("minimum", "from"),
+        ("maximum", "to"),
+        ("exclusiveMaximum", "and below"),
+    ]:
+        end = schema.get(name)
+        # Whole numbers begin at 0, and end where their type does.
+        if end is not None and not (whole and (end == 0 or end >= 2**32 - 1)):
+            ends.append(f"{word} {_number(end)}")
+    if whole and ends == [f"to {_number(schema.get('maximum', 0))}"]:
+        ends = ["from 0", *ends]
+    unit = f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else ""
+    return "".join(f" {end}" for end in ends) + unit
+
+
+def _number(value: float) -> str:
+    if abs(value) < _LARGE and value == int(value):
+        return f"{value:,.0f}"
+    if value == int(value) and (power := int(value).bit_length() - 1) and value == 2**power:
+        return f"2^{power}"
+    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].strip("+"), f"{value:g}")
+
+
+_LARGE = 1e8
 
 
 def _slug(path: str) -> str:

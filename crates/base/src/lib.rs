@@ -14,6 +14,7 @@
 //! - [`Ns`]: integer nanoseconds, the only unit of time in the engine; [`TotalNs`], a sum of many.
 //! - [`Pj`]: integer picojoules.
 //! - [`Error`]: bad input, with the place it was found at, what was found and what was expected.
+//! - [`check_ranges`]: numbers in the ranges that their fields state, and [`schema_of`] a type, which has these ranges.
 //! - [`from_toml`]: what a text of TOML says, of bounded depth.
 //! - [`Stream`]: random numbers of one [`Purpose`].
 //! - [`Histogram`]: durations, with a bounded relative error.
@@ -57,6 +58,7 @@ mod error;
 mod files;
 mod histogram;
 mod own;
+mod ranges;
 mod statistics;
 mod stream;
 mod toml;
@@ -67,6 +69,7 @@ pub use error::{Error, ErrorKind, Faults, MOST_TOLD, Result, expect_number, expe
 pub use files::{UnfinishedFile, read_text};
 pub use histogram::{Histogram, Recorded, ResponseSummary, Slowest, SumsByDuration};
 pub use own::{OwnName, or_own};
+pub use ranges::{check_ranges, schema_of};
 pub use statistics::{
     beta_quantile, binomial_cdf, binomial_interval, binomial_quantile, binomial_tail, climb, maximum, normal_cdf,
     normal_quantile, poisson_quantile, student_t_quantile,

@@ -77,7 +77,7 @@ fn reads_are_what_was_written() {
 /// As a drive dies: is every unit right, or an error, or counted?
 fn dies(overrides: &[&str], parity: bool) -> [f64; 4] {
     let folder = tempfile::tempdir().unwrap();
-    let spec = DriveSpec { parity, ..spec(folder.path(), 2 << 20) };
+    let spec = DriveSpec { parity, ..spec(folder.path(), 1 << 20) };
     let drive = open(&config(overrides), &spec).unwrap();
     let units = spec.size_bytes.unwrap() / UNIT as u64;
     (0..units).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());

@@ -216,7 +216,7 @@ fn story(config: &CheckedConfig, seed: u64, steps: u64) {
 /// Random scripts of all faults, kills and restarts, on drives with parity and without; `SOFTSENSE_DRIVE_FAULTS=1000` says how many.
 #[test]
 fn whatever_happens_a_drive_opens_and_tells() {
-    let count = std::env::var("SOFTSENSE_DRIVE_FAULTS").map_or(12, |count| count.parse().unwrap());
+    let count = std::env::var("SOFTSENSE_DRIVE_FAULTS").map_or(6, |count| count.parse().unwrap());
     let first = std::env::var("SOFTSENSE_DRIVE_FAULTS_FROM").map_or(0, |first| first.parse().unwrap());
     let config = config(&["ftl.over_provisioning=0.15"]);
     for seed in first..first + count {

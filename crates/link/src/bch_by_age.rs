@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_whole};
+use softsense_base::{Error, Result, check_ranges, expect_whole};
 use softsense_ecc::bch::{BchCode, Parity};
 use softsense_nand::{RberModel, Variation};
 
@@ -15,6 +15,7 @@ use softsense_nand::{RberModel, Variation};
 #[serde(deny_unknown_fields)]
 pub struct BchSpec {
     /// Out-of-band area of a page, in bytes per mapping unit that fits the page.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub oob_bytes: u32,
     /// The codes in the order of their ages. `softsense lifetime` finds these.
     pub codes: Vec<AgedBchSpec>,
@@ -34,6 +35,7 @@ pub struct BchSpec {
 #[serde(deny_unknown_fields)]
 pub struct AgedBchSpec {
     /// Data of a codeword, bytes: a mapping unit, or an equal part of one.
+    #[schemars(range(min = 1, max = 8191))]
     pub codeword_bytes: u32,
     /// Errors that the code corrects.
     pub correctable: u32,
@@ -63,8 +65,8 @@ impl AgedBch {
 impl BchSpec {
     /// Checks the ranges and constructs the codes.
     pub(crate) fn open(&self) -> Result<Vec<AgedBch>> {
+        check_ranges("reliability.bch", self)?;
         self.variation.check("reliability.bch.variation")?;
-        expect_whole("reliability.bch.oob_bytes", self.oob_bytes, 1, 1 << 16)?;
         let ages: Vec<u32> = self.codes.iter().map(|code| code.to_pe_cycles).collect();
         if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
             let message = format!("found ages {ages:?}, expected at least one code, and growing `to_pe_cycles`");
@@ -81,7 +83,6 @@ impl BchSpec {
 impl AgedBchSpec {
     fn open(&self, path: &str) -> Result<AgedBch> {
         // The limits are those of a field of 2^16 elements.
-        expect_whole(format!("{path}.codeword_bytes"), self.codeword_bytes, 1, 8191)?;
         let data_bits = 8 * self.codeword_bytes;
         let most = (65_535 - data_bits) / 16;
         expect_whole(format!("{path}.correctable"), self.correctable, 1, most)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, expect_whole, read_text};
+use softsense_base::{Error, Purpose, Result, Stream, check_ranges, read_text};
 use softsense_ecc::bits;
 use softsense_ecc::catalogue::{Code, Encoder};
 use softsense_ecc::ldpc::RedundantChecks;
@@ -35,8 +35,9 @@ pub struct ExactSpec {
     /// `bit-flipping` cannot use levels above 1.
     #[serde(default = "default_decoder")]
     pub decoder: String,
-    /// Iterations after which the decoder of an LDPC code gives up, 1 to 10000.
+    /// Iterations after which the decoder of an LDPC code gives up.
     #[serde(default = "default_iterations")]
+    #[schemars(range(min = 1, max = 10_000))]
     pub max_iterations: u32,
     /// Raw bit error rate by age. With `threshold_voltage` pages of these cells are read; with any other model a read
     /// is of one boundary between two Gaussian states that has this raw bit error rate.
@@ -106,8 +107,8 @@ impl ExactSpec {
 
     /// Checks the ranges, except those of the code: opening it checks these.
     pub(crate) fn check(&self) -> Result<()> {
+        check_ranges("reliability.exact", self)?;
         self.variation.check("reliability.exact.variation")?;
-        expect_whole("reliability.exact.max_iterations", self.max_iterations, 1, 10_000)?;
         self.placement.check("reliability.exact.placement")?;
         if let Some(age) = self.llrs_for {
             age.check("reliability.exact.llrs_for")?;

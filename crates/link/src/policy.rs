@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, OwnName, Result, expect_number, expect_whole, or_own, shipped_or_own};
+use softsense_base::{OwnName, Result, check_ranges, or_own, shipped_or_own};
 use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
@@ -104,12 +104,15 @@ pub struct Predictor {
     /// Place of the predictor.
     pub place: PredictorPlace,
     /// Time of a prediction, us.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub predict_us: f64,
     /// Threshold as a raw bit error rate: decoding is tried with at most the mean number of violated checks at this
     /// rate.
+    #[schemars(range(min = 1e-9, max = 0.5))]
     pub threshold_rber: f64,
     /// Number of checks that are counted, the first ones of the code. Default: all.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 1 << 20))]
     pub checks: Option<u32>,
 }
 
@@ -122,14 +125,6 @@ pub enum PredictorPlace {
     Die,
     /// The controller, before the decoder: a codeword predicted to fail is retried at once.
     Controller,
-}
-
-impl Predictor {
-    fn check(&self) -> Result<()> {
-        expect_number("read.predictor.predict_us", self.predict_us, 0.0, 1e6)?;
-        expect_number("read.predictor.threshold_rber", self.threshold_rber, 1e-9, 0.5)?;
-        self.checks.map_or(Ok(()), |checks| expect_whole("read.predictor.checks", checks, 1, 1 << 20))
-    }
 }
 
 /// Placement of the references of soft levels that come after retries of hard decisions.
@@ -152,7 +147,8 @@ pub struct ReadSpec {
     pub policy: Policy,
     /// References that a retry senses and transfers.
     pub retry: Retry,
-    /// The deepest level of reads, 1 to 7. The decode table must have it, or the decoder must be able to use it.
+    /// The deepest level of reads. The decode table must have it, or the decoder must be able to use it.
+    #[schemars(range(min = 1, max = MAX_LEVEL))]
     pub max_level: u8,
     /// Placement of the references of hard decisions.
     pub references: HardReferences,
@@ -165,6 +161,7 @@ pub struct ReadSpec {
     pub retries_ahead: bool,
     /// Sensing time of a retry of hard decisions in per cent of the whole time (adaptive read-retry, AR2);
     /// `shortened_sensing` of `threshold_voltage` gives the noise that this adds.
+    #[schemars(range(min = 1, max = 100))]
     pub retry_sensing_percent: u8,
     /// A predictor of hard decisions that will not be decoded. Without this field there is none.
     pub predictor: Option<Predictor>,
@@ -269,14 +266,7 @@ impl Retry {
 impl ReadSpec {
     /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        if !(1..=MAX_LEVEL).contains(&self.max_level) {
-            let message = format!("found {}, expected a level from 1 to {MAX_LEVEL}", self.max_level);
-            faults.add(Error::config("read.max_level", message));
-        }
-        faults.see(expect_whole("read.retry_sensing_percent", self.retry_sensing_percent.into(), 1, 100));
-        faults.see(self.predictor.map_or(Ok(()), |predictor| predictor.check()));
-        faults.end()
+        check_ranges("read", self)
     }
 
     /// Adds the properties of the reliability that the spec asks for: entries of a retry table, sensings of a search, the measurement that

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, canonical, expect_number, expect_whole};
+use softsense_base::{Error, Purpose, Result, Stream, canonical, check_ranges};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::LdpcShape;
 use softsense_nand::{
@@ -31,6 +31,7 @@ pub enum ReliabilitySpec {
     /// A failure probability for each level, the same for every codeword at every age.
     Fixed {
         /// Probability that decoding fails at levels 1, 2, ...; it never grows. Levels beyond the list never fail.
+        #[schemars(inner(range(min = 0.0, max = 1.0)))]
         p_fail: Vec<f64>,
         /// Codewords that share an outcome.
         #[serde(default, skip_serializing_if = "FixedDraw::is_default")]
@@ -74,8 +75,9 @@ impl FixedDraw {
 pub struct AdaptiveSpec {
     /// The rates in the order of their ages. `softsense lifetime` finds them.
     pub rates: Vec<RateSpec>,
-    /// Codewords of a page, 1 to 64. Each holds as many mapping units as the rate of its block leaves room for.
+    /// Codewords of a page. Each holds as many mapping units as the rate of its block leaves room for.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 64))]
     pub codewords_per_page: u32,
     /// Rule for the change from one rate to another, which happens when a block is erased.
     #[serde(default)]
@@ -88,6 +90,7 @@ pub struct AdaptiveSpec {
     /// Largest share of the host's codeword reads whose raw bit error rate is beyond the grid of their table, so that
     /// their outcome is a guess from its nearest point. A run with more ends with an error.
     #[serde(default = "usual_most_beyond")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub most_beyond: f64,
 }
 
@@ -122,6 +125,7 @@ pub struct TableSpec {
     /// Largest share of the host's codeword reads whose raw bit error rate is beyond the grid of the table, so that
     /// their outcome is a guess from its nearest point. A run with more ends with an error.
     #[serde(default = "usual_most_beyond")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub most_beyond: f64,
 }
 
@@ -340,6 +344,7 @@ impl ReliabilitySpec {
 impl Reliability {
     /// Builds the reliability of a device; files of tables and codes are taken from `directory`.
     pub fn new(spec: &ReliabilitySpec, seed: u64, directory: &Path) -> Result<Self> {
+        check_ranges("reliability", spec)?;
         let mut named_texts = Vec::new();
         let mut open = |rber: &RberModel, path: &str| {
             let opened = rber.open(path, directory)?;
@@ -355,9 +360,6 @@ impl Reliability {
                         format!("found {} values, expected one for each level, 1 to {MAX_LEVEL}", p_fail.len());
                     return Err(Error::config(path, message));
                 }
-                if let Some(p) = p_fail.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-                    return Err(Error::config(path, format!("found {p}, expected a probability from 0 to 1")));
-                }
                 if let Some(w) = p_fail.windows(2).find(|w| w[1] > w[0]) {
                     let message =
                         format!("found {} after {}, expected no growth: a deeper level never fails more", w[1], w[0]);
@@ -372,7 +374,6 @@ impl Reliability {
             ReliabilitySpec::Table(table) => {
                 let rber = open(&table.rber, "reliability.table.rber")?;
                 table.variation.check("reliability.table.variation")?;
-                expect_number("reliability.table.most_beyond", table.most_beyond, 0.0, 1.0)?;
                 let decode_table = DecodeTable::open(&table.file, directory)?;
                 let flash = Flash::new(rber, table.variation.clone(), seed);
                 Kind::Tables(Box::new(Tables::new(ByAge::always(decode_table), flash, None)))
@@ -380,14 +381,12 @@ impl Reliability {
             ReliabilitySpec::Adaptive(adaptive) => {
                 let rber = open(&adaptive.rber, "reliability.adaptive.rber")?;
                 adaptive.variation.check("reliability.adaptive.variation")?;
-                expect_number("reliability.adaptive.most_beyond", adaptive.most_beyond, 0.0, 1.0)?;
                 let ages: Vec<u32> = adaptive.rates.iter().map(|rate| rate.to_pe_cycles).collect();
                 if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
                     let message =
                         format!("found ages {ages:?}, expected at least one rate, and growing `to_pe_cycles`");
                     return Err(Error::config("reliability.adaptive.rates", message));
                 }
-                expect_whole("reliability.adaptive.codewords_per_page", adaptive.codewords_per_page, 1, 64)?;
                 adaptive.switch.check(adaptive.rates.len())?;
                 let open = |rate: &RateSpec| Ok((rate.to_pe_cycles, DecodeTable::open(&rate.file, directory)?));
                 let tables = ByAge::new(adaptive.rates.iter().map(open).collect::<Result<Vec<_>>>()?);
@@ -764,13 +763,13 @@ mod tests {
         for (p_fail, expected) in [
             (vec![], "found 0 values"),
             (vec![0.1; 8], "found 8 values"),
-            (vec![1.5], "found 1.5, expected a probability"),
-            (vec![f64::NAN], "found NaN, expected a probability"),
+            (vec![1.5], "found 1.5, expected a number from 0 to 1"),
+            (vec![f64::NAN], "found a number that is not finite, expected"),
             (vec![0.1, 0.2], "found 0.2 after 0.1, expected no growth"),
         ] {
             let error =
                 build(ReliabilitySpec::Fixed { p_fail, drawn_for: FixedDraw::Codeword }).unwrap_err().to_string();
-            assert!(error.starts_with("reliability.fixed.p_fail: ") && error.contains(expected), "{error}");
+            assert!(error.starts_with("reliability.fixed.p_fail") && error.contains(expected), "{error}");
         }
     }
 }

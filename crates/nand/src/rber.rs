@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, canonical, expect_number};
+use softsense_base::{Result, canonical, check_ranges};
 
 use crate::cells::{DefaultReferences, MAX_PAGES, ONE_BIT};
 use crate::distribution::bisect;
@@ -24,10 +24,12 @@ pub struct Wear {
     /// Program/erase cycles of the block.
     pub pe_cycles: u32,
     /// Hours since the codeword was written.
+    #[schemars(range(min = 0.0, max = 1e7))]
     pub retention_hours: f64,
     /// Effective reads since the write: reads of other wordlines of its block, where reads of the two adjacent
     /// wordlines count `read_disturb.adjacent_stress` times.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = MOST_EFFECTIVE_READS))]
     pub effective_reads: f64,
 }
 
@@ -43,8 +45,7 @@ impl Wear {
 
     /// Checks the ranges; `path` is the place of the wear in a config.
     pub fn check(self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.retention_hours"), self.retention_hours, 0.0, 1e7)?;
-        expect_number(format!("{path}.effective_reads"), self.effective_reads, 0.0, MOST_EFFECTIVE_READS)
+        check_ranges(path, &self)
     }
 }
 
@@ -54,27 +55,34 @@ impl Wear {
 pub enum RberModel {
     /// RBER that is the same at every age.
     Constant {
-        /// Raw bit error rate, from 0 to 0.5.
+        /// Raw bit error rate.
+        #[schemars(range(min = 0.0, max = 0.5))]
         rber: f64,
     },
     /// `floor + scale (pe_cycles / 1000)^pe_exponent ln(1 + retention_hours / 1 h)^retention_exponent`.
     PowerLaw {
         /// RBER to which wear and retention add: the RBER of fresh data, where RBER depends on retention.
         #[serde(default)]
+        #[schemars(range(min = 0.0, max = 0.5))]
         floor: f64,
         /// RBER at 1,000 P/E cycles where the retention factor is 1.
+        #[schemars(range(min = 0.0, max = 0.5))]
         scale: f64,
         /// Exponent of P/E cycles.
+        #[schemars(range(min = 0.0, max = 10.0))]
         pe_exponent: f64,
         /// Exponent of the logarithm of retention; 0 makes RBER independent of retention.
         #[serde(default)]
+        #[schemars(range(min = 0.0, max = 10.0))]
         retention_exponent: f64,
     },
     /// `scale exp(pe_cycles / e_folding_pe_cycles)`.
     Exponential {
         /// RBER of fresh flash.
+        #[schemars(range(min = 0.0, max = 0.5))]
         scale: f64,
         /// P/E cycles in which RBER grows by a factor of e.
+        #[schemars(range(min = 1.0, max = 1e9))]
         e_folding_pe_cycles: f64,
     },
     /// 72-layer TLC, `1.48e-3 + 3.90e-10 c^2.05 + 6.28e-5 c^0.14 h^0.54` with c P/E cycles and h hours of retention. Data of a block
@@ -247,23 +255,8 @@ impl RberModel {
     }
 
     fn check(&self, path: &str) -> Result<()> {
-        let within =
-            |field: &str, value: f64, low: f64, high: f64| expect_number(format!("{path}.{field}"), value, low, high);
-        match *self {
-            RberModel::Constant { rber } => within("constant.rber", rber, 0.0, 0.5),
-            RberModel::PowerLaw { floor, scale, pe_exponent, retention_exponent } => {
-                within("power_law.floor", floor, 0.0, 0.5)?;
-                within("power_law.scale", scale, 0.0, 0.5)?;
-                within("power_law.pe_exponent", pe_exponent, 0.0, 10.0)?;
-                within("power_law.retention_exponent", retention_exponent, 0.0, 10.0)
-            }
-            RberModel::Exponential { scale, e_folding_pe_cycles } => {
-                within("exponential.scale", scale, 0.0, 0.5)?;
-                within("exponential.e_folding_pe_cycles", e_folding_pe_cycles, 1.0, 1e9)
-            }
-            RberModel::Grid(ref grid) => grid.check(&format!("{path}.grid")),
-            RberModel::Tlc72Layer | RberModel::ThresholdVoltage(_) => Ok(()),
-        }
+        check_ranges(path, self)?;
+        if let RberModel::Grid(grid) = self { grid.check(&format!("{path}.grid")) } else { Ok(()) }
     }
 }
 

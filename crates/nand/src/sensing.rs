@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, maximum, spelled_like};
+use softsense_base::{Error, Result, check_ranges, maximum, spelled_like};
 
 use crate::Cells;
 use crate::cells::MAX_STATES;
@@ -34,6 +34,7 @@ pub enum Placement {
         /// The distance, in volts. It is smaller if boundaries would meet, or if references would lie beyond all errors. Without this field
         /// it is the distance with the most mutual information.
         #[serde(default)]
+        #[schemars(range(min = 1e-6, max = 5.0))]
         step_v: Option<f64>,
     },
 }
@@ -60,14 +61,9 @@ impl FromStr for Placement {
 }
 
 impl Placement {
-    /// Checks the ranges; `path` is the place of the placement in the config.
+    /// Checks the ranges; `path` is the place of the placement in a config.
     pub fn check(&self, path: &str) -> Result<()> {
-        match *self {
-            Placement::Uniform { step_v: Some(step_v) } => {
-                expect_number(format!("{path}.uniform.step_v"), step_v, 1e-6, 5.0)
-            }
-            Placement::MutualInformation | Placement::Nested | Placement::Uniform { step_v: None } => Ok(()),
-        }
+        check_ranges(path, self)
     }
 }
 

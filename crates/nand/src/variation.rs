@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_number, expect_whole};
+use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, check_ranges};
 
 /// Variation between chips, blocks and pages: the standard deviation of ln(RBER factor) of each. A factor is log-normal with mean 1, so
 /// variation spreads the RBER without changing its mean.
@@ -9,21 +9,29 @@ use softsense_base::{Error, Purpose, Result, Stream, beta_quantile, expect_numbe
 pub struct Variation {
     /// Factors of known chips, such as measured ones. The chips of the device take them in turn, in the order in which the stripe meets the
     /// chips. They need not have mean 1. Empty: chips are drawn, with `chip_sigma`.
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub chip_factors: Vec<f64>,
     /// Standard deviation between chips, if there are no `chip_factors`.
+    #[schemars(range(min = 0.0, max = 3.0))]
     pub chip_sigma: f64,
     /// Standard deviation between blocks of a chip.
+    #[schemars(range(min = 0.0, max = 3.0))]
     pub block_sigma: f64,
     /// Factors of known layers of a 3D chip, in the order of its wordlines. The wordlines of every block are divided evenly among the
     /// layers. They need not have mean 1. Empty: layers are drawn, with `layer_sigma`.
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub layer_factors: Vec<f64>,
     /// Standard deviation between layers, which are the same in all blocks, if there are no `layer_factors`.
+    #[schemars(range(min = 0.0, max = 3.0))]
     pub layer_sigma: f64,
     /// Number of consecutive wordlines in one layer, if layers are drawn; 1 or more.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub wordlines_per_layer: u32,
     /// Standard deviation between wordlines of a block.
+    #[schemars(range(min = 0.0, max = 3.0))]
     pub wordline_sigma: f64,
     /// Standard deviation between pages of a block, and between writes of a page.
+    #[schemars(range(min = 0.0, max = 3.0))]
     pub page_sigma: f64,
     /// Overdispersion: the correlation rho between any two bits of a codeword being wrong, 0, or from 1e-7 to below 1. Above 0 the numbers
     /// of errors vary more than they would if errors were independent. A codeword's RBER is then Beta distributed with mean p, that of its
@@ -57,24 +65,10 @@ const LEAST_OVERDISPERSION: f64 = 1e-7;
 impl Variation {
     /// Checks the ranges; `path` is the place of the variation in the config.
     pub fn check(&self, path: &str) -> Result<()> {
-        for (field, sigma) in [
-            ("chip_sigma", self.chip_sigma),
-            ("block_sigma", self.block_sigma),
-            ("layer_sigma", self.layer_sigma),
-            ("wordline_sigma", self.wordline_sigma),
-            ("page_sigma", self.page_sigma),
-        ] {
-            if !(0.0..=3.0).contains(&sigma) {
-                let message = format!("found {sigma}, expected a standard deviation of ln(RBER) from 0 to 3");
-                return Err(Error::config(format!("{path}.{field}"), message));
-            }
-        }
+        check_ranges(path, self)?;
         for (what, factors, sigma) in
             [("chip", &self.chip_factors, self.chip_sigma), ("layer", &self.layer_factors, self.layer_sigma)]
         {
-            for (index, &factor) in factors.iter().enumerate() {
-                expect_number(format!("{path}.{what}_factors[{index}]"), factor, 0.0, 1e6)?;
-            }
             if !factors.is_empty() && sigma > 0.0 {
                 let message = format!("found {sigma} beside `{what}_factors`, expected one of them");
                 return Err(Error::config(format!("{path}.{what}_sigma"), message));
@@ -88,7 +82,6 @@ impl Variation {
             );
             return Err(Error::config(format!("{path}.layer_factors"), message));
         }
-        expect_whole(format!("{path}.wordlines_per_layer"), self.wordlines_per_layer, 1, 1_000_000)?;
         if self.overdispersion != 0.0 && !(LEAST_OVERDISPERSION..1.0).contains(&self.overdispersion) {
             let message = format!(
                 "found {}, expected 0, or a correlation from {LEAST_OVERDISPERSION:e} to below 1",

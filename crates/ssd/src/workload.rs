@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Purpose, Result, Stream, format_bytes, format_count};
+use softsense_base::{Error, Faults, Purpose, Result, Stream, check_ranges, format_bytes, format_count};
 
 use self::addresses::Region;
 use self::arrivals::Clock;
@@ -30,8 +30,10 @@ pub use self::mmpp::Mmpp2;
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
     /// Number of requests that are measured, unless `measurement.seconds` ends the run; the requests of a warm-up come before them.
+    #[schemars(range(min = 1, max = u64::MAX))]
     pub requests: u64,
-    /// The probability that a request is a read rather than a write, from 0 to 1.
+    /// The probability that a request is a read rather than a write.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub read_fraction: f64,
     /// Sizes of requests, and the probability of each; the shares add up to 1.
     pub sizes: Vec<SizeShare>,
@@ -44,17 +46,21 @@ pub struct WorkloadSpec {
     /// Writes stay within this number of bytes from the start of the footprint, and reads within the rest, with
     /// `addresses` in each part. Without this field both go everywhere.
     pub written_bytes: Option<u64>,
-    /// The probability, from 0 to 1, that a read goes to the address of one of the last 1,048,576 writes, of the k-th
+    /// The probability that a read goes to the address of one of the last 1,048,576 writes, of the k-th
     /// last one with a probability proportional to about 1/k. Other reads, and all reads before the first write, follow
     /// `addresses`.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub read_after_write: f64,
     /// Requests start at multiples of this, in bytes.
+    #[schemars(range(min = 1, max = 1_u64 << 40))]
     pub align_bytes: u64,
-    /// The probability, from 0 to 1, that a request is a flush, and neither read nor write.
+    /// The probability that a request is a flush, and neither read nor write.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub flush_fraction: f64,
-    /// The probability, from 0 to 1, that a write completes only when it is in flash (force unit access).
+    /// The probability that a write completes only when it is in flash (force unit access).
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub fua_fraction: f64,
 }
 
@@ -68,8 +74,10 @@ fn is_zero(share: &f64) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct SizeShare {
     /// Size in bytes.
+    #[schemars(range(min = 1, max = MAX_REQUEST_BYTES))]
     pub bytes: u64,
-    /// Probability, from 0 to 1.
+    /// Probability.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub share: f64,
 }
 
@@ -118,43 +126,24 @@ mod draw {
 const REMEMBERED_WRITES: usize = 1 << 20;
 
 impl WorkloadSpec {
-    /// Checks every field on its own; whether the workload fits a device is checked by [`Self::source`].
+    /// Checks every field on its own, and what fields have to do with one another; whether the workload fits a device is checked by
+    /// [`Self::source`].
     ///
     /// # Errors
     /// The config path, what was found and what was expected.
     pub fn check(&self) -> Result<()> {
+        check_ranges("workload", self)?;
+        self.check_together()
+    }
+
+    /// Checks what fields have to do with one another.
+    pub(crate) fn check_together(&self) -> Result<()> {
         let mut faults = Faults::default();
         let mut fault = |field: &str, message: String| faults.add(Error::config(format!("workload.{field}"), message));
-        if self.requests == 0 {
-            fault("requests", "found 0, expected at least 1".to_owned());
-        }
-        if !(0.0..=1.0).contains(&self.read_fraction) {
-            fault("read_fraction", format!("found {}, expected a number from 0 to 1", self.read_fraction));
-        }
-        if !(0.0..=1.0).contains(&self.read_after_write) {
-            fault("read_after_write", format!("found {}, expected a number from 0 to 1", self.read_after_write));
-        }
-        for (field, share) in [("flush_fraction", self.flush_fraction), ("fua_fraction", self.fua_fraction)] {
-            if !(0.0..=1.0).contains(&share) {
-                fault(field, format!("found {share}, expected a number from 0 to 1"));
-            }
-        }
-        if self.align_bytes == 0 || self.align_bytes > 1 << 40 {
-            fault("align_bytes", format!("found {}, expected 1 to 2^40 bytes", self.align_bytes));
-        }
         if self.sizes.is_empty() {
             fault("sizes", "found none, expected at least one size".to_owned());
         }
-        let mut total = 0.0;
-        for (i, size) in self.sizes.iter().enumerate() {
-            if size.bytes == 0 || size.bytes > MAX_REQUEST_BYTES {
-                fault(&format!("sizes[{i}].bytes"), format!("found {}, expected 1 to 2^30 bytes", size.bytes));
-            }
-            if !(0.0..=1.0).contains(&size.share) {
-                fault(&format!("sizes[{i}].share"), format!("found {}, expected a number from 0 to 1", size.share));
-            }
-            total += size.share;
-        }
+        let total: f64 = self.sizes.iter().map(|size| size.share).sum();
         if !self.sizes.is_empty() && (total - 1.0).abs() > 1e-6 {
             fault("sizes", format!("found shares that add up to {total}, expected 1"));
         }
@@ -163,7 +152,6 @@ impl WorkloadSpec {
         {
             fault("footprint_bytes", format!("found {footprint}, expected at least align_bytes"));
         }
-        faults.see(self.addresses.check());
         faults.see(self.arrivals.check(self.requests));
         faults.end()
     }

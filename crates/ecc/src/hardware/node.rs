@@ -26,10 +26,15 @@ const ACTIVITY: f64 = 0.15;
 const ACCESS_FJ: f64 = 20.0;
 
 impl Node {
+    /// The smallest node that is known, nm.
+    pub const LEAST_NM: f64 = NODES[0][0];
+    /// The largest node that is known, nm.
+    pub const MOST_NM: f64 = NODES[NODES.len() - 1][0];
+
     /// # Errors
-    /// A node that is not from 28 to 130 nm; `place` is the field that names it.
+    /// A node that is not from [`Node::LEAST_NM`] to [`Node::MOST_NM`]; `place` is the field that names it.
     pub fn new(place: &str, nm: f64) -> Result<Self> {
-        expect_number(place, nm, NODES[0][0], NODES[NODES.len() - 1][0])?;
+        expect_number(place, nm, Self::LEAST_NM, Self::MOST_NM)?;
         Ok(Self { nm })
     }
 

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Result, check_ranges};
 
 /// The rule by which a block changes from one code rate to another. A change happens when the block is erased.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -25,13 +25,16 @@ pub struct ObservedSwitch {
     /// Quantity that is counted in each decode.
     pub by: Observable,
     /// Limit of the mean above which a block goes to the next stronger code: one for all rates, or one for each but the last.
+    #[schemars(inner(range(min = 0.0, max = 1e9)))]
     pub stronger_above: Vec<f64>,
     /// Limit of the mean below which a block goes back to the next weaker code: one for all rates, or one for each but the first. Without
     /// this field a block never goes back.
     #[serde(default)]
+    #[schemars(inner(range(min = 0.0, max = 1e9)))]
     pub weaker_below: Vec<f64>,
     /// Number of decodes of a block below which their mean is ignored.
     #[serde(default = "super::one")]
+    #[schemars(range(min = 1, max = 1 << 30))]
     pub least_decodes: u32,
 }
 
@@ -44,6 +47,7 @@ pub enum Observable {
     /// Bits that were corrected. The number is the size of a codeword in flash, data and parity, in bits.
     CorrectedErrors {
         /// Bits of a codeword in flash, data and parity.
+        #[schemars(range(min = 1, max = 100_000))]
         codeword_bits: u32,
     },
     /// Checks of the code that hard decisions violate.
@@ -62,6 +66,7 @@ impl RateSwitch {
     /// # Arguments
     /// - `rates`: the number of rates.
     pub(super) fn check(&self, rates: usize) -> Result<()> {
+        check_ranges("reliability.adaptive.switch", self)?;
         let Self::Observed(observed) = self else { return Ok(()) };
         let path = |field| format!("reliability.adaptive.switch.observed.{field}");
         let limits = |field, limits: &[f64], least: usize| {
@@ -70,14 +75,10 @@ impl RateSwitch {
                     format!("found {} limits, expected one, or {}: one for each switch", limits.len(), rates - 1);
                 return Err(Error::config(path(field), message));
             }
-            limits.iter().try_for_each(|&limit| expect_number(path(field), limit, 0.0, 1e9))
+            Ok(())
         };
         limits("stronger_above", &observed.stronger_above, 1)?;
         limits("weaker_below", &observed.weaker_below, 0)?;
-        expect_whole(path("least_decodes"), observed.least_decodes, 1, 1 << 30)?;
-        if let Observable::CorrectedErrors { codeword_bits } = observed.by {
-            expect_whole(path("by.corrected_errors.codeword_bits"), codeword_bits, 1, 100_000)?;
-        }
         // A block that has just gone to a stronger code must not be sent back by the mean that sent it there.
         for rate in 0..rates.saturating_sub(1) {
             let (Some(stronger), Some(weaker)) = (observed.stronger_than(rate), observed.weaker_than(rate + 1)) else {

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number};
+use softsense_base::{Error, Result};
 
 /// The effect of rest between P/E cycles on cells: damage heals, and charge is lost more slowly. The effect of
 /// retention is multiplied by
@@ -15,18 +15,18 @@ use softsense_base::{Error, Result, expect_number};
 #[serde(deny_unknown_fields)]
 pub struct Dwell {
     /// Hours between the erase of a block and the one before, on average.
+    #[schemars(range(min = 1e-6, max = 1e6))]
     pub hours: f64,
     /// Hours between erases for the cells that were measured.
+    #[schemars(range(min = 1e-6, max = 1e6))]
     pub reference_hours: f64,
     /// Share by which charge loss falls when the rest is ten times as long.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub slowdown_per_decade: f64,
 }
 
 impl Dwell {
     pub(super) fn check(self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.hours"), self.hours, 1e-6, 1e6)?;
-        expect_number(format!("{path}.reference_hours"), self.reference_hours, 1e-6, 1e6)?;
-        expect_number(format!("{path}.slowdown_per_decade"), self.slowdown_per_decade, 0.0, 1.0)?;
         let factor = self.retention_factor();
         if factor <= 0.0 {
             let message = format!("found a rest that leaves {factor:.3} of what retention does, expected more than 0");

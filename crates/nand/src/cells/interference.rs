@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number};
 
 use crate::distribution::Distribution;
 
@@ -14,14 +13,11 @@ use crate::distribution::Distribution;
 #[serde(deny_unknown_fields)]
 pub struct Interference {
     /// Rise of a cell as a share of the rise of its neighbour.
+    #[schemars(range(min = 0.0, max = 0.5))]
     pub coupling: f64,
 }
 
 impl Interference {
-    pub(super) fn check(self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.coupling"), self.coupling, 0.0, 0.5)
-    }
-
     /// A state after the next wordline has been programmed.
     ///
     /// # Arguments

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Result};
 
 use crate::Wear;
 use crate::aging::acceleration;
@@ -23,12 +23,16 @@ use crate::rber::is_zero;
 pub struct MeasuredStates {
     /// Volts per unit of means and spreads.
     #[serde(default = "one")]
+    #[schemars(range(min = 1e-6, max = 100.0))]
     pub unit_v: f64,
     /// P/E cycles for which the coefficients of the mechanisms hold.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub pe_cycles: u32,
     /// The temperature for which the time laws of the mechanisms hold, in degrees Celsius.
+    #[schemars(range(min = *TEMPERATURES_C.start(), max = *TEMPERATURES_C.end()))]
     pub measured_temperature_c: f64,
     /// The temperature at which data rests, in degrees Celsius.
+    #[schemars(range(min = *TEMPERATURES_C.start(), max = *TEMPERATURES_C.end()))]
     pub retention_temperature_c: f64,
     /// The states just after they were written.
     pub programmed: ProgrammedAs,
@@ -46,14 +50,18 @@ fn one() -> f64 {
 #[serde(deny_unknown_fields)]
 pub struct ProgrammedAs {
     /// Means without a P/E cycle, ascending.
+    #[schemars(inner(range(min = -MOST, max = MOST)))]
     pub mean: Vec<f64>,
     /// Standard deviations without a P/E cycle.
+    #[schemars(inner(range(min = 1e-6, max = MOST)))]
     pub sigma: Vec<f64>,
     /// Increase of the means in 1,000 P/E cycles. Default: none.
     #[serde(default)]
+    #[schemars(inner(range(min = -MOST, max = MOST)))]
     pub mean_per_kilocycle: Vec<f64>,
     /// Increase of the variances in 1,000 P/E cycles. Default: none.
     #[serde(default)]
+    #[schemars(inner(range(min = -MOST, max = MOST)))]
     pub variance_per_kilocycle: Vec<f64>,
 }
 
@@ -66,22 +74,29 @@ pub struct Mechanism {
     /// Its amount as a function of time.
     pub time: TimeLaw,
     /// Activation energy of its Arrhenius law, in eV; 0 for a mechanism that does not depend on temperature.
+    #[schemars(range(min = 0.0, max = 5.0))]
     pub activation_energy_ev: f64,
     /// Change of the means by an amount of 1. Default: none.
     #[serde(default)]
+    #[schemars(inner(range(min = -MOST, max = MOST)))]
     pub mean: Vec<f64>,
     /// Change of the variances by an amount of 1. Default: none.
     #[serde(default)]
+    #[schemars(inner(range(min = -MOST, max = MOST)))]
     pub variance: Vec<f64>,
     /// Exponent of P/E cycles in the means.
+    #[schemars(range(min = 0.0, max = 5.0))]
     pub mean_pe_exponent: f64,
     /// Exponent of P/E cycles in the variances.
+    #[schemars(range(min = 0.0, max = 5.0))]
     pub variance_pe_exponent: f64,
     /// Share of `mean` that needs no wear. With 1 the mechanism is as strong in new cells; with 0, the default, new cells do not have it.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub mean_wear_free: f64,
     /// Share of `variance` that needs no wear.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub variance_wear_free: f64,
 }
 
@@ -92,11 +107,13 @@ pub enum TimeLaw {
     /// The amount is ln(1 + t / `t0_hours`).
     Logarithmic {
         /// Time after which the growth is logarithmic, in hours.
+        #[schemars(range(min = 1e-6, max = 1e6))]
         t0_hours: f64,
     },
     /// The amount is 1 - exp(-t / `tau_hours`).
     Saturating {
         /// Time after which the amount is 63 %, in hours.
+        #[schemars(range(min = 1e-6, max = 1e6))]
         tau_hours: f64,
     },
 }
@@ -115,17 +132,6 @@ impl TimeLaw {
             TimeLaw::Saturating { tau_hours } => tau_hours,
         }
     }
-
-    fn check(self, path: &str) -> Result<()> {
-        match self {
-            TimeLaw::Logarithmic { t0_hours } => {
-                expect_number(format!("{path}.logarithmic.t0_hours"), t0_hours, 1e-6, 1e6)
-            }
-            TimeLaw::Saturating { tau_hours } => {
-                expect_number(format!("{path}.saturating.tau_hours"), tau_hours, 1e-6, 1e6)
-            }
-        }
-    }
 }
 
 /// The temperatures that are accepted, in degrees Celsius.
@@ -135,45 +141,27 @@ pub(super) const TEMPERATURES_C: std::ops::RangeInclusive<f64> = -100.0..=300.0;
 const MOST: f64 = 1e6;
 
 impl MeasuredStates {
+    /// Checks what numbers have to do with one another.
     pub(super) fn check(&self, path: &str, states: usize) -> Result<()> {
-        let within = |field: &str, value, low, high| expect_number(format!("{path}.{field}"), value, low, high);
-        let each = |field: String, values: &[f64], low, high, optional: bool| {
+        let each = |field: String, values: &[f64], optional: bool| {
             if values.len() != states && !(optional && values.is_empty()) {
                 let message = format!("found {} numbers, expected {states}, one for each state", values.len());
                 return Err(Error::config(format!("{path}.{field}"), message));
             }
-            values
-                .iter()
-                .enumerate()
-                .try_for_each(|(state, &value)| expect_number(format!("{path}.{field}[{state}]"), value, low, high))
+            Ok(())
         };
-        within("unit_v", self.unit_v, 1e-6, 100.0)?;
-        expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 1, 10_000_000)?;
-        for (field, celsius) in [
-            ("measured_temperature_c", self.measured_temperature_c),
-            ("retention_temperature_c", self.retention_temperature_c),
-        ] {
-            within(field, celsius, *TEMPERATURES_C.start(), *TEMPERATURES_C.end())?;
-        }
         let ProgrammedAs { mean, sigma, mean_per_kilocycle, variance_per_kilocycle } = &self.programmed;
-        each("programmed.mean".into(), mean, -MOST, MOST, false)?;
+        each("programmed.mean".into(), mean, false)?;
         if let Some(state) = (1..mean.len()).find(|&state| mean[state] <= mean[state - 1]) {
             let message = format!("found {} after {}, expected means that ascend", mean[state], mean[state - 1]);
             return Err(Error::config(format!("{path}.programmed.mean[{state}]"), message));
         }
-        each("programmed.sigma".into(), sigma, 1e-6, MOST, false)?;
-        each("programmed.mean_per_kilocycle".into(), mean_per_kilocycle, -MOST, MOST, true)?;
-        each("programmed.variance_per_kilocycle".into(), variance_per_kilocycle, -MOST, MOST, true)?;
+        each("programmed.sigma".into(), sigma, false)?;
+        each("programmed.mean_per_kilocycle".into(), mean_per_kilocycle, true)?;
+        each("programmed.variance_per_kilocycle".into(), variance_per_kilocycle, true)?;
         for (index, mechanism) in self.mechanisms.iter().enumerate() {
-            let at = |field: &str| format!("mechanisms[{index}].{field}");
-            mechanism.time.check(&format!("{path}.{}", at("time")))?;
-            within(&at("activation_energy_ev"), mechanism.activation_energy_ev, 0.0, 5.0)?;
-            each(at("mean"), &mechanism.mean, -MOST, MOST, true)?;
-            each(at("variance"), &mechanism.variance, -MOST, MOST, true)?;
-            within(&at("mean_pe_exponent"), mechanism.mean_pe_exponent, 0.0, 5.0)?;
-            within(&at("variance_pe_exponent"), mechanism.variance_pe_exponent, 0.0, 5.0)?;
-            within(&at("mean_wear_free"), mechanism.mean_wear_free, 0.0, 1.0)?;
-            within(&at("variance_wear_free"), mechanism.variance_wear_free, 0.0, 1.0)?;
+            each(format!("mechanisms[{index}].mean"), &mechanism.mean, true)?;
+            each(format!("mechanisms[{index}].variance"), &mechanism.variance, true)?;
         }
         self.check_spreads(path)
     }

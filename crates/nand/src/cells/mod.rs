@@ -21,7 +21,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use softsense_base::{
-    Error, ErrorKind, Result, expect_number, expect_whole, from_toml, poisson_quantile, shipped_or_file,
+    Error, ErrorKind, Result, check_ranges, expect_number, expect_whole, from_toml, poisson_quantile, shipped_or_file,
 };
 
 use crate::distribution::{Distribution, Tail, bisect};
@@ -68,10 +68,12 @@ pub struct References {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed_for: Option<Wear>,
     /// Offset of all references, in volts.
+    #[schemars(range(min = -5.0, max = 5.0))]
     pub offset_v: f64,
     /// The chip's retry table: each entry has the offsets of hard-decision references from the default, in volts. There is one number for
     /// each boundary between states, the lowest first. Reads try the entries with `read.references = "retry_table"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(inner(range(min = -5.0, max = 5.0))))]
     pub retry_table_v: Vec<Vec<f64>>,
     /// The controller's search for the best references. Reads search with `read.references = "valley_search"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,12 +112,6 @@ impl References {
                     format!("found {} numbers, expected {boundaries}, one for each boundary", offsets_v.len());
                 return Err(Error::config(path, message));
             }
-            for (boundary, &volts) in offsets_v.iter().enumerate() {
-                expect_number(format!("{path}[{boundary}]"), volts, -5.0, 5.0)?;
-            }
-        }
-        if let Some(age) = self.placed_for {
-            age.check(&format!("{path}.placed_for"))?;
         }
         if let Some(search) = self.valley_search {
             search.check(&format!("{path}.valley_search"))?;
@@ -123,7 +119,7 @@ impl References {
         if let Some(inference) = &self.inference {
             inference.check(&format!("{path}.inference"), boundaries)?;
         }
-        expect_number(format!("{path}.offset_v"), self.offset_v, -5.0, 5.0)
+        Ok(())
     }
 }
 
@@ -181,6 +177,7 @@ struct Fields {
     verify_v: Option<Vec<f64>>,
     /// Step of incremental step pulse programming (ISPP), in volts.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1e-3, max = 5.0))]
     program_step_v: Option<f64>,
     /// Random telegraph noise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -342,6 +339,7 @@ impl CellSpec {
 
     /// Checks the ranges; `path` is the place of the cells in the config.
     pub fn check(&self, path: &str) -> Result<()> {
+        check_ranges(path, self)?;
         let states = self.mapping.states();
         match &self.states {
             States::Programmed(programmed) => programmed.check(path, states)?,
@@ -350,17 +348,8 @@ impl CellSpec {
         if let Some(state) = self.pseudo_slc_state {
             expect_whole(format!("{path}.pseudo_slc_state"), state as u32, 1, states as u32 - 1)?;
         }
-        if let Some(interference) = self.interference {
-            interference.check(&format!("{path}.interference"))?;
-        }
         if let Some(dwell) = self.dwell {
             dwell.check(&format!("{path}.dwell"))?;
-        }
-        if let Some(disturb) = &self.read_disturb {
-            disturb.check(&format!("{path}.read_disturb"))?;
-        }
-        if let Some(shortened) = self.shortened_sensing {
-            shortened.check(&format!("{path}.shortened_sensing"))?;
         }
         self.references.check(&format!("{path}.references"), self.states() - 1)
     }

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number};
+use softsense_base::{Error, Result};
 
 use crate::Wear;
 use crate::distribution::{Distribution, Noise};
@@ -10,8 +10,10 @@ use crate::distribution::{Distribution, Noise};
 #[serde(default, deny_unknown_fields)]
 pub struct ErasedState {
     /// Mean, in volts.
+    #[schemars(range(min = -10.0, max = 10.0))]
     pub mean_v: f64,
     /// Standard deviation, in volts.
+    #[schemars(range(min = 1e-3, max = 5.0))]
     pub sigma_v: f64,
 }
 
@@ -26,8 +28,10 @@ impl Default for ErasedState {
 #[serde(default, deny_unknown_fields)]
 pub struct TelegraphNoise {
     /// lambda after one P/E cycle, in volts; 0 for no noise.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub scale_v: f64,
     /// Exponent of P/E cycles.
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub pe_exponent: f64,
 }
 
@@ -52,18 +56,25 @@ impl Default for TelegraphNoise {
 #[serde(default, deny_unknown_fields)]
 pub struct Retention {
     /// Factor of both mu and sigma^2; 0 for no loss.
+    #[schemars(range(min = 0.0, max = 1e3))]
     pub k0: f64,
     /// Factor of mu.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub k1: f64,
     /// Factor of sigma^2, in volts.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub k2: f64,
     /// The voltage towards which cells lose charge: the one of erased cells.
+    #[schemars(range(min = -10.0, max = 20.0))]
     pub x0_v: f64,
     /// The time after which the loss is logarithmic, in hours.
+    #[schemars(range(min = 1e-6, max = 1e6))]
     pub t0_hours: f64,
     /// Exponent of P/E cycles in mu.
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub mean_pe_exponent: f64,
     /// Exponent of P/E cycles in sigma^2.
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub variance_pe_exponent: f64,
 }
 
@@ -112,10 +123,8 @@ impl Default for ProgrammedStates {
 }
 
 impl ProgrammedStates {
+    /// Checks that verify voltages ascend, from that of erased cells.
     pub(super) fn check(&self, path: &str, states: usize) -> Result<()> {
-        let within = |field: &str, value, low, high| expect_number(format!("{path}.{field}"), value, low, high);
-        within("erased.mean_v", self.erased.mean_v, -10.0, 10.0)?;
-        within("erased.sigma_v", self.erased.sigma_v, 1e-3, 5.0)?;
         let (found, expected) = (self.verify_v.len(), states - 1);
         if found != expected {
             let message = format!("found {found} voltages, expected {expected}, one for each programmed state");
@@ -129,16 +138,7 @@ impl ProgrammedStates {
             }
             least = volts;
         }
-        within("program_step_v", self.program_step_v, 1e-3, 5.0)?;
-        within("telegraph_noise.scale_v", self.telegraph_noise.scale_v, 0.0, 1.0)?;
-        within("telegraph_noise.pe_exponent", self.telegraph_noise.pe_exponent, 0.0, 2.0)?;
-        within("retention.k0", self.retention.k0, 0.0, 1e3)?;
-        within("retention.k1", self.retention.k1, 0.0, 1.0)?;
-        within("retention.k2", self.retention.k2, 0.0, 1.0)?;
-        within("retention.x0_v", self.retention.x0_v, -10.0, 20.0)?;
-        within("retention.t0_hours", self.retention.t0_hours, 1e-6, 1e6)?;
-        within("retention.mean_pe_exponent", self.retention.mean_pe_exponent, 0.0, 2.0)?;
-        within("retention.variance_pe_exponent", self.retention.variance_pe_exponent, 0.0, 2.0)
+        Ok(())
     }
 
     /// The states after `wear`.

@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number};
 
 use crate::Wear;
 use crate::distribution::{Distribution, MAX_SHARES};
@@ -24,22 +23,29 @@ use crate::distribution::{Distribution, MAX_SHARES};
 #[serde(deny_unknown_fields)]
 pub struct ReadDisturb {
     /// Weight of a read of an adjacent wordline, relative to other reads.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub adjacent_stress: f64,
     /// Voltage over which the effect falls by a factor of e from low to high cells, in volts.
+    #[schemars(range(min = 1e-3, max = 100.0))]
     pub scale_v: f64,
     /// Effective reads that double exp(V / `scale_v`) of a cell at 0 V in a block without a P/E cycle, and so raise it by 0.69 `scale_v`.
+    #[schemars(range(min = 1e-3, max = 1e18))]
     pub doubling_reads: f64,
     /// P/E cycles at which reads disturb twice as much as in a fresh block.
+    #[schemars(range(min = 1e-3, max = 1e18))]
     pub doubling_pe_cycles: f64,
     /// Spread of cells: the standard deviation of ln a.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 3.0))]
     pub susceptibility_sigma: f64,
     /// The voltage on wordlines that are not read, as a share of the nominal voltage.
     #[serde(default = "one")]
+    #[schemars(range(min = 0.5, max = 1.5))]
     pub pass_through_voltage: f64,
     /// Steepness of the growth with the pass-through voltage. With one per cent more voltage reads disturb about this number of per cent
     /// more.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub pass_through_sensitivity: f64,
 }
 
@@ -57,17 +63,6 @@ fn one() -> f64 {
 }
 
 impl ReadDisturb {
-    pub(super) fn check(&self, path: &str) -> Result<()> {
-        let within = |field: &str, value, low, high| expect_number(format!("{path}.{field}"), value, low, high);
-        within("adjacent_stress", self.adjacent_stress, 0.0, 1e6)?;
-        within("scale_v", self.scale_v, 1e-3, 100.0)?;
-        within("doubling_reads", self.doubling_reads, 1e-3, 1e18)?;
-        within("doubling_pe_cycles", self.doubling_pe_cycles, 1e-3, 1e18)?;
-        within("susceptibility_sigma", self.susceptibility_sigma, 0.0, 3.0)?;
-        within("pass_through_voltage", self.pass_through_voltage, 0.5, 1.5)?;
-        within("pass_through_sensitivity", self.pass_through_sensitivity, 0.0, 100.0)
-    }
-
     /// The factor by which a read disturbs less when the pass-through voltage is lower by `reduction`, a share of the nominal voltage.
     pub fn disturbance_at(&self, reduction: f64) -> f64 {
         libm::exp(-self.pass_through_sensitivity * reduction)

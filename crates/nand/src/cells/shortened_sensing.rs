@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number};
 
 /// The noise of sensing for less than the whole time. Bit lines settle exponentially, so a bit line that is cut off
 /// after a share f of the time is off by exp(-f T / tau), and each by a different amount. Voltages look as if they had
@@ -18,17 +17,14 @@ use softsense_base::{Result, expect_number};
 #[serde(deny_unknown_fields)]
 pub struct ShortenedSensing {
     /// Remaining error at the end of a whole sensing, in volts.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub residual_v: f64,
     /// Time constants of a bit line in a whole sensing.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub settling: f64,
 }
 
 impl ShortenedSensing {
-    pub(super) fn check(self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.residual_v"), self.residual_v, 0.0, 1.0)?;
-        expect_number(format!("{path}.settling"), self.settling, 0.0, 100.0)
-    }
-
     /// The standard deviation of the noise, in volts.
     ///
     /// # Arguments

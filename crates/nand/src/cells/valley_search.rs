@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole, normal_cdf};
+use softsense_base::{Error, Result, normal_cdf};
 
 use crate::rber::is_zero;
 
@@ -13,27 +13,29 @@ use crate::rber::is_zero;
 #[serde(deny_unknown_fields)]
 pub struct ValleySearch {
     /// Distance between neighbouring sensings, in volts.
+    #[schemars(range(min = 1e-4, max = 1.0))]
     pub step_v: f64,
     /// Number of sensings at each boundary: an odd number from 3 to 63.
+    #[schemars(range(min = 3, max = 63))]
     pub sensings: u32,
     /// Distance of the middle sensing from the default reference, in volts. States that lose charge have their valleys below the default.
     /// If they lose as much as they are apart, a search around the default finds the valley of the next boundary.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = -5.0, max = 5.0))]
     pub centre_v: f64,
     /// Number of cells that are counted: the cells of a page.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub cells: u32,
 }
 
 impl ValleySearch {
+    /// Checks that one sensing is in the middle.
     pub(super) fn check(self, path: &str) -> Result<()> {
-        expect_number(format!("{path}.step_v"), self.step_v, 1e-4, 1.0)?;
-        expect_whole(format!("{path}.sensings"), self.sensings, 3, 63)?;
         if self.sensings.is_multiple_of(2) {
             let message = format!("found {}, expected an odd number: one is in the middle", self.sensings);
             return Err(Error::config(format!("{path}.sensings"), message));
         }
-        expect_number(format!("{path}.centre_v"), self.centre_v, -5.0, 5.0)?;
-        expect_whole(format!("{path}.cells"), self.cells, 1, 10_000_000)
+        Ok(())
     }
 
     /// The number of gaps between the sensings of a boundary.

@@ -362,7 +362,7 @@ fn errors_name_the_place() {
         ("[geometry\n", &[], "t.toml:1: "),
         ("", &["geometry.channels=0"], "--set geometry.channels: found 0, expected a whole number from 1"),
         ("", &["bus.transfer_us=-1.0"], "--set bus.transfer_us: found -1, expected a number from 0"),
-        ("", &["ftl.over_provisioning=1.0"], "--set ftl.over_provisioning: found 1, expected a share above 0"),
+        ("", &["ftl.over_provisioning=1.0"], "--set ftl.over_provisioning: found 1, expected a number above 0"),
         ("\nbus.transfer_us = -1.0", &[], "t.toml:2: bus.transfer_us: found -1, expected a number from 0"),
         ("\nbus.transfer_us = -1.0", &["seed=2"], "t.toml:2: bus.transfer_us: found -1, expected a number from 0"),
         ("", &["nonsense"], "--set nonsense: expected PATH=VALUE"),

@@ -1,8 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Ns, Purpose, Result, Stream, expect_number, expect_whole};
-
-use super::duration::check_us;
+use softsense_base::{Error, Ns, Purpose, Result, Stream, expect_whole};
 
 /// Bad blocks, and the spare blocks of a plane that take their place: `{ spare_blocks_per_plane = 40, factory_share = 0.01 }`. The FTL
 /// sees only blocks that work; a table below the FTL maps them to blocks of the chip.
@@ -15,9 +13,10 @@ pub struct BadBlocksSpec {
     /// Spare blocks of each plane, in addition to `geometry.blocks_per_plane` and at most as many. Spares hold no data before they
     /// replace a bad block, and are no part of over-provisioning.
     pub spare_blocks_per_plane: u32,
-    /// Share of blocks that are bad from the factory, 0 to 0.5. Each block of a plane, spares among them, is bad before the run with this
+    /// Share of blocks that are bad from the factory. Each block of a plane, spares among them, is bad before the run with this
     /// probability, drawn from the seed.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 0.5))]
     pub factory_share: f64,
     /// Failures of erases, which become more frequent as blocks wear. Without this field no erase fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,12 +31,15 @@ pub struct BadBlocksSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseFailureSpec {
-    /// Share of blocks in which an erase has failed by `at_pe_cycles`, 0 to 0.999.
+    /// Share of blocks in which an erase has failed by `at_pe_cycles`.
+    #[schemars(range(min = 0.0, max = 0.999))]
     pub share: f64,
-    /// P/E cycles by which an erase has failed in the share `share` of the blocks, 1 to 10^7.
+    /// P/E cycles by which an erase has failed in the share `share` of the blocks.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub at_pe_cycles: u32,
-    /// Exponent of the growth with P/E cycles, 0.1 to 20. With 1 all erases fail equally often; with more, erases of old blocks fail more
+    /// Exponent of the growth with P/E cycles. With 1 all erases fail equally often; with more, erases of old blocks fail more
     /// often.
+    #[schemars(range(min = 0.1, max = 20.0))]
     pub exponent: f64,
     /// Time of an erase that fails, us: chips try until the longest time that they allow. Without this field it takes as long as an erase
     /// that succeeds.
@@ -50,12 +52,15 @@ pub struct EraseFailureSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramFailureSpec {
-    /// Share of blocks in which a program has failed by `at_pe_cycles`, 0 to 0.999.
+    /// Share of blocks in which a program has failed by `at_pe_cycles`.
+    #[schemars(range(min = 0.0, max = 0.999))]
     pub share: f64,
-    /// P/E cycles by which a program has failed in the share `share` of the blocks, 1 to 10^7.
+    /// P/E cycles by which a program has failed in the share `share` of the blocks.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub at_pe_cycles: u32,
-    /// Exponent of the growth with P/E cycles, 0.1 to 20. With 1 all programs fail equally often; with more, programs of old blocks fail
+    /// Exponent of the growth with P/E cycles. With 1 all programs fail equally often; with more, programs of old blocks fail
     /// more often.
+    #[schemars(range(min = 0.1, max = 20.0))]
     pub exponent: f64,
     /// Time of the program of a page that fails, us: chips try until the longest time that they allow. Without this field it takes as
     /// long as a program that succeeds.
@@ -71,15 +76,6 @@ struct FailureLaw {
 }
 
 impl FailureLaw {
-    /// Checks the ranges of a field of `flash.bad_blocks`, and the time of an operation that fails.
-    fn check(&self, faults: &mut Faults, of: &str, (time, us): (&str, Option<f64>)) {
-        let path = |field: &str| format!("flash.bad_blocks.{of}.{field}");
-        faults.see(expect_number(path("share"), self.share, 0.0, 0.999));
-        faults.see(expect_whole(path("at_pe_cycles"), self.at_pe_cycles, 1, 10_000_000));
-        faults.see(expect_number(path("exponent"), self.exponent, 0.1, 20.0));
-        faults.see(us.map_or(Ok(()), |us| check_us(path(time), us)));
-    }
-
     /// The probability of a failure in one of `parts` equal parts of the P/E cycles between `from` and `to`, if none has failed before.
     fn probability(&self, from: f64, to: f64, parts: u32) -> f64 {
         let at = f64::from(self.at_pe_cycles);
@@ -95,20 +91,7 @@ impl FailureLaw {
 }
 
 impl BadBlocksSpec {
-    /// Checks the ranges; those of spares depend on the device.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number("flash.bad_blocks.factory_share", self.factory_share, 0.0, 0.5));
-        if let Some(failure) = &self.erase_failure {
-            failure.law().check(&mut faults, "erase_failure", ("erase_us", failure.erase_us));
-        }
-        if let Some(failure) = &self.program_failure {
-            failure.law().check(&mut faults, "program_failure", ("program_us", failure.program_us));
-        }
-        faults.end()
-    }
-
-    /// Checks that the bad blocks from the factory do not outnumber the spares of any plane.
+    /// Checks that there are as many spares as blocks at most, and that the bad blocks from the factory do not outnumber the spares of any plane.
     ///
     /// # Arguments
     /// - `blocks`: of a plane, without spares.

@@ -1,8 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Faults, Result};
-
-use super::duration::check_us;
 
 /// Timing of the channel buses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,15 +36,6 @@ impl Default for BusSpec {
 }
 
 impl BusSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(check_us("bus.transfer_us", self.transfer_us));
-        faults.see(check_us("bus.transfer_extra_level_us", self.transfer_extra_level_us));
-        faults.see(check_us("bus.command_us", self.command_us));
-        faults.end()
-    }
-
     /// Some words for people.
     pub(crate) fn describe(&self) -> String {
         let command = if self.command_us > 0.0 { format!(", command {} us", self.command_us) } else { String::new() };

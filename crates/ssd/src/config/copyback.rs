@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_whole};
 
 /// Copyback: when data is moved, a page whose codewords are all valid is sensed into the register of its plane and
 /// programmed from there. Its errors are not corrected, and add up from copy to copy.
@@ -13,8 +12,9 @@ pub struct CopybackSpec {
     /// The part of a page that the controller sees before the page is copied.
     #[serde(default)]
     pub ecc: CopybackEcc,
-    /// Number of copies in a row, 1 to 255, after which data goes through the controller, which corrects its errors.
+    /// Number of copies in a row after which data goes through the controller, which corrects its errors.
     #[serde(default = "usual_most_in_a_row")]
+    #[schemars(range(min = 1, max = 255))]
     pub most_in_a_row: u32,
 }
 
@@ -34,11 +34,6 @@ pub enum CopybackEcc {
 }
 
 impl CopybackSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        expect_whole("flash.copyback.most_in_a_row", self.most_in_a_row, 1, 255)
-    }
-
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
         let ecc = match self.ecc {

@@ -1,10 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Result, expect_whole};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::{BchDecoderCircuit, LdpcDecoderCircuit, LdpcShape, Node};
-
-use super::duration::check_us;
 
 /// The decoders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,9 +11,11 @@ pub struct DecoderSpec {
     /// The number of decoders, and the channels or SSDs that share them.
     pub placement: DecoderPlacement,
     /// Number of codewords that a decoder decodes at the same time; each takes as long as it would take alone.
+    #[schemars(range(min = 1, max = 1 << 20))]
     pub codewords_at_once: u32,
     /// Number of codewords that may wait for the decoders of a channel, an SSD, or the pool. When all these places are taken, the next
     /// codeword keeps its bus until there is room. Without this field there is no bound.
+    #[schemars(range(min = 0, max = 1 << 24))]
     pub buffer_codewords: Option<u32>,
     /// If true, codewords that the host waits for are decoded before those of garbage collection, read reclaim and the map.
     pub host_first: bool,
@@ -24,6 +24,7 @@ pub struct DecoderSpec {
     /// Time of one decode.
     pub time: DecodeTime,
     /// Technology node of the circuits, nm. It sets their area, and their energy where `energy.decoder` is `circuit`.
+    #[schemars(range(min = Node::LEAST_NM, max = Node::MOST_NM))]
     pub node_nm: f64,
 }
 
@@ -49,6 +50,7 @@ pub struct BypassSpec {
     #[serde(default)]
     pub errors: u32,
     /// Bits of a codeword in flash, data and parity.
+    #[schemars(range(min = 1, max = 1 << 30))]
     pub codeword_bits: u32,
 }
 
@@ -58,24 +60,15 @@ pub struct BypassSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecoderPlacement {
-    /// Number for each channel, 1 to 1024.
-    PerChannel(u32),
-    /// Number for all channels of an SSD together, 1 to 65536.
-    PerSsd(u32),
-    /// Number for all channels of all SSDs together, 1 to 1048576.
-    Pool(u32),
+    /// Number for each channel.
+    PerChannel(#[schemars(range(min = 1, max = 1 << 10))] u32),
+    /// Number for all channels of an SSD together.
+    PerSsd(#[schemars(range(min = 1, max = 1 << 16))] u32),
+    /// Number for all channels of all SSDs together.
+    Pool(#[schemars(range(min = 1, max = 1 << 20))] u32),
 }
 
 impl DecoderPlacement {
-    /// The name in configs.
-    fn name(self) -> &'static str {
-        match self {
-            DecoderPlacement::PerChannel(_) => "per_channel",
-            DecoderPlacement::PerSsd(_) => "per_ssd",
-            DecoderPlacement::Pool(_) => "pool",
-        }
-    }
-
     /// The number of decoders or encoders that share a queue.
     pub(crate) fn count(self) -> u32 {
         match self {
@@ -90,14 +83,6 @@ impl DecoderPlacement {
         matches!(self, DecoderPlacement::Pool(_))
     }
 
-    /// Checks the range.
-    ///
-    /// # Arguments
-    /// - `station`: the section of the config.
-    pub(super) fn check(self, station: &str) -> Result<()> {
-        expect_whole(format!("{station}.placement.{}", self.name()), self.count(), 1, self.most())
-    }
-
     /// Some words for people.
     ///
     /// # Arguments
@@ -107,15 +92,6 @@ impl DecoderPlacement {
             DecoderPlacement::PerChannel(count) => format!("{what} a channel: {count}"),
             DecoderPlacement::PerSsd(count) => format!("{what} an SSD: {count}"),
             DecoderPlacement::Pool(count) => format!("pool of {count} {what}"),
-        }
-    }
-
-    /// The largest number of decoders or encoders that may share a queue.
-    fn most(self) -> u32 {
-        match self {
-            DecoderPlacement::PerChannel(_) => 1 << 10,
-            DecoderPlacement::PerSsd(_) => 1 << 16,
-            DecoderPlacement::Pool(_) => 1 << 20,
         }
     }
 }
@@ -144,11 +120,14 @@ pub enum DecodeTime {
 #[serde(default, deny_unknown_fields)]
 pub struct LdpcDecoderSpec {
     /// Clock of the circuit, MHz.
+    #[schemars(range(min = 1e-3, max = 1e5))]
     pub clock_mhz: f64,
     /// Checks of a block row that are processed in one cycle, with all of their bits.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub checks_per_cycle: u32,
     /// Bits of a message, including its sign. They set area and energy, and do not change failure probabilities, which come from
     /// `reliability`.
+    #[schemars(range(min = 2, max = 16))]
     pub message_bits: u32,
     /// A shipped LDPC code, for a `reliability` that names no code.
     pub code: String,
@@ -171,20 +150,14 @@ impl LdpcDecoderSpec {
         self.circuit().iteration_cycles(shape) as f64 / self.clock_mhz
     }
 
+    /// Checks that the code is a shipped LDPC code.
     fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number("decoder.time.ldpc.clock_mhz", self.clock_mhz, 1e-3, 1e5));
-        faults.see(expect_whole("decoder.time.ldpc.checks_per_cycle", self.checks_per_cycle, 1, 1 << 16));
-        faults.see(expect_whole("decoder.time.ldpc.message_bits", self.message_bits, 2, 16));
-        match Code::shipped(&self.code) {
-            Ok(Code::Ldpc(_)) => {}
-            Ok(Code::Bch(_)) => {
-                let message = format!("found the BCH code `{}`, expected a shipped LDPC code", self.code);
-                faults.add(Error::config("decoder.time.ldpc.code", message));
-            }
-            Err(error) => faults.add(Error::config("decoder.time.ldpc.code", error.message())),
-        }
-        faults.end()
+        let message = match Code::shipped(&self.code) {
+            Ok(Code::Ldpc(_)) => return Ok(()),
+            Ok(Code::Bch(_)) => format!("found the BCH code `{}`, expected a shipped LDPC code", self.code),
+            Err(error) => error.message().to_owned(),
+        };
+        Err(Error::config("decoder.time.ldpc.code", message))
     }
 }
 
@@ -198,16 +171,21 @@ impl LdpcDecoderSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct BchDecoderSpec {
     /// Clock of the circuit, MHz.
+    #[schemars(range(min = 1e-3, max = 1e5))]
     pub clock_mhz: f64,
     /// Bits of the codeword that the syndromes process in one cycle.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub syndrome_bits_per_cycle: u32,
     /// Multipliers for the key equation, which takes 3 (t + 1) products in each of t steps.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub key_equation_multipliers: u32,
     /// Positions of the codeword that the search for roots tries in one cycle.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub search_bits_per_cycle: u32,
     /// Number of errors t that is corrected by the code for which the whole circuit is used. The hardware is then fixed: codewords of
     /// weaker codes are decoded side by side, as many as fit, and those of stronger codes with fewer bits per cycle. Without this field
     /// the hardware grows with the code, and a codeword uses all of it.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub engine_correctable: Option<u32>,
 }
 
@@ -301,34 +279,9 @@ impl BchDecoderSpec {
         let search = codeword_bits.div_ceil(lane.search_bits_per_cycle);
         (us(syndromes), us(syndromes + u64::from(correctable) * u64::from(step) + u64::from(search)))
     }
-
-    fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number("decoder.time.bch.clock_mhz", self.clock_mhz, 1e-3, 1e5));
-        for (field, found) in [
-            ("syndrome_bits_per_cycle", self.syndrome_bits_per_cycle),
-            ("key_equation_multipliers", self.key_equation_multipliers),
-            ("search_bits_per_cycle", self.search_bits_per_cycle),
-        ] {
-            faults.see(expect_whole(format!("decoder.time.bch.{field}"), found, 1, 1 << 16));
-        }
-        if let Some(correctable) = self.engine_correctable {
-            faults.see(expect_whole("decoder.time.bch.engine_correctable", correctable, 1, 1 << 16));
-        }
-        faults.end()
-    }
 }
 
 impl DecodeTime {
-    fn check(&self) -> Result<()> {
-        match self {
-            DecodeTime::FixedUs(us) => check_us("decoder.time.fixed_us", *us),
-            DecodeTime::PerIterationUs(us) => check_us("decoder.time.per_iteration_us", *us),
-            DecodeTime::Bch(bch) => bch.check(),
-            DecodeTime::Ldpc(ldpc) => ldpc.check(),
-        }
-    }
-
     fn describe(&self) -> String {
         match self {
             DecodeTime::FixedUs(us) => format!("{us} us a decode"),
@@ -351,20 +304,15 @@ impl DecodeTime {
 }
 
 impl DecoderSpec {
-    /// Checks the ranges.
+    /// Checks what fields of this section have to do with one another, and the code.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
-        faults.see(self.placement.check("decoder"));
-        faults.see(expect_whole("decoder.codewords_at_once", self.codewords_at_once, 1, 1 << 20));
         if let Some(bypass) = self.bypass {
-            faults.see(expect_whole("decoder.bypass.codeword_bits", bypass.codeword_bits, 1, 1 << 30));
             faults.see(expect_whole("decoder.bypass.errors", bypass.errors, 0, bypass.codeword_bits));
         }
-        if let Some(codewords) = self.buffer_codewords {
-            faults.see(expect_whole("decoder.buffer_codewords", codewords, 0, 1 << 24));
+        if let DecodeTime::Ldpc(ldpc) = &self.time {
+            faults.see(ldpc.check());
         }
-        faults.see(Node::new("decoder.node_nm", self.node_nm));
-        faults.see(self.time.check());
         faults.end()
     }
 

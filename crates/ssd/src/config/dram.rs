@@ -1,8 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Faults, Result, expect_number, expect_whole};
-
-use super::duration::check_us;
 
 /// The controller's DRAM behind one port, which carries one access after the other, first come, first served: data of
 /// reads and writes, data that is moved, and map entries. The time of these accesses replaces
@@ -16,9 +13,10 @@ pub struct DramSpec {
     /// this time. Default: 0.
     #[serde(default)]
     pub access_us: f64,
-    /// Bytes of a map entry, 0 to 64; 0 if the map is not in DRAM. Before a request begins, one entry for each of its codewords crosses
+    /// Bytes of a map entry; 0 if the map is not in DRAM. Before a request begins, one entry for each of its codewords crosses
     /// the port, all of them in one access. Default: 4.
     #[serde(default = "usual_map_entry_bytes")]
+    #[schemars(range(min = 0, max = 64))]
     pub map_entry_bytes: u32,
 }
 
@@ -31,12 +29,14 @@ fn usual_map_entry_bytes() -> u32 {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum DramSpeed {
     /// Bandwidth for data, GB/s (10^9 bytes a second).
-    BandwidthGbPerS(f64),
+    BandwidthGbPerS(#[schemars(range(min = 1e-6, max = 1e9))] f64),
     /// A bus with a width and a transfer rate.
     Bus {
-        /// Width of the bus in bits, 8 to 1024.
+        /// Width of the bus in bits.
+        #[schemars(range(min = 8, max = 1024))]
         width_bits: u32,
         /// Transfers of `width_bits` bits, in millions a second, such as 1600 for DDR3-1600.
+        #[schemars(range(min = 1e-3, max = 1e6))]
         transfer_rate_mt_per_s: f64,
     },
 }
@@ -54,24 +54,6 @@ impl DramSpeed {
 }
 
 impl DramSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(check_us("host.dram.access_us", self.access_us));
-        faults.see(expect_whole("host.dram.map_entry_bytes", self.map_entry_bytes, 0, 64));
-        match self.speed {
-            DramSpeed::BandwidthGbPerS(bandwidth) => {
-                faults.see(expect_number("host.dram.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9));
-            }
-            DramSpeed::Bus { width_bits, transfer_rate_mt_per_s } => {
-                faults.see(expect_whole("host.dram.speed.bus.width_bits", width_bits, 8, 1024));
-                let path = "host.dram.speed.bus.transfer_rate_mt_per_s";
-                faults.see(expect_number(path, transfer_rate_mt_per_s, 1e-3, 1e6));
-            }
-        }
-        faults.end()
-    }
-
     /// Some words for people.
     pub(super) fn describe(&self) -> String {
         format!("{:.3} GB/s, {} us an access", self.speed.gb_per_s(), self.access_us)

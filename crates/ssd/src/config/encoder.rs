@@ -1,9 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Faults, Result, expect_whole};
 
 use super::decoder::DecoderPlacement;
-use super::duration::check_us;
 
 /// The encoders: every codeword of a page is encoded before the page goes to its chip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +13,7 @@ pub struct EncoderSpec {
     pub time_us: f64,
     /// Number of encoded codewords that may wait for their chip, for the encoders of a channel, an SSD, or the pool: at least the
     /// codewords of a page. When there is no room for all codewords of a page, its encoding waits. Without this field there is no bound.
+    #[schemars(range(min = 1, max = 1 << 24))]
     pub buffer_codewords: Option<u32>,
     /// If true, pages of the host are encoded before those that garbage collection, read reclaim and the map write.
     pub host_first: bool,
@@ -27,17 +26,6 @@ impl Default for EncoderSpec {
 }
 
 impl EncoderSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(self.placement.check("encoder"));
-        faults.see(check_us("encoder.time_us", self.time_us));
-        if let Some(codewords) = self.buffer_codewords {
-            faults.see(expect_whole("encoder.buffer_codewords", codewords, 1, 1 << 24));
-        }
-        faults.end()
-    }
-
     /// Some words for people.
     pub(crate) fn describe(&self) -> String {
         let mut text = format!("{}, {} us a codeword", self.placement.describe("encoders"), self.time_us);

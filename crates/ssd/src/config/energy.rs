@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Faults, Result, expect_number};
 
 /// Energy of one attempt to decode a codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -57,40 +56,5 @@ impl Default for EnergySpec {
             decode_uj: 0.8,
             predict_uj: 0.0032,
         }
-    }
-}
-
-impl EnergySpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        // Destructuring makes the compiler report a field that is forgotten.
-        let EnergySpec {
-            sense_uj,
-            sense_extra_level_uj,
-            transfer_uj,
-            transfer_extra_level_uj,
-            program_uj,
-            slc_program_uj,
-            erase_uj,
-            decoder: _,
-            decode_uj,
-            predict_uj,
-        } = *self;
-        for (field, uj) in [
-            ("sense_uj", sense_uj),
-            ("sense_extra_level_uj", sense_extra_level_uj),
-            ("transfer_uj", transfer_uj),
-            ("transfer_extra_level_uj", transfer_extra_level_uj),
-            ("program_uj", program_uj),
-            ("slc_program_uj", slc_program_uj.unwrap_or(0.0)),
-            ("erase_uj", erase_uj),
-            ("decode_uj", decode_uj),
-            ("predict_uj", predict_uj),
-        ] {
-            // So that 10^9 operations add up in 64 bits of picojoules.
-            faults.see(expect_number(format!("energy.{field}"), uj, 0.0, 1e4));
-        }
-        faults.end()
     }
 }

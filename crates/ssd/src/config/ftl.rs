@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, OwnName, Result, expect_number, expect_whole, or_own, shipped_or_own};
+use softsense_base::{Error, Faults, OwnName, Result, expect_whole, or_own, shipped_or_own};
 
 use super::gc_pacing::{GcIdleSpec, GcPacing};
 use super::interleaving::InterleavingSpec;
@@ -14,9 +14,10 @@ use super::slc_cache::SlcCacheSpec;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FtlSpec {
-    /// Share of the physical capacity that the user does not get, above 0 and below 1. Pages of `parity` do not count as capacity. The
+    /// Share of the physical capacity that the user does not get. Pages of `parity` do not count as capacity. The
     /// share must leave each plane three blocks more than the high watermark, and the room that partly filled pages of several codewords
     /// may waste.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
     /// The levels of parallelism over which consecutive page writes are spread, each level once. The level that changes fastest is the
     /// first.
@@ -39,6 +40,7 @@ pub struct FtlSpec {
     /// The place of the map of logical codewords.
     pub mapping: Mapping,
     /// Number of free blocks of a plane below which its garbage collection begins.
+    #[schemars(range(min = 2, max = 1 << 20))]
     pub gc_low_watermark_blocks: u32,
     /// Number of free blocks of a plane at which its garbage collection ends.
     pub gc_high_watermark_blocks: u32,
@@ -59,6 +61,7 @@ pub struct FtlSpec {
     pub victims: VictimSpec,
     /// Static wear levelling: the difference in P/E cycles between blocks of a plane above which every other victim of garbage collection
     /// is the least worn block, whatever it holds. Without this field there is none.
+    #[schemars(range(min = 1, max = 1 << 20))]
     pub wear_levelling_spread: Option<u32>,
     /// Read reclaim, which moves data before reads have disturbed it too much: `{ block = { reads = 54560 } }` or
     /// `{ wordline = { effective_reads = [458304.0] } }`. Without this field there is none.
@@ -71,9 +74,10 @@ pub struct FtlSpec {
     /// = 1 } }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubSpec>,
-    /// Seconds by which data ages in each second of the run, 1 to 1e9. The periods of `refresh` and `scrub` become shorter by the same
+    /// Seconds by which data ages in each second of the run. The periods of `refresh` and `scrub` become shorter by the same
     /// factor, so that work of months fits a run. The share of time that this work takes is larger than in life by the same factor.
     #[serde(skip_serializing_if = "is_once")]
+    #[schemars(range(min = 1.0, max = 1e9))]
     pub time_scale: f64,
     /// An SLC cache, `{ size = { static = { blocks = 8 } } }`. Without this field there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +188,8 @@ pub enum VictimSpec {
     CostBenefit,
     /// The block with the fewest valid codewords among some that are drawn at random (d-choices).
     RandomGreedy {
-        /// Number of blocks that are drawn, 1 to 1,000. With 1 victims are random.
+        /// Number of blocks that are drawn. With 1 victims are random.
+        #[schemars(range(min = 1, max = 1000))]
         choices: u32,
     },
     /// A rule of the user's own: a [`ChooseVictim`](crate::own::ChooseVictim), which is handed over beside the config.
@@ -195,14 +200,6 @@ pub enum VictimSpec {
 shipped_or_own!(VictimSpec);
 
 impl VictimSpec {
-    /// Checks the ranges.
-    fn check(self) -> Result<()> {
-        match self {
-            Self::Greedy | Self::Fifo | Self::CostBenefit | Self::Own(_) => Ok(()),
-            Self::RandomGreedy { choices } => expect_whole("ftl.victims.random_greedy.choices", choices, 1, 1000),
-        }
-    }
-
     /// The name of a rule of the user's own.
     pub fn own(self) -> Option<OwnName> {
         if let Self::Own(name) = self { Some(name) } else { None }
@@ -236,7 +233,7 @@ pub enum StripeLevel {
 }
 
 impl FtlSpec {
-    /// Checks the ranges. The least over-provisioning depends on the device and is checked elsewhere.
+    /// Checks what fields of this section have to do with one another. The least over-provisioning depends on the device and is checked elsewhere.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         use StripeLevel::{Channel, Chip, Die, Plane};
@@ -253,14 +250,6 @@ impl FtlSpec {
             );
             faults.add(Error::config("ftl.allocation_pool", message.to_lowercase()));
         }
-        let over_provisioning = self.over_provisioning;
-        if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
-            let message = format!(
-                "found {over_provisioning}, expected a share above 0 and below 1: garbage collection needs room"
-            );
-            faults.add(Error::config("ftl.over_provisioning", message));
-        }
-        faults.see(expect_whole("ftl.gc_low_watermark_blocks", self.gc_low_watermark_blocks, 2, 1 << 20));
         if self.gc_high_watermark_blocks < self.gc_low_watermark_blocks {
             let message = format!(
                 "found {}, expected at least gc_low_watermark_blocks, {}",
@@ -268,23 +257,13 @@ impl FtlSpec {
             );
             faults.add(Error::config("ftl.gc_high_watermark_blocks", message));
         }
-        faults.see(self.gc_pacing.check());
         // A low watermark that is itself too small must not cause a second fault, that of the reserve.
         let most_reserved = self.gc_low_watermark_blocks.max(2) - 1;
         faults.see(expect_whole("ftl.gc_reserve_blocks", self.gc_reserve_blocks, 1, most_reserved));
-        faults.see(self.gc_idle.as_ref().map_or(Ok(()), GcIdleSpec::check));
-        if let Some(spread) = self.wear_levelling_spread {
-            faults.see(expect_whole("ftl.wear_levelling_spread", spread, 1, 1 << 20));
-        }
         faults.see(self.read_reclaim.as_ref().map_or(Ok(()), ReadReclaimSpec::check));
-        faults.see(self.refresh.as_ref().map_or(Ok(()), RefreshSpec::check));
         faults.see(self.scrub.as_ref().map_or(Ok(()), ScrubSpec::check));
-        faults.see(expect_number("ftl.time_scale", self.time_scale, 1.0, 1e9));
         faults.see(self.slc_cache.as_ref().map_or(Ok(()), SlcCacheSpec::check));
-        faults.see(self.victims.check());
         faults.see(self.mapping.check());
-        faults.see(self.interleaving.check());
-        faults.see(self.parity.map_or(Ok(()), ParitySpec::check));
         faults.end()
     }
 }

@@ -1,8 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{OwnName, Result, expect_number, or_own, shipped_or_own};
-
-use super::duration::check_us;
+use softsense_base::{OwnName, or_own, shipped_or_own};
 
 /// The rule that says when garbage collection of a plane that has begun may work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +15,8 @@ pub enum GcPacing {
     /// Collection moves a number of pages for each page that the host or the map programs in its plane. The number is zero at the low
     /// watermark, and grows in proportion to the free blocks missing below it.
     Paced {
-        /// Pages moved for each page that is programmed when free blocks are at the reserve, 0.01 to 1,000.
+        /// Pages moved for each page that is programmed when free blocks are at the reserve.
+        #[schemars(range(min = 0.01, max = 1e3))]
         moves_per_write: f64,
     },
     /// Collection works all the time, as with `at_once`, and writes of the host keep its pace. While a block of a plane is collected, the
@@ -34,16 +33,6 @@ shipped_or_own!(GcPacing);
 impl GcPacing {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Checks the ranges.
-    pub(super) fn check(self) -> Result<()> {
-        match self {
-            Self::AtOnce | Self::Preemptible | Self::ThrottleWrites | Self::Own(_) => Ok(()),
-            Self::Paced { moves_per_write } => {
-                expect_number("ftl.gc_pacing.paced.moves_per_write", moves_per_write, 0.01, 1e3)
-            }
-        }
     }
 
     /// The name of a rule of the user's own.
@@ -71,7 +60,8 @@ impl GcPacing {
 pub struct GcIdleSpec {
     /// Time for which no operation of the host has worked in the plane before collection begins, us.
     pub after_us: f64,
-    /// Smallest share of stale or empty places with which a block is collected in idle time, above 0, at most 1.
+    /// Smallest share of stale or empty places with which a block is collected in idle time.
+    #[schemars(range(min = 1e-6, max = 1.0))]
     pub least_stale: f64,
 }
 
@@ -82,12 +72,6 @@ impl Default for GcIdleSpec {
 }
 
 impl GcIdleSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        check_us("ftl.gc_idle.after_us", self.after_us)?;
-        expect_number("ftl.gc_idle.least_stale", self.least_stale, 1e-6, 1.0)
-    }
-
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
         format!("after {} us, of blocks of which {} % is stale", self.after_us, self.least_stale * 100.0)

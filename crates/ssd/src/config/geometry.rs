@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_whole, format_bytes};
+use softsense_base::{Error, Faults, Result, format_bytes};
 
 /// The least user data of a codeword, bytes.
 pub(crate) const MIN_CODEWORD_BYTES: u64 = 512;
@@ -18,23 +18,32 @@ const MAX_PLANES: u128 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometrySpec {
-    /// SSDs behind one controller, 1 to 256, each with all channels, chips, dies, planes and blocks below.
+    /// SSDs behind one controller, each with all channels, chips, dies, planes and blocks below.
+    #[schemars(range(min = 1, max = 256))]
     pub ssds: u32,
-    /// Channels, each with one bus, 1 to 1024.
+    /// Channels, each with one bus.
+    #[schemars(range(min = 1, max = 1024))]
     pub channels: u32,
-    /// Chips on a channel, 1 to 1024.
+    /// Chips on a channel.
+    #[schemars(range(min = 1, max = 1024))]
     pub chips_per_channel: u32,
-    /// Dies in a chip, 1 to 64.
+    /// Dies in a chip.
+    #[schemars(range(min = 1, max = 64))]
     pub dies_per_chip: u32,
-    /// Planes in a die, 1 to 64.
+    /// Planes in a die.
+    #[schemars(range(min = 1, max = 64))]
     pub planes_per_die: u32,
-    /// Blocks in a plane, 1 to 16777216.
+    /// Blocks in a plane.
+    #[schemars(range(min = 1, max = 1 << 24))]
     pub blocks_per_plane: u32,
-    /// Pages in a block, 1 to 32768.
+    /// Pages in a block.
+    #[schemars(range(min = 1, max = 32_768))]
     pub pages_per_block: u32,
-    /// Codewords in a page, 1 to 128.
+    /// Codewords in a page.
+    #[schemars(range(min = 1, max = 128))]
     pub codewords_per_page: u32,
     /// User data of a codeword, bytes: a multiple of 512. A codeword is the unit that the FTL maps.
+    #[schemars(range(min = MIN_CODEWORD_BYTES, max = 1 << 20), extend("multipleOf" = 512))]
     pub codeword_bytes: u32,
 }
 
@@ -55,38 +64,17 @@ impl Default for GeometrySpec {
 }
 
 impl GeometrySpec {
-    /// Checks the counts, one by one and multiplied.
+    /// Checks that counts which are right one by one do not multiply to too many.
     ///
     /// # Errors
-    /// Names the field, or `geometry` where a product is too large.
+    /// Names `geometry`, and what is too many.
     pub fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
-        for (field, value, high) in [
-            ("ssds", self.ssds, 256),
-            ("channels", self.channels, 1024),
-            ("chips_per_channel", self.chips_per_channel, 1024),
-            ("dies_per_chip", self.dies_per_chip, 64),
-            ("planes_per_die", self.planes_per_die, 64),
-            ("blocks_per_plane", self.blocks_per_plane, 1 << 24),
-            ("pages_per_block", self.pages_per_block, 32_768),
-            ("codewords_per_page", self.codewords_per_page, 128),
-        ] {
-            faults.see(expect_whole(format!("geometry.{field}"), value, 1, high));
-        }
-        let bytes = u64::from(self.codeword_bytes);
-        if !(MIN_CODEWORD_BYTES..=1 << 20).contains(&bytes) || !bytes.is_multiple_of(512) {
-            let message = format!("found {bytes}, expected a multiple of 512 from 512 to 1048576");
-            faults.add(Error::config("geometry.codeword_bytes", message));
-        }
-        if !faults.none() {
-            return faults.end();
-        }
-        // Counts that are right one by one may still multiply to too many.
-        let product = |counts: &[u32]| counts.iter().fold(1, |product: u128, &n| product * u128::from(n));
+        let product = |counts: &[u32]| counts.iter().fold(1_u128, |product, &n| product.saturating_mul(n.into()));
         let planes =
             product(&[self.ssds, self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die]);
-        let blocks = planes * u128::from(self.blocks_per_plane);
-        let codewords = blocks * product(&[self.pages_per_block, self.codewords_per_page]);
+        let blocks = planes.saturating_mul(self.blocks_per_plane.into());
+        let codewords = blocks.saturating_mul(product(&[self.pages_per_block, self.codewords_per_page]));
         for (found, what, most) in [
             (codewords, "codewords in the device", MAX_CODEWORDS.into()),
             (blocks, "blocks in the device", MAX_BLOCKS.into()),

@@ -1,10 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, expect_whole, format_bytes};
+use softsense_base::{Error, Faults, Result, format_bytes};
 
 use super::admission::CacheAdmission;
 use super::dram::DramSpec;
-use super::duration::check_us;
 use super::host_link::HostLinkSpec;
 use super::issue::Issue;
 use super::read_ahead::ReadAheadSpec;
@@ -23,6 +22,7 @@ pub struct HostSpec {
     /// The times at which requests are issued.
     pub issue: Issue,
     /// The largest number of requests inside the device at once. Further requests wait at the host, and the wait counts in their response.
+    #[schemars(range(min = 1, max = MAX_INDEX / 2))]
     pub max_outstanding: u32,
     /// If true, a plane serves waiting host reads before waiting programs and erases. Reads of garbage collection wait with the programs
     /// in any case.
@@ -90,19 +90,10 @@ pub struct ServiceSpec {
     pub overhead_us: f64,
     /// Random part of the time, drawn for each request.
     pub spread: Vec<SpreadPart>,
-    /// Share of reads that are served from the controller's memory, whatever they ask for, 0 to 1. These reads take
+    /// Share of reads that are served from the controller's memory, whatever they ask for. These reads take
     /// `controller_memory_us` a codeword and no flash operation.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub hit_fraction: f64,
-}
-
-impl ServiceSpec {
-    fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(check_us("host.service.overhead_us", self.overhead_us));
-        faults.see(check_spread("host.service.spread", &self.spread));
-        faults.see(expect_number("host.service.hit_fraction", self.hit_fraction, 0.0, 1.0));
-        faults.end()
-    }
 }
 
 /// The pace at which a controller lets writes on, whether or not its buffer has room. It is a token bucket, as in drives that are sold
@@ -112,23 +103,15 @@ impl ServiceSpec {
 pub struct WritePacingSpec {
     /// The pace of all programs, those of collection included, MB/s: 10^6 bytes. The pace of the host's writes is the share of it that
     /// collection leaves: all of it until blocks are collected, and then the stale share of these blocks.
+    #[schemars(range(min = 1e-3, max = 1e9))]
     pub mb_per_s: f64,
     /// Number of bytes that may run ahead of the pace while nothing is collected. Default: 0.
     #[serde(default)]
+    #[schemars(range(min = 0, max = MAX_BUFFER_BYTES))]
     pub burst_bytes: u64,
 }
 
 impl WritePacingSpec {
-    fn check(self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number("host.write_pacing.mb_per_s", self.mb_per_s, 1e-3, 1e9));
-        if self.burst_bytes > MAX_BUFFER_BYTES {
-            let message = format!("found {}, expected at most 16 GiB", self.burst_bytes);
-            faults.add(Error::config("host.write_pacing.burst_bytes", message));
-        }
-        faults.end()
-    }
-
     fn describe(self) -> String {
         format!("{} MB/s, bursts of {}", self.mb_per_s, format_bytes(self.burst_bytes))
     }
@@ -188,6 +171,7 @@ pub struct ReadBufferSpec {
     /// The number of recently missed pages for which `admission` remembers how often they were missed. Default: as many
     /// as the buffer has room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1 << 24))]
     pub history_pages: Option<u32>,
     /// Size of the largest request whose data enters the buffer, bytes. Larger requests bring nothing into it, whatever `admission` says,
     /// so that scans do not displace its content. Without this field requests of any size do.
@@ -209,9 +193,6 @@ impl ReadBufferSpec {
     }
 
     fn check(&self, page_bytes: u64) -> Result<()> {
-        if let Some(pages) = self.history_pages {
-            expect_whole("host.read_buffer.history_pages", pages, 1, 1 << 24)?;
-        }
         if !(page_bytes..=MAX_BUFFER_BYTES).contains(&self.bytes) {
             let message = format!(
                 "found {}, expected at least one page of {page_bytes} bytes and at most 16 GiB; no `host.read_buffer` for none",
@@ -276,17 +257,12 @@ pub enum PartialWrite {
 }
 
 impl HostSpec {
-    /// Checks the ranges; a page has `page_bytes` of user data.
+    /// Checks what fields of this section have to do with one another, and with a page of `page_bytes` of user data.
     pub(super) fn check(&self, page_bytes: u64) -> Result<()> {
         let mut faults = Faults::default();
-        let most = faults.see(expect_whole("host.max_outstanding", self.max_outstanding, 1, MAX_INDEX / 2));
-        let most = most.map_or(MAX_INDEX / 2, |()| self.max_outstanding);
-        faults.see(self.issue.check("host.issue", most));
-        faults.see(check_us("host.controller_memory_us", self.controller_memory_us));
-        faults.see(self.dram.as_ref().map_or(Ok(()), DramSpec::check));
-        faults.see(self.service.as_ref().map_or(Ok(()), ServiceSpec::check));
-        faults.see(self.write_pacing.map_or(Ok(()), WritePacingSpec::check));
-        faults.see(self.link.as_ref().map_or(Ok(()), HostLinkSpec::check));
+        faults.see(self.issue.check("host.issue", self.max_outstanding));
+        faults
+            .see(self.service.as_ref().map_or(Ok(()), |service| check_spread("host.service.spread", &service.spread)));
         faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
         // A page of no bytes is a fault of the geometry.

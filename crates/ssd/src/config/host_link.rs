@@ -1,8 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
-
-use super::duration::check_us;
 
 /// Share of a PCIe packet that is data: 256 B with 24 B of framing, header and check sum.
 const PAYLOAD_SHARE: f64 = 256.0 / 280.0;
@@ -31,12 +28,14 @@ pub struct HostLinkSpec {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LinkSpeed {
     /// Bandwidth for data, GB/s: 10^9 bytes a second.
-    BandwidthGbPerS(f64),
+    BandwidthGbPerS(#[schemars(range(min = 1e-6, max = 1e9))] f64),
     /// The speed of PCI Express of a generation and a width.
     Pcie {
-        /// Generation, 1 to 5.
+        /// Generation of PCI Express.
+        #[schemars(range(min = 1, max = 5))]
         generation: u32,
-        /// Number of lanes: 1, 2, 4, 8 or 16.
+        /// Number of lanes.
+        #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
         lanes: u32,
     },
 }
@@ -63,27 +62,6 @@ impl LinkSpeed {
 }
 
 impl HostLinkSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(check_us("host.link.latency_us", self.latency_us));
-        faults.see(check_us("host.link.command_us", self.command_us));
-        faults.see(self.write_command_us.map_or(Ok(()), |us| check_us("host.link.write_command_us", us)));
-        match self.speed {
-            LinkSpeed::BandwidthGbPerS(bandwidth) => {
-                faults.see(expect_number("host.link.speed.bandwidth_gb_per_s", bandwidth, 1e-6, 1e9));
-            }
-            LinkSpeed::Pcie { generation, lanes } => {
-                faults.see(expect_whole("host.link.speed.pcie.generation", generation, 1, 5));
-                if ![1, 2, 4, 8, 16].contains(&lanes) {
-                    let message = format!("found {lanes}, expected 1, 2, 4, 8 or 16");
-                    faults.add(Error::config("host.link.speed.pcie.lanes", message));
-                }
-            }
-        }
-        faults.end()
-    }
-
     /// Some words for people.
     pub(crate) fn describe(&self) -> String {
         let of = match self.speed {

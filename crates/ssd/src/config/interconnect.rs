@@ -1,8 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Faults, Result, expect_number, expect_whole};
-
-use super::duration::check_us;
 
 /// The network between SSDs and a pool of decoders or encoders: a link of each SSD, and the switch that joins all links. A codeword to be
 /// decoded crosses the link of its SSD, then the switch; an encoded one crosses the switch, then the link.
@@ -16,6 +13,7 @@ use super::duration::check_us;
 #[serde(deny_unknown_fields)]
 pub struct InterconnectSpec {
     /// Bytes of a codeword in flash, data and parity: the size of its hard decisions on a link.
+    #[schemars(range(min = 1, max = 1 << 27))]
     pub codeword_bytes: u32,
     /// The link of each SSD.
     pub ssd_link: LinkSpec,
@@ -28,6 +26,7 @@ pub struct InterconnectSpec {
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
     /// Bandwidth in each direction, GB/s: 10^9 bytes a second.
+    #[schemars(range(min = 1e-6, max = 1e9))]
     pub bandwidth_gb_per_s: f64,
     /// Time from the departure of the last byte to its arrival, us. The next codeword may leave meanwhile.
     #[serde(default)]
@@ -40,28 +39,12 @@ impl LinkSpec {
         bytes / (1000.0 * self.bandwidth_gb_per_s)
     }
 
-    fn check(&self, path: &str) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number(format!("{path}.bandwidth_gb_per_s"), self.bandwidth_gb_per_s, 1e-6, 1e9));
-        faults.see(check_us(format!("{path}.latency_us"), self.latency_us));
-        faults.end()
-    }
-
     fn describe(&self) -> String {
         format!("{} GB/s + {} us", self.bandwidth_gb_per_s, self.latency_us)
     }
 }
 
 impl InterconnectSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_whole("interconnect.codeword_bytes", self.codeword_bytes, 1, 1 << 27));
-        faults.see(self.ssd_link.check("interconnect.ssd_link"));
-        faults.see(self.switch.check("interconnect.switch"));
-        faults.end()
-    }
-
     /// Some words for people.
     pub(crate) fn describe(&self) -> String {
         format!(

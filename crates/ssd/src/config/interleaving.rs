@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_number};
 
 /// Data placement interleaving: n codewords are divided among pages of n chips, an n-th of each codeword in each page, so that
 /// a codeword meets the mean of their raw bit error rates. Reading one codeword senses n pages.
@@ -42,7 +41,7 @@ pub enum InterleavedGroups {
     /// All groups.
     All,
     /// Groups with a chip whose factor on the raw bit error rate is above this number.
-    WithChipFactorAbove(f64),
+    WithChipFactorAbove(#[schemars(range(min = 0.0, max = 1e6))] f64),
     /// No group: codewords are whole, and the pages of a superblock are written one by one, on its chips in turn. A unit that the end of
     /// a page cuts continues in the next page. The next page is on another chip (LAE-FTL's next physical unit), and not in the same
     /// block.
@@ -50,16 +49,6 @@ pub enum InterleavedGroups {
 }
 
 impl InterleavingSpec {
-    /// Checks the ranges; those of `ways` depend on the device.
-    pub(super) fn check(&self) -> Result<()> {
-        match self.groups {
-            InterleavedGroups::All | InterleavedGroups::None => Ok(()),
-            InterleavedGroups::WithChipFactorAbove(factor) => {
-                expect_number("ftl.interleaving.groups.with_chip_factor_above", factor, 0.0, 1e6)
-            }
-        }
-    }
-
     /// One line for people; none without interleaving.
     pub(crate) fn describe(&self) -> Option<String> {
         if self.ways == 1 {

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
+use softsense_base::{Error, Result};
 
 /// Refresh: data is moved before it is too old.
 ///
@@ -9,17 +9,13 @@ use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefreshSpec {
-    /// Age at which the data of a block is moved at the latest, days, 0.001 to 36,500. The age of a block is that of the data that was
+    /// Age at which the data of a block is moved at the latest, days. The age of a block is that of the data that was
     /// written to it first.
+    #[schemars(range(min = 0.001, max = 36_500.0))]
     pub age_days: f64,
 }
 
 impl RefreshSpec {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        expect_number("ftl.refresh.age_days", self.age_days, 0.001, 36_500.0)
-    }
-
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
         format!("of blocks before their data is {} days old", self.age_days)
@@ -30,7 +26,8 @@ impl RefreshSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScrubSpec {
-    /// Period in which every page of the device has its turn once, days, 1e-6 to 36,500.
+    /// Period in which every page of the device has its turn once, days.
+    #[schemars(range(min = 1e-6, max = 36_500.0))]
     pub period_days: f64,
     /// Limit above which a codeword has its block refreshed: `{ level = 1 }`,
     /// `{ corrected_errors = { errors = 200, codeword_bits = 36864 } }` or `{ iterations = 10 }`. A codeword that no level decodes has
@@ -46,17 +43,18 @@ pub struct ScrubSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScrubLimit {
-    /// The highest level that a codeword may need, 1 to 7.
-    Level(u8),
+    /// The highest level that a codeword may need.
+    Level(#[schemars(range(min = 1, max = 7))] u8),
     /// The most bits that may be wrong in hard decision.
     CorrectedErrors {
         /// Number of bits that may be wrong, less than `codeword_bits`.
         errors: u32,
-        /// Bits of a codeword, 1 to 16,777,216.
+        /// Bits of a codeword.
+        #[schemars(range(min = 1, max = 1 << 24))]
         codeword_bits: u32,
     },
-    /// The most iterations that the last decode of a codeword may take, 1 to 65,535.
-    Iterations(u16),
+    /// The most iterations that the last decode of a codeword may take.
+    Iterations(#[schemars(range(min = 1, max = 65_535))] u16),
 }
 
 /// The time at which a patrol scrub reads a page whose turn has come.
@@ -72,25 +70,15 @@ pub enum ScrubWhen {
 }
 
 impl ScrubSpec {
-    /// Checks the ranges.
+    /// Checks that a limit of errors is below the bits of a codeword.
     pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number("ftl.scrub.period_days", self.period_days, 1e-6, 36_500.0));
-        let path = |field: &str| format!("ftl.scrub.refresh_above.{field}");
-        let limit = match self.refresh_above {
-            None => Ok(()),
-            Some(ScrubLimit::Level(level)) => expect_whole(path("level"), level.into(), 1, 7),
-            Some(ScrubLimit::Iterations(most)) => expect_whole(path("iterations"), most.into(), 1, 65_535),
-            Some(ScrubLimit::CorrectedErrors { errors, codeword_bits }) => {
-                if errors >= codeword_bits {
-                    let message = format!("found {errors}, expected fewer than codeword_bits, {codeword_bits}");
-                    faults.add(Error::config(path("corrected_errors.errors"), message));
-                }
-                expect_whole(path("corrected_errors.codeword_bits"), codeword_bits, 1, 1 << 24)
+        match self.refresh_above {
+            Some(ScrubLimit::CorrectedErrors { errors, codeword_bits }) if errors >= codeword_bits => {
+                let message = format!("found {errors}, expected fewer than codeword_bits, {codeword_bits}");
+                Err(Error::config("ftl.scrub.refresh_above.corrected_errors.errors", message))
             }
-        };
-        faults.see(limit);
-        faults.end()
+            _ => Ok(()),
+        }
     }
 
     /// One line for people.

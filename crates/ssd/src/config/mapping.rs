@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_whole, format_bytes};
+use softsense_base::{Error, Result, format_bytes};
 
 use super::admission::CacheAdmission;
 
@@ -24,6 +24,7 @@ pub struct DemandSpec {
     /// Size of the mapping cache, bytes.
     pub cache_bytes: u64,
     /// Size of an entry in the cache and in translation pages, bytes.
+    #[schemars(range(min = 1, max = 512))]
     pub entry_bytes: u32,
     /// The entry that is evicted when room is needed for another one.
     pub eviction: Eviction,
@@ -34,6 +35,7 @@ pub struct DemandSpec {
     /// Number of recently missed entries for which `admission` remembers how often they were missed. Default: as many as the cache has
     /// room for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1 << 24))]
     pub history_entries: Option<u32>,
     /// If true, an entry remembers the level at which its codeword was last read, from which the next read starts.
     pub remember_levels: bool,
@@ -90,10 +92,6 @@ impl Mapping {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
         let Mapping::Demand(demand) = self else { return Ok(()) };
-        expect_whole("ftl.mapping.demand.entry_bytes", demand.entry_bytes, 1, 512)?;
-        if let Some(entries) = demand.history_entries {
-            expect_whole("ftl.mapping.demand.history_entries", entries, 1, 1 << 24)?;
-        }
         let (least, most) = (u64::from(demand.entry_bytes), 1 << 34);
         if !(least..=most).contains(&demand.cache_bytes) {
             let message =

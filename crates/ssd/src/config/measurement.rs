@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, format_count};
+use softsense_base::format_count;
 
 /// The part of a run that is measured. All counts and response times are those of this part. The history of blocks (P/E cycles, bad
 /// blocks, code rates, losses of power) is that of the whole run.
@@ -12,6 +12,7 @@ pub struct MeasurementSpec {
     pub warmup: Warmup,
     /// Simulated time after the warm-up at which requests end, s. A synthetic workload goes on until then, however many `requests` it
     /// has; a trace may end before. Without this field requests end as the workload or the trace says.
+    #[schemars(range(min = 1e-6, max = 1e9))]
     pub seconds: Option<f64>,
 }
 
@@ -22,10 +23,10 @@ pub enum Warmup {
     /// No warm-up.
     #[default]
     None,
-    /// The number of requests, at least 1, with whose completion the warm-up ends.
-    Requests(u64),
+    /// The number of requests with whose completion the warm-up ends.
+    Requests(#[schemars(range(min = 1, max = u64::MAX))] u64),
     /// Simulated time, s.
-    Seconds(f64),
+    Seconds(#[schemars(range(min = 1e-6, max = 1e9))] f64),
     /// The time until the drive is in its steady state, which is judged over five rounds of equal length. IOPS and write amplification
     /// stay within 20 % of their means, their lines of best fit within 10 %, and erases give back at least nine tenths of the blocks that
     /// programs take. A round has 1,000 requests or more; where anything is programmed, five rounds erase as many blocks as the drive has
@@ -37,21 +38,6 @@ pub enum Warmup {
 }
 
 impl MeasurementSpec {
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        if self.warmup == Warmup::Requests(0) {
-            let message = "found 0, expected at least 1, or `measurement.warmup = \"none\"`";
-            faults.add(Error::config("measurement.warmup.requests", message));
-        }
-        if let Warmup::Seconds(seconds) = self.warmup {
-            faults.see(expect_number("measurement.warmup.seconds", seconds, 1e-6, 1e9));
-        }
-        if let Some(seconds) = self.seconds {
-            faults.see(expect_number("measurement.seconds", seconds, 1e-6, 1e9));
-        }
-        faults.end()
-    }
-
     /// One line for people.
     pub(crate) fn describe(&self) -> String {
         let warmup = match self.warmup {

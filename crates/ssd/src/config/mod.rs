@@ -10,7 +10,6 @@ mod bus;
 mod copyback;
 mod decoder;
 mod dram;
-mod duration;
 mod encoder;
 mod energy;
 mod failures;
@@ -45,7 +44,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Faults, Result, canonical};
+use softsense_base::{Faults, Result, canonical, check_ranges, schema_of};
 use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec};
 
@@ -171,20 +170,22 @@ impl Config {
         let mut faults = Faults::default();
         faults.see(self.geometry.check());
         faults.see(self.flash.check());
-        faults.see(self.bus.check());
         faults.see(self.decoder.check());
-        faults.see(self.encoder.as_ref().map_or(Ok(()), EncoderSpec::check));
-        faults.see(self.interconnect.as_ref().map_or(Ok(()), InterconnectSpec::check));
-        faults.see(self.read.check());
         faults.see(self.ftl.check());
-        faults.see(self.energy.check());
         faults.see(self.host.check(self.geometry.page_bytes()));
         faults.see(self.scheduling.as_ref().map_or(Ok(()), SchedulingSpec::check));
         faults.see(self.power_loss.as_ref().map_or(Ok(()), PowerLossSpec::check));
         faults.see(self.precondition.check());
-        faults.see(self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check));
-        faults.see(self.measurement.as_ref().map_or(Ok(()), MeasurementSpec::check));
-        faults.end()
+        faults.see(self.workload.as_ref().map_or(Ok(()), WorkloadSpec::check_together));
+        // A number that is out of its range by itself is not also told to be out of it beside others.
+        let Err(outside) = check_ranges("", self) else { return faults.end() };
+        let is_told = |place: &str| outside.faults().any(|fault| fault.place().starts_with(place));
+        let mut all = Faults::default();
+        all.see::<()>(Err(outside.clone()));
+        if let Err(others) = faults.end() {
+            others.faults().filter(|fault| !is_told(fault.place())).for_each(|fault| all.add(fault.clone()));
+        }
+        all.end()
     }
 
     /// Returns the same config with the shipped spelling of names of codes, tables and cells.
@@ -200,7 +201,10 @@ impl Config {
 
 /// The JSON schema of [`Config`]. Its `$id` has the version, because a version may add fields.
 pub fn schema() -> String {
-    let mut schema = schemars::schema_for!(Config);
+    // A `Schema` writes what describes a thing before what is in it.
+    let mut schema = schemars::Schema::try_from(schema_of::<Config>().clone()).expect("it was one");
     schema.insert("$id".to_owned(), concat!("urn:softsense:config:", env!("CARGO_PKG_VERSION")).into());
-    serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
+    serde_json::to_string_pretty(&schema).expect("a schema is plain data")
+        + "
+"
 }

@@ -1,6 +1,5 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Result, expect_whole};
 
 /// Parity across dies (die-level RAID, RAIN). A stripe has one page on each of n + 1 dies, and one of these pages is the exclusive or of
 /// the n others. A codeword that no level of its own error correction decodes is rebuilt from the others of its stripe.
@@ -10,7 +9,8 @@ use softsense_base::{Result, expect_whole};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParitySpec {
-    /// Number n of pages of data in a stripe, 1 to 31. n + 1 is a divisor of the number of dies of an SSD.
+    /// Number n of pages of data in a stripe. n + 1 is a divisor of the number of dies of an SSD.
+    #[schemars(range(min = 1, max = 31))]
     pub data_pages: u32,
 }
 
@@ -18,11 +18,6 @@ impl ParitySpec {
     /// The number of pages of a stripe, with the page of parity.
     pub(crate) fn pages(self) -> u32 {
         self.data_pages + 1
-    }
-
-    /// Checks the range. The check of the number of dies depends on the device and is made elsewhere.
-    pub(super) fn check(self) -> Result<()> {
-        expect_whole("ftl.parity.data_pages", self.data_pages, 1, 31)
     }
 
     /// One line for people.

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Ns, Result};
 
 /// Losses of power. The content of an unprotected write buffer is lost, and programs and erases are started anew. The device is away
 /// until power is back, the map is reloaded and pages written lately are scanned.
@@ -8,16 +8,21 @@ use softsense_base::{Error, Faults, Ns, Result, expect_number, expect_whole};
 #[serde(default, deny_unknown_fields)]
 pub struct PowerLossSpec {
     /// Instants at which power fails, in seconds of the run, in growing order. Instants at which the device is already away are ignored.
+    #[schemars(inner(range(min = 0.0, max = 1e9)))]
     pub at_s: Vec<f64>,
     /// Mean time from the moment at which the device is back to the next loss, s, in addition to `at_s`. The times are exponential and
     /// drawn from the seed. Without this field the only losses are those of `at_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1e-3, max = 1e9))]
     pub mean_interval_s: Option<f64>,
     /// Time without power, us.
+    #[schemars(range(min = 0.0, max = MOST_US))]
     pub off_us: f64,
     /// Time from the return of power to the first read of the flash, for capacitors, boot code and firmware, us.
+    #[schemars(range(min = 0.0, max = MOST_US))]
     pub power_up_us: f64,
-    /// Bytes of a map entry of a codeword, 0 to 64, with which the map is reloaded from the flash. With 0 the map is not reloaded.
+    /// Bytes of a map entry of a codeword, with which the map is reloaded from the flash. With 0 the map is not reloaded.
+    #[schemars(range(min = 0, max = 64))]
     pub map_entry_bytes: u32,
     /// The pages that are scanned for map entries that the reloaded map lacks.
     pub scan: PowerLossScan,
@@ -53,26 +58,17 @@ impl Default for PowerLossSpec {
 const MOST_US: f64 = 3.6e9;
 
 impl PowerLossSpec {
-    /// Checks the ranges.
+    /// Checks that it says when power fails.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         if self.at_s.is_empty() && self.mean_interval_s.is_none() {
             let message = "found neither `at_s` nor `mean_interval_s`, expected one of them: when power fails";
             faults.add(Error::config("power_loss", message.to_owned()));
         }
-        for (index, &at_s) in self.at_s.iter().enumerate() {
-            faults.see(expect_number(format!("power_loss.at_s[{index}]"), at_s, 0.0, 1e9));
-        }
         if let Some(pair) = self.at_s.windows(2).find(|pair| pair[0] >= pair[1]) {
             let message = format!("found {} after {}, expected instants that grow", pair[1], pair[0]);
             faults.add(Error::config("power_loss.at_s", message));
         }
-        if let Some(mean_s) = self.mean_interval_s {
-            faults.see(expect_number("power_loss.mean_interval_s", mean_s, 1e-3, 1e9));
-        }
-        faults.see(expect_number("power_loss.off_us", self.off_us, 0.0, MOST_US));
-        faults.see(expect_number("power_loss.power_up_us", self.power_up_us, 0.0, MOST_US));
-        faults.see(expect_whole("power_loss.map_entry_bytes", self.map_entry_bytes, 0, 64));
         faults.end()
     }
 

@@ -1,12 +1,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Result};
 
 /// The state in which the device starts. It is set directly and costs no simulated operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreconditionSpec {
-    /// Share of the user capacity that has been written, 0 to 1.
+    /// Share of the user capacity that has been written.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub mapped_fraction: f64,
     /// The arrangement of the data in the blocks.
     pub layout: Layout,
@@ -16,17 +17,22 @@ pub struct PreconditionSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_blocks: Option<u32>,
     /// Program/erase cycles of every block at the start. `reliability.table`, `adaptive`, `bch` and `exact` use it.
+    #[schemars(range(min = 0, max = 10_000_000))]
     pub pe_cycles: u32,
     /// Age of the data at the start, days. `reliability.table`, `adaptive`, `bch` and `exact` use it.
+    #[schemars(range(min = 0.0, max = 36_500.0))]
     pub retention_days: f64,
     /// Reads of each block since its data was written, spread evenly over its wordlines. It matters where cells have `read_disturb`.
+    #[schemars(range(min = 0.0, max = 1e9))]
     pub block_reads: f64,
-    /// Spread of the P/E cycles of blocks, a share, 0 to below 1. The P/E cycles of blocks that are erased together are drawn uniformly
+    /// Spread of the P/E cycles of blocks, a share. The P/E cycles of blocks that are erased together are drawn uniformly
     /// between 1 - spread and 1 + spread times those of their SSD, and rounded.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub pe_cycles_spread: f64,
-    /// Spread of the age of data, a share, 0 to 1. The ages of the blocks of a plane are evenly spaced, in random order, between
+    /// Spread of the age of data, a share. The ages of the blocks of a plane are evenly spaced, in random order, between
     /// 1 - spread and 1 + spread times the age of the data of its SSD. A spread of 1 describes a drive with steady refresh.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub retention_spread: f64,
     /// Age of the translation pages, where the map is in flash (`ftl.mapping.demand`).
     pub translation_pages: TranslationPages,
@@ -45,11 +51,14 @@ fn is_zero(value: &f64) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct SsdAge {
     /// Program/erase cycles of the blocks of the SSD at the start.
+    #[schemars(range(min = 0, max = 10_000_000))]
     pub pe_cycles: u32,
     /// Age of the data of the SSD, days.
+    #[schemars(range(min = 0.0, max = 36_500.0))]
     pub retention_days: f64,
     /// Reads of each block since its data was written. Default: 0.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9))]
     pub block_reads: f64,
 }
 
@@ -93,19 +102,9 @@ pub enum Layout {
 }
 
 impl PreconditionSpec {
-    /// Checks the ranges.
+    /// Checks what fields of this section have to do with one another.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
-        faults.see(expect_number("precondition.mapped_fraction", self.mapped_fraction, 0.0, 1.0));
-        faults.see(self.age().check("precondition"));
-        for (index, age) in self.ssds.iter().enumerate() {
-            faults.see(age.check(&format!("precondition.ssds[{index}]")));
-        }
-        if !(0.0..1.0).contains(&self.pe_cycles_spread) {
-            let message = format!("found {}, expected a share from 0 to below 1", self.pe_cycles_spread);
-            faults.add(Error::config("precondition.pe_cycles_spread", message));
-        }
-        faults.see(expect_number("precondition.retention_spread", self.retention_spread, 0.0, 1.0));
         if self.layout == Layout::SteadyState && self.mapped_fraction == 0.0 {
             let message =
                 "found `steady_state` with mapped_fraction = 0, expected more: it is what has been overwritten";
@@ -172,14 +171,6 @@ impl PreconditionSpec {
 }
 
 impl SsdAge {
-    fn check(&self, path: &str) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_number(format!("{path}.retention_days"), self.retention_days, 0.0, 36_500.0));
-        faults.see(expect_number(format!("{path}.block_reads"), self.block_reads, 0.0, 1e9));
-        faults.see(expect_whole(format!("{path}.pe_cycles"), self.pe_cycles, 0, 10_000_000));
-        faults.end()
-    }
-
     /// A few words for people.
     fn describe(&self, pe_cycles_spread: f64) -> String {
         let spread = match pe_cycles_spread {

@@ -8,14 +8,16 @@ use softsense_base::{Error, Faults, Result, expect_whole};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadAheadSpec {
-    /// The number of requests of a stream from which on pages are read ahead, 2 to 64. The current request counts.
+    /// The number of requests of a stream from which on pages are read ahead. The current request counts.
+    #[schemars(range(min = 2, max = 64))]
     pub after_requests: u32,
     /// The first window of a stream, pages.
     pub least_pages: u32,
     /// The largest window of a stream, pages: at most half of the pages that the read buffer holds.
     pub most_pages: u32,
-    /// The number of streams of each tenant that are recognised at the same time, 1 to 256. A new stream replaces the one that was
+    /// The number of streams of each tenant that are recognised at the same time. A new stream replaces the one that was
     /// inactive longest.
+    #[schemars(range(min = 1, max = 256))]
     pub streams: u32,
 }
 
@@ -34,8 +36,6 @@ impl ReadAheadSpec {
             return Err(Error::config("host.read_ahead", message));
         };
         let mut faults = Faults::default();
-        faults.see(expect_whole(path("after_requests"), self.after_requests, 2, 64));
-        faults.see(expect_whole(path("streams"), self.streams, 1, 256));
         if self.most_pages == 0 || u64::from(self.most_pages) > pages / 2 {
             let message = format!(
                 "found {}, expected 1 to {}, half of the {pages} pages that `host.read_buffer` holds",

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole, format_count};
+use softsense_base::{Error, Result, format_count};
 
 /// The data that is moved before reads have disturbed it too much.
 ///
@@ -12,6 +12,7 @@ pub enum ReadReclaimSpec {
     /// All valid data of a block is moved, and the block is erased.
     Block {
         /// Sensings of a block since its last erase, those before the run included, at which the block is due.
+        #[schemars(range(min = 1, max = u32::MAX))]
         reads: u32,
     },
     /// The valid data of all pages of one wordline is moved. Its block is not erased.
@@ -24,36 +25,29 @@ pub enum ReadReclaimSpec {
 pub struct WordlineReclaimSpec {
     /// Effective reads at which a wordline is due, one limit for each class, the best class first. Classes are equal shares of the
     /// wordlines of a block in the order of the known factors of their layers. A list of one number holds for all wordlines.
+    #[schemars(inner(range(min = 1.0, max = 1e12)))]
     pub effective_reads: Vec<f64>,
     /// Counters of a block (Space-Saving), which never count too few reads. Without this field each wordline has a counter.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 4096))]
     pub counters: Option<u32>,
     /// Reduction of the pass-through voltage of a block if none of its wordlines held valid data, as a share of the nominal voltage, 0 to
     /// 0.5. The actual reduction is proportional to the share of such wordlines. At most 0.05 was published.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 0.5))]
     pub pass_through_reduction: f64,
 }
 
 impl ReadReclaimSpec {
     /// Checks the ranges.
     pub(super) fn check(&self) -> Result<()> {
-        let spec = match self {
-            Self::Block { reads } => return expect_whole("ftl.read_reclaim.block.reads", *reads, 1, u32::MAX),
-            Self::Wordline(spec) => spec,
-        };
-        let path = |field: &str| format!("ftl.read_reclaim.wordline.{field}");
+        let Self::Wordline(spec) = self else { return Ok(()) };
         let limits = &spec.effective_reads;
         if limits.is_empty() || limits.windows(2).any(|pair| pair[0] < pair[1]) {
             let message = format!("found {limits:?}, expected one limit or more, that of the best wordlines first");
-            return Err(Error::config(path("effective_reads"), message));
+            return Err(Error::config("ftl.read_reclaim.wordline.effective_reads", message));
         }
-        for (class, &limit) in limits.iter().enumerate() {
-            expect_number(path(&format!("effective_reads[{class}]")), limit, 1.0, 1e12)?;
-        }
-        if let Some(counters) = spec.counters {
-            expect_whole(path("counters"), counters, 1, 4096)?;
-        }
-        expect_number(path("pass_through_reduction"), spec.pass_through_reduction, 0.0, 0.5)
+        Ok(())
     }
 
     /// Memory that the controller needs for counting, bytes per block: four for a count, two for the number of a wordline.

@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Faults, Result, expect_number, expect_whole};
+use softsense_base::{Error, Faults, Result, expect_whole};
 
-use super::duration::check_us;
 use super::tenants::Priority;
 
 /// The largest weight: turns of one kind or priority for each turn of a kind or priority that is not named.
@@ -27,11 +26,13 @@ pub struct SchedulingSpec {
     /// The relation between priorities of tenants.
     #[serde(skip_serializing_if = "PrioritiesRule::is_default")]
     pub priorities: PrioritiesRule,
-    /// The largest number of later operations that may go before a waiting operation, at least 1. After so many the operation is the next
+    /// The largest number of later operations that may go before a waiting operation. After so many the operation is the next
     /// one, whatever its kind. Retries are not counted, because they are part of reads that have begun.
+    #[schemars(range(min = 1, max = 1 << 30))]
     pub passed_over_at_most: u32,
     /// The number of free blocks of a plane (free superblocks of a set) at or below which its garbage collection is urgent. Its
     /// operations then go before all other kinds by the criterion `kind`, and before all but reads by `proportional_wait`. 0: never.
+    #[schemars(range(min = 0, max = 1 << 20))]
     pub collection_first_at_blocks: u32,
     /// The bounds above which a tenant uses a unit much, for the criterion `intensity`.
     #[serde(skip_serializing_if = "IntensitySpec::is_default")]
@@ -90,6 +91,7 @@ impl ScheduleBy {
 #[serde(default, deny_unknown_fields)]
 pub struct IntensitySpec {
     /// Length of an epoch, us.
+    #[schemars(range(min = 1.0, max = 1e9))]
     pub epoch_us: f64,
     /// Bytes of pages that are read in an epoch, for all units together.
     pub read_bytes: u64,
@@ -279,13 +281,6 @@ impl SchedulingSpec {
                 let path = format!("scheduling.priorities.weights.{}", priority.name());
                 faults.see(expect_whole(path, weight, 1, MAX_WEIGHT));
             }
-        }
-        faults.see(expect_whole("scheduling.passed_over_at_most", self.passed_over_at_most, 1, 1 << 30));
-        faults.see(expect_whole("scheduling.collection_first_at_blocks", self.collection_first_at_blocks, 0, 1 << 20));
-        faults.see(expect_number("scheduling.intensity.epoch_us", self.intensity.epoch_us, 1.0, 1e9));
-        if let Some(deadlines) = &self.deadlines {
-            faults.see(check_us("scheduling.deadlines.read_us", deadlines.read_us));
-            faults.see(check_us("scheduling.deadlines.margin_us", deadlines.margin_us));
         }
         faults.end()
     }

@@ -4,53 +4,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use softsense_base::{Error, MOST_DEPTH, Result, check_numbers, parse_toml, spelled_like};
+use softsense_base::{Error, MOST_DEPTH, Result, check_numbers, parse_toml, schema_of, spelled_like};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Config;
-
-/// Fields that are one of several things with fields of their own: setting a field of one of these chooses it. Paths through lists have
-/// no indices here.
-const CHOICES: [&str; 37] = [
-    "decoder.placement",
-    "decoder.time",
-    "encoder.placement",
-    "flash.rounds.among",
-    "ftl.gc_pacing",
-    "ftl.interleaving.groups",
-    "ftl.mapping",
-    "ftl.mapping.demand.eviction",
-    "ftl.read_reclaim",
-    "ftl.scrub.refresh_above",
-    "ftl.slc_cache.size",
-    "ftl.victims",
-    "host.arbitration.scheme",
-    "host.dram.speed",
-    "host.issue",
-    "host.link.speed",
-    "host.tenants.issue",
-    "host.tenants.namespace",
-    "host.tenants.workload.addresses",
-    "host.tenants.workload.arrivals",
-    "measurement.warmup",
-    "reliability",
-    "reliability.adaptive.rber",
-    "reliability.adaptive.rber.threshold_voltage.measured.mechanisms.time",
-    "reliability.adaptive.switch",
-    "reliability.adaptive.switch.observed.by",
-    "reliability.bch.rber",
-    "reliability.bch.rber.threshold_voltage.measured.mechanisms.time",
-    "reliability.exact.placement",
-    "reliability.exact.rber",
-    "reliability.exact.rber.threshold_voltage.measured.mechanisms.time",
-    "reliability.table.rber",
-    "reliability.table.rber.threshold_voltage.measured.mechanisms.time",
-    "scheduling.kinds",
-    "scheduling.priorities",
-    "workload.addresses",
-    "workload.arrivals",
-];
 
 /// A value with the range of its bytes in the text.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
@@ -173,7 +131,7 @@ fn in_own_names(mut path: Vec<Step>) -> Vec<Step> {
     if path.iter().filter_map(Step::name).all(is_own) {
         return path;
     }
-    let mut at = alternatives(vec![&SCHEMA]);
+    let mut at = alternatives(vec![schema_of::<Config>()]);
     for step in &mut path {
         if let Step::Field(name) = step {
             let known = at.iter().filter_map(|schema| schema["properties"].as_object());
@@ -188,7 +146,7 @@ fn in_own_names(mut path: Vec<Step>) -> Vec<Step> {
 
 /// Tells whether the field at a path may be absent, and `none` is not one of its values.
 fn may_be_absent(path: &[Step]) -> bool {
-    let at = path.iter().fold(alternatives(vec![&SCHEMA]), inside);
+    let at = path.iter().fold(alternatives(vec![schema_of::<Config>()]), inside);
     let is_null = |kind: &serde_json::Value| kind == "null";
     let may_be_null = |schema: &&serde_json::Value| match &schema["type"] {
         serde_json::Value::Array(kinds) => kinds.iter().any(is_null),
@@ -196,9 +154,6 @@ fn may_be_absent(path: &[Step]) -> bool {
     };
     at.iter().any(may_be_null) && !at.iter().any(|schema| schema["const"] == "none")
 }
-
-static SCHEMA: LazyLock<serde_json::Value> =
-    LazyLock::new(|| serde_json::to_value(schemars::schema_for!(Config)).expect("a schema is plain data"));
 
 type Schemas = Vec<&'static serde_json::Value>;
 
@@ -216,7 +171,7 @@ fn alternatives(mut found: Schemas) -> Schemas {
     let mut next = 0;
     while let Some(&schema) = found.get(next) {
         found.extend(["oneOf", "anyOf"].iter().filter_map(|key| schema[*key].as_array()).flatten());
-        found.extend(schema["$ref"].as_str().and_then(|reference| SCHEMA.pointer(&reference[1..])));
+        found.extend(schema["$ref"].as_str().and_then(|reference| schema_of::<Config>().pointer(&reference[1..])));
         next += 1;
     }
     found
@@ -241,9 +196,15 @@ fn written(path: &[Step]) -> String {
     text
 }
 
-/// A path without the indices of elements: `host.tenants.issue` for `host.tenants[0].issue`.
-fn without_indices(path: &str) -> String {
-    path.split('.').map(|part| part.split('[').next().unwrap_or(part)).collect::<Vec<_>>().join(".")
+/// Tells whether the field at a path is one of several things, among them one with fields of its own. Setting such a field chooses the
+/// thing that has it.
+fn is_choice(path: &str) -> bool {
+    let has_fields = |one: &serde_json::Value| {
+        one["properties"].as_object().is_some_and(|fields| fields.len() == 1) && one["required"].is_array()
+    };
+    let at = steps(path).unwrap_or_default().iter().fold(alternatives(vec![schema_of::<Config>()]), inside);
+    let choices = at.into_iter().filter_map(|schema| schema["oneOf"].as_array());
+    choices.into_iter().any(|choices| choices.len() > 1 && choices.iter().any(has_fields))
 }
 
 /// Returns the field of the table at `path`, whose own field or element `next` is used next. A value that is no table (reliability =
@@ -258,8 +219,7 @@ fn field<'t, 'a>(
     if let DeValue::Array(_) = at.get_ref() {
         return Err(format!("found `.{name}` of a list, expected an index before it, as in `{path}[0].{name}`"));
     }
-    let is_choice = CHOICES.contains(&without_indices(path).as_str());
-    let stays = at.get_ref().as_table().is_some_and(|table| !is_choice || table.contains_key(name));
+    let stays = at.get_ref().as_table().is_some_and(|table| table.contains_key(name) || !is_choice(path));
     if !stays {
         *at = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
     }
@@ -299,8 +259,7 @@ fn default_list<'a>(path: &str, span: &Range<usize>) -> Option<Value<'a>> {
     static DEFAULTS: LazyLock<String> =
         LazyLock::new(|| toml::to_string(&Config::default()).expect("a config is plain data"));
     // The fields of a choice do not depend on whether the choice is the default, so none has a default list.
-    let plain = without_indices(path);
-    if CHOICES.iter().any(|choice| plain.starts_with(&format!("{choice}."))) {
+    if path.match_indices('.').any(|(end, _)| is_choice(&path[..end])) {
         return None;
     }
     let defaults = DeTable::parse(&DEFAULTS).expect("it was just written");
@@ -405,40 +364,22 @@ fn moved<'a>(value: Value<'a>, span: &Range<usize>) -> Value<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::schema;
-
-    /// Is every choice of the schema known as one: a field that is one of at least two things, one of which is a table of one
-    /// required field?
+    /// Is a field known as a choice where it is one, in lists and within other choices, too?
     #[test]
-    fn choices_are_those_of_the_schema() {
-        fn walk(root: &serde_json::Value, schema: &serde_json::Value, path: &str, found: &mut Vec<String>) {
-            if let Some(reference) = schema["$ref"].as_str() {
-                return walk(root, root.pointer(&reference[1..]).expect("a schema refers to itself"), path, found);
-            }
-            let alternatives = |key: &str| schema[key].as_array().cloned().unwrap_or_default();
-            let of_one = |one: &serde_json::Value| {
-                one["properties"].as_object().is_some_and(|fields| fields.len() == 1) && one["required"].is_array()
-            };
-            if alternatives("oneOf").len() > 1 && alternatives("oneOf").iter().any(of_one) {
-                found.push(path.to_owned());
-            }
-            for alternative in alternatives("oneOf").iter().chain(&alternatives("anyOf")) {
-                walk(root, alternative, path, found);
-            }
-            if schema["items"].is_object() {
-                walk(root, &schema["items"], path, found);
-            }
-            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                walk(root, field, &path, found);
-            }
+    fn choices_are_known() {
+        for (path, expected) in [
+            ("reliability", true),
+            ("reliability.table.rber", true),
+            ("host.tenants[0].workload.arrivals", true),
+            ("scheduling.kinds", true),
+            ("ftl", false),
+            ("reliability.table", false),
+            ("flash.busy_unit", false),
+            ("host.tenants[0]", false),
+            ("", false),
+        ] {
+            assert_eq!(is_choice(path), expected, "{path}");
         }
-        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
-        let mut found = Vec::new();
-        walk(&schema, &schema, "", &mut found);
-        found.sort_unstable();
-        found.dedup();
-        assert_eq!(found, CHOICES);
     }
 
     /// Does a path with `-` in place of `_` mean the field, in whichever choice the field is?

@@ -1,8 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number, expect_whole};
+use softsense_base::{Error, Result};
 
-use super::duration::check_us;
 use super::flash::PageTypeSpec;
 
 /// An SLC cache: blocks in which a cell holds one bit, so that they are programmed and read fast and hold less. Writes of the host go
@@ -22,14 +21,16 @@ pub struct SlcCacheSpec {
     /// Number of blocks that a plane's cache can open below which folding begins under load, too. With 0 folding begins only in idle
     /// time, or where free blocks run short. With `when_full = "fold"` the number is at least 1.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1 << 20))]
     pub fold_below_blocks: u32,
     /// Time for which an SSD has had no operation of the host before folding in idle time begins, us. Folding ends with the block at hand
     /// when the SSD has such an operation again.
     #[serde(default = "usual_idle_after_us")]
     pub idle_after_us: f64,
-    /// Bits of a cell in other blocks, 2 to 5. A block of the cache has one page for this number of pages of another block. Without this
+    /// Bits of a cell in other blocks. A block of the cache has one page for this number of pages of another block. Without this
     /// field the number is that of the page types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2, max = 5))]
     pub bits_per_cell: Option<u32>,
     /// Times and errors of the blocks of the cache.
     #[serde(default)]
@@ -46,7 +47,8 @@ fn usual_idle_after_us() -> f64 {
 pub enum SlcCacheSize {
     /// The cache always has the same blocks, which over-provisioning has to leave.
     Static {
-        /// Number of blocks, 2 or more.
+        /// Number of blocks.
+        #[schemars(range(min = 2, max = 1 << 20))]
         blocks: u32,
     },
     /// The cache has some blocks always, and takes free blocks as long as there are more than garbage collection's high watermark. The
@@ -56,6 +58,7 @@ pub enum SlcCacheSize {
         #[serde(default)]
         least_blocks: u32,
         /// Largest number of blocks.
+        #[schemars(range(min = 2, max = 1 << 20))]
         most_blocks: u32,
     },
 }
@@ -96,10 +99,12 @@ pub struct SlcCellsSpec {
     pub program_us: f64,
     /// Time to erase a block, us.
     pub erase_us: f64,
-    /// Raw bit error rate of the cache over the mean rate of the pages of other blocks, 0 to 1. The other blocks have as many P/E cycles
+    /// Raw bit error rate of the cache over the mean rate of the pages of other blocks. The other blocks have as many P/E cycles
     /// and the same age of data.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub rber_factor: f64,
-    /// P/E cycles that one cycle with one bit a cell counts as, 0 to 1.
+    /// P/E cycles that one cycle with one bit a cell counts as.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub wear: f64,
 }
 
@@ -131,31 +136,15 @@ impl SlcCellsSpec {
 }
 
 impl SlcCacheSpec {
-    /// Checks the ranges.
+    /// Checks that a dynamic cache has no more blocks always than it may have.
     pub(super) fn check(&self) -> Result<()> {
-        let path = |field: &str| format!("ftl.slc_cache.{field}");
         match self.size {
-            SlcCacheSize::Static { blocks } => expect_whole(path("size.static.blocks"), blocks, 2, 1 << 20)?,
-            SlcCacheSize::Dynamic { least_blocks, most_blocks } => {
-                expect_whole(path("size.dynamic.most_blocks"), most_blocks, 2, 1 << 20)?;
-                if least_blocks > most_blocks {
-                    let message = format!("found {least_blocks}, expected at most most_blocks, {most_blocks}");
-                    return Err(Error::config(path("size.dynamic.least_blocks"), message));
-                }
+            SlcCacheSize::Dynamic { least_blocks, most_blocks } if least_blocks > most_blocks => {
+                let message = format!("found {least_blocks}, expected at most most_blocks, {most_blocks}");
+                Err(Error::config("ftl.slc_cache.size.dynamic.least_blocks", message))
             }
+            _ => Ok(()),
         }
-        expect_whole(path("fold_below_blocks"), self.fold_below_blocks, 0, 1 << 20)?;
-        check_us(path("idle_after_us"), self.idle_after_us)?;
-        if let Some(bits) = self.bits_per_cell {
-            expect_whole(path("bits_per_cell"), bits, 2, 5)?;
-        }
-        let cells = &self.cells;
-        check_us(path("cells.sense_us"), cells.sense_us)?;
-        check_us(path("cells.sense_extra_level_us"), cells.sense_extra_level_us)?;
-        check_us(path("cells.program_us"), cells.program_us)?;
-        check_us(path("cells.erase_us"), cells.erase_us)?;
-        expect_number(path("cells.rber_factor"), cells.rber_factor, 0.0, 1.0)?;
-        expect_number(path("cells.wear"), cells.wear, 0.0, 1.0)
     }
 
     /// The number of bits of a cell in blocks outside the cache.

@@ -1,8 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, Stream, expect_number, normal_quantile};
-
-use super::duration::check_us;
+use softsense_base::{Error, Result, Stream, normal_quantile};
 
 /// The largest number of parts of a spread.
 const MAX_PARTS: usize = 64;
@@ -13,7 +11,8 @@ const MAX_PARTS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpreadPart {
-    /// Probability of this part, 0 to 1.
+    /// Probability of this part.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub share: f64,
     /// Fixed part, us.
     #[serde(default)]
@@ -30,12 +29,6 @@ pub struct SpreadPart {
 pub(super) fn check_spread(path: &str, parts: &[SpreadPart]) -> Result<()> {
     if parts.len() > MAX_PARTS {
         return Err(Error::config(path, format!("found {} parts, expected at most {MAX_PARTS}", parts.len())));
-    }
-    for (index, part) in parts.iter().enumerate() {
-        expect_number(format!("{path}[{index}].share"), part.share, 0.0, 1.0)?;
-        check_us(format!("{path}[{index}].fixed_us"), part.fixed_us)?;
-        check_us(format!("{path}[{index}].normal_us"), part.normal_us)?;
-        check_us(format!("{path}[{index}].exponential_us"), part.exponential_us)?;
     }
     let sum: f64 = parts.iter().map(|part| part.share).sum();
     if sum > 1.0 + 1e-9 {

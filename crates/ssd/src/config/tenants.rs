@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, ErrorKind, Faults, Result, expect_whole, format_bytes};
 
-use super::duration::check_us;
 use super::issue::Issue;
 use crate::trace::{Beyond, Columns, TimeUnit, TraceSpec, parse_size};
 use crate::workload::WorkloadSpec;
@@ -50,9 +49,10 @@ pub struct TenantSpec {
     /// there are no classes.
     #[serde(default = "one")]
     pub weight: u32,
-    /// The placement handle of the tenant's writes, 0 to 7. Writes of different handles go to different blocks, until garbage collection
+    /// The placement handle of the tenant's writes. Writes of different handles go to different blocks, until garbage collection
     /// moves them together.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = PLACEMENT_HANDLES - 1))]
     pub placement: u32,
     /// Time after its arrival within which a read of the tenant should complete, us, in place of `scheduling.deadlines.read_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,10 +60,12 @@ pub struct TenantSpec {
     /// Number of commands for which the tenant's submission queue has room. A request that arrives when the queue is full waits at the
     /// host, and is counted.
     #[serde(default = "default_submission_queue")]
+    #[schemars(range(min = 1, max = MAX_SUBMISSION_QUEUE))]
     pub submission_queue_depth: u32,
     /// Largest number of the tenant's commands that have been fetched and have not completed, so that no tenant takes the whole device,
     /// whatever its turn. Without this field only `host.arbitration.fetched_commands` bounds them, for all tenants together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_FETCHED))]
     pub fetched_commands: Option<u32>,
     /// If true, the tenant issues nothing. Its namespace and the random numbers of the others stay as they are, so that a run without the
     /// tenant is the same but for its requests.
@@ -172,10 +174,10 @@ pub enum Namespace {
     Rest,
     /// The whole device, whatever the namespaces of the others.
     Whole,
-    /// A share of the device, above 0 and up to 1, which lies behind those of tenants before.
-    Fraction(f64),
+    /// A share of the device, which lies behind those of tenants before.
+    Fraction(#[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))] f64),
     /// A number of bytes, which lie behind those of tenants before.
-    Bytes(u64),
+    Bytes(#[schemars(range(min = 1, max = u64::MAX))] u64),
     /// The namespace of the tenant with this name, which has a namespace of its own.
     SharedWith(String),
 }
@@ -221,9 +223,11 @@ pub struct ArbitrationSpec {
     /// Round robin among all queues, or weighted round robin among classes.
     pub scheme: ArbitrationScheme,
     /// Largest number of commands that are fetched from a queue in its turn, at `weight` 1.
+    #[schemars(range(min = 1, max = MAX_TURN))]
     pub burst: u32,
     /// Largest number of commands that have been fetched and have not completed. Further commands wait in their submission queues. A
     /// device that takes in all commands at once leaves arbitration nothing to choose.
+    #[schemars(range(min = 1, max = MAX_FETCHED))]
     pub fetched_commands: u32,
 }
 
@@ -237,11 +241,14 @@ pub enum ArbitrationScheme {
     /// Urgent queues go first. Classes share what urgent queues leave, in rounds in which each class has as many commands fetched as its
     /// weight says. Queues of a class take turns.
     WeightedRoundRobin {
-        /// Number of commands of `high` queues in a round, 1 to 256.
+        /// Number of commands of `high` queues in a round.
+        #[schemars(range(min = 1, max = 256))]
         high_weight: u32,
-        /// Number of commands of `medium` queues in a round, 1 to 256.
+        /// Number of commands of `medium` queues in a round.
+        #[schemars(range(min = 1, max = 256))]
         medium_weight: u32,
-        /// Number of commands of `low` queues in a round, 1 to 256.
+        /// Number of commands of `low` queues in a round.
+        #[schemars(range(min = 1, max = 256))]
         low_weight: u32,
     },
 }
@@ -253,19 +260,6 @@ impl Default for ArbitrationSpec {
 }
 
 impl ArbitrationSpec {
-    pub(super) fn check(&self) -> Result<()> {
-        let mut faults = Faults::default();
-        faults.see(expect_whole("host.arbitration.burst", self.burst, 1, MAX_TURN));
-        faults.see(expect_whole("host.arbitration.fetched_commands", self.fetched_commands, 1, MAX_FETCHED));
-        if let ArbitrationScheme::WeightedRoundRobin { high_weight, medium_weight, low_weight } = self.scheme {
-            for (name, weight) in [("high", high_weight), ("medium", medium_weight), ("low", low_weight)] {
-                let path = format!("host.arbitration.scheme.weighted_round_robin.{name}_weight");
-                faults.see(expect_whole(path, weight, 1, 256));
-            }
-        }
-        faults.end()
-    }
-
     /// Some words for people.
     pub(crate) fn describe(&self) -> String {
         let scheme = match self.scheme {
@@ -287,7 +281,7 @@ impl TenantSpec {
         }
         match (&self.workload, &self.trace) {
             (Some(workload), None) => {
-                faults.see(workload.check().map_err(|error| error.each(|fault| within(path, &fault))));
+                faults.see(workload.check_together().map_err(|error| error.each(|fault| within(path, &fault))));
             }
             (None, Some(trace)) => {
                 faults.see(trace.spec(Path::new("")).map(drop).or_else(|error| match error.kind() {
@@ -299,26 +293,8 @@ impl TenantSpec {
             (Some(_), Some(_)) => faults.add(error("trace", "found with `workload`, expected one of them".into())),
             (None, None) => faults.add(error("workload", "missing, expected `workload` or `trace`".into())),
         }
-        faults.see(self.read_deadline_us.map_or(Ok(()), |us| check_us(format!("{path}.read_deadline_us"), us)));
-        let depth = self.submission_queue_depth;
-        let of_depth = expect_whole(format!("{path}.submission_queue_depth"), depth, 1, MAX_SUBMISSION_QUEUE);
-        let most = faults.see(of_depth).map_or(MAX_SUBMISSION_QUEUE, |()| depth);
-        faults.see(self.issue.unwrap_or(default).check(&format!("{path}.issue"), most));
-        if let Some(commands) = self.fetched_commands {
-            faults.see(expect_whole(format!("{path}.fetched_commands"), commands, 1, MAX_FETCHED));
-        }
-        faults.see(expect_whole(format!("{path}.placement"), self.placement, 0, PLACEMENT_HANDLES - 1));
+        faults.see(self.issue.unwrap_or(default).check(&format!("{path}.issue"), self.submission_queue_depth));
         faults.see(expect_whole(format!("{path}.weight"), self.weight, 1, MAX_TURN / burst.clamp(1, MAX_TURN)));
-        match self.namespace {
-            Namespace::Fraction(share) if !(share > 0.0 && share <= 1.0) => {
-                let message = format!("found {share}, expected a number above 0 and up to 1");
-                faults.add(error("namespace.fraction", message));
-            }
-            Namespace::Bytes(0) => {
-                faults.add(error("namespace.bytes", "found 0, expected at least one codeword".into()));
-            }
-            _ => {}
-        }
         faults.end()
     }
 
@@ -356,12 +332,9 @@ pub(crate) fn within(path: &str, error: &Error) -> Error {
 /// Checks each tenant, and their names.
 pub(super) fn check(tenants: &[TenantSpec], default: Issue, arbitration: Option<&ArbitrationSpec>) -> Result<()> {
     let mut faults = Faults::default();
-    if let Some(arbitration) = arbitration {
-        faults.see(arbitration.check());
-        if tenants.is_empty() {
-            let message = "found without `host.tenants`, expected tenants whose commands it chooses among";
-            faults.add(Error::config("host.arbitration", message));
-        }
+    if arbitration.is_some() && tenants.is_empty() {
+        let message = "found without `host.tenants`, expected tenants whose commands it chooses among";
+        faults.add(Error::config("host.arbitration", message));
     }
     if tenants.len() > MAX_TENANTS {
         faults.add(Error::config("host.tenants", format!("found {}, expected at most {MAX_TENANTS}", tenants.len())));

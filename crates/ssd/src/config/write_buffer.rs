@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, expect_number};
+use softsense_base::{Error, Result};
 
 /// The rule that says which codewords a write buffer programs, and when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,20 +37,20 @@ impl WriteBufferReplacement {
 #[serde(deny_unknown_fields)]
 pub struct WatermarksSpec {
     /// Share of the buffer above which pages are programmed, above `low`, up to 1. It counts data that waits.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub high: f64,
     /// Share of the buffer down to which pages are then programmed, 0 to below `high`.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub low: f64,
 }
 
 impl WatermarksSpec {
-    /// Checks the ranges.
+    /// Checks that pages wait in the buffer, and that `low` is below `high`.
     pub(super) fn check(self, replacement: WriteBufferReplacement) -> Result<()> {
         if replacement == WriteBufferReplacement::FullPage {
             let message = "found with `host.write_buffer_replacement` = `full_page`, expected `lru` or `fifo`: pages do not wait for more";
             return Err(Error::config("host.write_buffer_watermarks", message));
         }
-        expect_number("host.write_buffer_watermarks.high", self.high, 0.0, 1.0)?;
-        expect_number("host.write_buffer_watermarks.low", self.low, 0.0, 1.0)?;
         if self.low >= self.high {
             let message = format!("found {}, expected less than high, {}", self.low, self.high);
             return Err(Error::config("host.write_buffer_watermarks.low", message));

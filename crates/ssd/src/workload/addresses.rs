@@ -15,16 +15,19 @@ pub enum Addresses {
     /// The block of rank k has a probability proportional to k^-exponent; a permutation that depends on the seed
     /// scatters hot blocks over the footprint.
     Zipf {
-        /// The exponent, from 0 (uniform) to 10; about 0.8 to 1.2 in real workloads.
+        /// The exponent; 0 is uniform, and real workloads have about 0.8 to 1.2.
+        #[schemars(range(min = 0.0, max = 10.0))]
         exponent: f64,
     },
     /// Each request starts where the one before it ended, from address 0, and again from 0 at the end.
     Sequential,
     /// The first blocks of the footprint are hot; all hot blocks are equally likely, and so are all others.
     HotCold {
-        /// The share of blocks that are hot, above 0 and below 1.
+        /// The share of blocks that are hot.
+        #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
         hot_fraction: f64,
-        /// The probability, from 0 to 1, that a request goes to a hot block.
+        /// The probability that a request goes to a hot block.
+        #[schemars(range(min = 0.0, max = 1.0))]
         hot_share: f64,
     },
 }
@@ -33,24 +36,6 @@ pub enum Addresses {
 const MAX_BLOCKS: u64 = 1 << 53;
 
 impl Addresses {
-    /// Checks the ranges.
-    pub(super) fn check(&self) -> Result<()> {
-        let error = |field: &str, message: String| Err(Error::config(format!("workload.addresses.{field}"), message));
-        match *self {
-            Self::Zipf { exponent } if !(0.0..=10.0).contains(&exponent) => {
-                error("zipf.exponent", format!("found {exponent}, expected a number from 0 to 10"))
-            }
-            Self::HotCold { hot_fraction, .. } if !(hot_fraction > 0.0 && hot_fraction < 1.0) => {
-                let message = format!("found {hot_fraction}, expected a number above 0 and below 1");
-                error("hot_cold.hot_fraction", message)
-            }
-            Self::HotCold { hot_share, .. } if !(0.0..=1.0).contains(&hot_share) => {
-                error("hot_cold.hot_share", format!("found {hot_share}, expected a number from 0 to 1"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Describes the distribution in a few words.
     pub(super) fn describe(&self) -> String {
         match self {

@@ -14,11 +14,13 @@ pub enum Arrivals {
     /// A Poisson process: independent, exponentially distributed gaps. The first request arrives at 0.
     Poisson {
         /// Mean rate in requests per second.
+        #[schemars(range(min = 1e-6, max = 1e9))]
         requests_per_s: f64,
     },
     /// Equal gaps. The first request arrives at 0.
     Fixed {
         /// Rate in requests per second.
+        #[schemars(range(min = 1e-6, max = 1e9))]
         requests_per_s: f64,
     },
     /// A Markov-modulated Poisson process (MMPP): bursts. Arrivals are Poisson with the rate of the current state. A
@@ -39,6 +41,7 @@ pub struct ArrivalState {
     /// Rate of arrivals in the state, requests per second; 0 for none.
     pub requests_per_s: f64,
     /// Mean time that the state lasts, us.
+    #[schemars(range(min = 1e-3, max = 1e14))]
     pub mean_dwell_us: f64,
 }
 

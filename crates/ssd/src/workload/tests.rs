@@ -239,7 +239,10 @@ fn bad_fields_are_named() {
             WorkloadSpec { read_fraction: 1.5, ..good.clone() },
             "workload.read_fraction: found 1.5, expected a number from 0 to 1",
         ),
-        (WorkloadSpec { read_fraction: f64::NAN, ..good.clone() }, "workload.read_fraction: found NaN"),
+        (
+            WorkloadSpec { read_fraction: f64::NAN, ..good.clone() },
+            "workload.read_fraction: found a number that is not",
+        ),
         (WorkloadSpec { sizes: vec![], ..good.clone() }, "workload.sizes: found none"),
         (
             WorkloadSpec { sizes: vec![SizeShare { bytes: 0, share: 1.0 }], ..good.clone() },

@@ -26,6 +26,7 @@ mod parity;
 mod pooling;
 mod power_loss;
 mod queueing;
+mod ranges;
 mod read_reclaim;
 mod read_retry;
 mod recording;

@@ -162,8 +162,8 @@ fn bad_ages_are_named() {
     let one = |age: &str| format!("precondition.ssds=[{{ {age} }}]");
     let cases: [(&[&str], &str); 6] = [
         (&["geometry.ssds=3", two], "precondition.ssds: found 2 ages, expected one for each of the 3 SSDs, or none"),
-        (&["precondition.pe_cycles_spread=1.0"], "pe_cycles_spread: found 1, expected a share from 0 to below 1"),
-        (&["precondition.pe_cycles_spread=-0.1"], "pe_cycles_spread: found -0.1, expected a share from 0 to below 1"),
+        (&["precondition.pe_cycles_spread=1.0"], "pe_cycles_spread: found 1, expected a number from 0 to below 1"),
+        (&["precondition.pe_cycles_spread=-0.1"], "pe_cycles_spread: found -0.1, expected a number from 0 to below 1"),
         (
             &[&one("pe_cycles = 10000001, retention_days = 0.0")],
             "found 10000001, expected a whole number from 0 to 10000000",
