@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import hidden_loads
-from conftest import Softsense
-from softsense import ConfigError, FileError, Store, run
+from softsense import ConfigError, FileError, Store, calibration, cli, run
 from softsense.calibration import (
     PARAMETERS,
+    Calibration,
     Effort,
     Load,
     Measured,
@@ -83,6 +83,14 @@ def middle(measured: Measured) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def hidden() -> hidden_loads.Hidden:
     return hidden_loads.draw(0)
+
+
+@pytest.fixture(scope="module")
+def calibrated(hidden: hidden_loads.Hidden) -> Calibration:
+    """The hidden drive, calibrated by one worker."""
+    found = calibrate(hidden.measured, plan=TINY, seed=3, workers=1)
+    assert found is not None
+    return found
 
 
 def test_a_file_says_which_loads_were_measured(tmp_path: Path) -> None:
@@ -333,14 +341,18 @@ def test_what_is_far_off_counts_as_far_off_and_no_more(hidden: hidden_loads.Hidd
 
 
 def test_the_same_drive_comes_out_whoever_simulates_and_however_often_it_is_stopped(
-    hidden: hidden_loads.Hidden, tmp_path: Path
+    hidden: hidden_loads.Hidden, calibrated: Calibration, tmp_path: Path
 ) -> None:
     """One worker, two, and one that is stopped twice and goes on."""
 
     class StopError(Exception):
         pass
 
-    def told(workers: int, store: Store | None = None, stop_after: int | None = None) -> str:
+    def told(found: Calibration) -> str:
+        assert found.points == TINY.points - TINY.drawn - 1
+        return json.dumps(to_dict(found)) + config_toml(found)
+
+    def of_two(store: Store, stop_after: int | None = None) -> str:
         calls = 0
 
         def progress(name: str, done: int, fraction: float) -> None:
@@ -350,24 +362,21 @@ def test_the_same_drive_comes_out_whoever_simulates_and_however_often_it_is_stop
             if stop_after is not None and done >= stop_after:
                 raise StopError
 
-        found = calibrate(hidden.measured, plan=TINY, seed=3, workers=workers, store=store, progress=progress)
+        found = calibrate(hidden.measured, plan=TINY, seed=3, workers=2, store=store, progress=progress)
         assert found is not None
         assert calls
-        assert found.points == TINY.points - TINY.drawn - 1
-        return json.dumps(to_dict(found)) + config_toml(found)
+        return told(found)
 
-    first = told(1)
     with Store(tmp_path / "calibration.store") as store:
         for stop_after in (5, 20):
             with pytest.raises(StopError):
-                told(2, store, stop_after)
-        assert told(2, store) == first
+                of_two(store, stop_after)
+        assert of_two(store) == told(calibrated)
 
 
-def test_a_calibration_tells_what_it_found(hidden: hidden_loads.Hidden) -> None:
+def test_a_calibration_tells_what_it_found(hidden: hidden_loads.Hidden, calibrated: Calibration) -> None:
     """Every quantity of every load beside what was measured; a config that runs; parameters within their priors."""
-    found = calibrate(hidden.measured, plan=TINY, seed=3)
-    assert found is not None
+    found = calibrated
     rows = quantity_rows(found)
     assert len(rows) == sum(len(load.measured) for load in hidden.measured.loads)
     assert {row["load"] for row in rows if row["held_out"]} == {"0.65 of what it writes"}
@@ -389,16 +398,21 @@ def test_a_calibration_tells_what_it_found(hidden: hidden_loads.Hidden) -> None:
     assert run(said, overrides=["workload.requests=100"]).summary["requests"] == 100
 
 
-def test_the_command_writes_a_config_that_can_be_checked(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_the_command_writes_a_config_that_can_be_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With a plan that is shorter than that of `--quick`, which test_shell.py runs as it is."""
+    monkeypatch.setattr(calibration, "QUICK", TINY)
     text = TOML.replace("held_out = true\n", "")
-    done = softsense_command(
-        "calibrate", str(written(tmp_path, text)), "--quick", "--out", str(tmp_path / "out"), "--no-progress"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "60,000 of 80,000 writes a second" in done.stderr
-    assert "Not told by these loads" in done.stdout
-    assert "writes, too" in done.stdout
+    out = tmp_path / "out"
+    words = ["calibrate", str(written(tmp_path, text)), "--quick", "--out", str(out), "--no-progress"]
+    code = cli.main(words)
+    told = capfd.readouterr()
+    assert code == 0, told.err
+    assert "60,000 of 80,000 writes a second" in told.err
+    assert "Not told by these loads" in told.out
+    assert "writes, too" in told.out
     for name in ("calibrated.toml", "calibration.json", "calibration.png", "results.json"):
-        assert (tmp_path / "out" / name).exists()
-    checked = softsense_command("config", "check", str(tmp_path / "out" / "calibrated.toml"))
-    assert checked.returncode == 0, checked.stderr
+        assert (out / name).exists()
+    code = cli.main(["config", "check", str(out / "calibrated.toml")])
+    assert code == 0, capfd.readouterr().err
