@@ -63,7 +63,7 @@ TINY = Plan(
     batches=1,
     batch=6,
     drawn=2,
-    effort=Effort(seen=200, most=3_000, rounds=0.5),
+    effort=Effort(seen=100, most=1_500, rounds=0.5),
 )
 
 
