@@ -26,10 +26,10 @@ impl Issue {
     /// Checks that the queue of a closed loop fits where its commands wait.
     ///
     /// # Arguments
-    /// - `room`: commands that fit there.
+    /// - `room`: commands that fit there; 0 is a fault of its own.
     pub(super) fn check(self, path: &str, room: u32) -> Result<()> {
         match self {
-            Self::ClosedLoop { queue_depth } if queue_depth > room => {
+            Self::ClosedLoop { queue_depth } if room > 0 && queue_depth > room => {
                 expect_whole(format!("{path}.closed_loop.queue_depth"), queue_depth, 1, room)
             }
             _ => Ok(()),

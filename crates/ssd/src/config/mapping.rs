@@ -89,7 +89,7 @@ pub enum Eviction {
 }
 
 impl Mapping {
-    /// Checks the ranges.
+    /// Checks that the cache has room for an entry.
     pub(super) fn check(&self) -> Result<()> {
         let Mapping::Demand(demand) = self else { return Ok(()) };
         let (least, most) = (u64::from(demand.entry_bytes), 1 << 34);

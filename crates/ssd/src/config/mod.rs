@@ -204,7 +204,5 @@ pub fn schema() -> String {
     // A `Schema` writes what describes a thing before what is in it.
     let mut schema = schemars::Schema::try_from(schema_of::<Config>().clone()).expect("it was one");
     schema.insert("$id".to_owned(), concat!("urn:softsense:config:", env!("CARGO_PKG_VERSION")).into());
-    serde_json::to_string_pretty(&schema).expect("a schema is plain data")
-        + "
-"
+    serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
 }

@@ -28,7 +28,7 @@ impl Default for ReadAheadSpec {
 }
 
 impl ReadAheadSpec {
-    /// Checks the ranges. The read buffer, if there is one, holds `buffer_pages` pages.
+    /// Checks the numbers of pages. The read buffer, if there is one, holds `buffer_pages` pages.
     pub(super) fn check(self, buffer_pages: Option<u64>) -> Result<()> {
         let path = |field| format!("host.read_ahead.{field}");
         let Some(pages) = buffer_pages else {

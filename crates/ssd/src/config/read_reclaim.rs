@@ -39,7 +39,7 @@ pub struct WordlineReclaimSpec {
 }
 
 impl ReadReclaimSpec {
-    /// Checks the ranges.
+    /// Checks that limits fall from the best wordlines to the worst.
     pub(super) fn check(&self) -> Result<()> {
         let Self::Wordline(spec) = self else { return Ok(()) };
         let limits = &spec.effective_reads;

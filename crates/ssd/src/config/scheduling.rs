@@ -255,7 +255,7 @@ impl Default for SchedulingSpec {
 }
 
 impl SchedulingSpec {
-    /// Checks the ranges.
+    /// Checks that nothing is named twice, and the weights.
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         if (1..self.by.len()).any(|at| self.by[..at].contains(&self.by[at])) {
