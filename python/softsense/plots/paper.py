@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
@@ -166,6 +167,8 @@ def _blank(columns: int, in_row: int) -> tuple[Figure, int, float]:
     """An empty picture, the number of panels in its rows, and the width of each in inches."""
     across = COLUMN_INCHES[columns]
     figure = Figure(figsize=(across, 4), dpi=DPI, facecolor="white")
+    # Texts are measured on one canvas; without it matplotlib makes one for each text.
+    FigureCanvasAgg(figure)
     return figure, in_row, across / in_row - 2 * _EDGE_IN
 
 
@@ -305,6 +308,7 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
         # The first guess is the usual size of labels.
         inner = (panel.left + 0.6, panel.bottom + 0.4, panel.width - 0.7, panel.top - panel.bottom - 0.4)
         _place(panel.axes, inner, across, height)
+    before = None
     for round_ in range(_ROUNDS):
         figure.draw_without_rendering()
         margins = [_margins(panel.axes) for panel in panels]
@@ -314,20 +318,31 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
             wide, high = max(panel.width - left - right, 0.5), max(panel.top - panel.bottom - bottom, 0.5)
             _place(panel.axes, (panel.left + left, panel.bottom + bottom, wide, high), across, height)
             wrap_labels(panel.axes, wide, high)
+        # In the last round nothing changes that takes room.
+        if round_ == _ROUNDS - 1:
+            break
         figure.draw_without_rendering()
         for panel in panels:
-            # In the last round nothing changes that takes room.
-            if round_ == _ROUNDS - 1:
-                continue
             _widen(panel)
             _thin(panel.axes, panel.axes.xaxis, upright=False)
             _thin(panel.axes, panel.axes.yaxis, upright=True)
             _part_marks(panel.axes)
+        # What a round leaves as it was every other round would leave, too.
+        if (found := [_takes_room(panel.axes) for panel in panels]) == before:
+            break
+        before = found
     for panel in panels:
         _set_head(panel, across)
     figure.draw_without_rendering()
     for panel in panels:
         leave_out(figure, panel.axes)
+
+
+def _takes_room(axes: Axes) -> tuple[Any, ...]:
+    """All that a round of placing looks at or changes."""
+    texts = [(each.get_text(), each.get_position(), each.get_visible()) for each in axes.findobj(Text)]
+    ticks = [tuple(axis.get_ticklocs()) for axis in (axes.xaxis, axes.yaxis)]
+    return axes.get_position().bounds, axes.get_xlim(), axes.get_ylim(), ticks, texts
 
 
 def _place(axes: Axes, inches: tuple[float, float, float, float], across: float, height: float) -> None:

@@ -91,7 +91,8 @@ def settled(figure: Figure) -> Figure:
 
     The solver of layouts differs in the last digits from call to call, and so would some pixels.
     """
-    figure.draw_without_rendering()
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
     figure.set_layout_engine("none")
     for axes in figure.axes:
         left, bottom, width, height = (round(float(side), 6) for side in axes.get_position().bounds)
