@@ -669,7 +669,7 @@ def test_arguments_that_do_not_fit_are_a_clear_error() -> None:
 def test_threads_of_python_decode_at_the_same_time() -> None:
     """The GIL is released: while one thread decodes, another runs; two share a decoder and get their own results."""
     code = Code.open("flash-8/9")
-    words = code.encode(random_data(code, 8))
+    words = code.encode(random_data(code, 3))
     decoder = code.decoder("flooding-sum-product-f64", 20, llr_step=4.9)
     received = [with_errors(code, words, 330, seed) for seed in (1, 2)]
     expected = [decoder.decode(part) for part in received]
