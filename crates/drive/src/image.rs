@@ -41,7 +41,7 @@ const JOURNAL_HEAD_BYTES: u64 = 16;
 /// The identity of a drive, which never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub(crate) struct Identity {
     format: String,
     /// The shape of the drive.
     pub shape: Shape,

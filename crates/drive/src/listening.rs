@@ -53,10 +53,10 @@ fn in_use(path: &Path) -> Error {
 }
 
 /// The function that answers a connection until it ends, in a thread of its own. Errors of a client concern only that client.
-pub type Answer = Box<dyn Fn(&Connection<'_>) -> io::Result<()> + Send + Sync>;
+pub(crate) type Answer = Box<dyn Fn(&Connection<'_>) -> io::Result<()> + Send + Sync>;
 
 /// A listening server. [`end`](Self::end) is called when it is dropped.
-pub struct Listener {
+pub(crate) struct Listener {
     shared: Arc<Shared>,
     /// The listening socket, with which the accepting thread is woken.
     listening: Listening,
@@ -96,7 +96,7 @@ struct Open {
 }
 
 /// A connection that is being answered. It leaves the list of connections when it is dropped, even if its answer panics.
-pub struct Connection<'a> {
+pub(crate) struct Connection<'a> {
     /// Its socket.
     pub socket: Arc<Socket>,
     shared: &'a Shared,
@@ -106,7 +106,7 @@ pub struct Connection<'a> {
 impl Connection<'_> {
     /// Tells whether nothing is being done for the client now. A silent connection is ended when all places are taken and another client
     /// comes. Each connection is silent at first.
-    pub fn set_silent(&self, silent: bool) {
+    pub(crate) fn set_silent(&self, silent: bool) {
         let mut connections = self.shared.lock();
         connections.turns += 1;
         let turn = connections.turns;
@@ -116,7 +116,7 @@ impl Connection<'_> {
     }
 
     /// Set when no more requests are to be taken.
-    pub fn stopping(&self) -> &AtomicBool {
+    pub(crate) fn stopping(&self) -> &AtomicBool {
         &self.shared.stopping
     }
 }
@@ -138,7 +138,7 @@ impl Listener {
     ///
     /// # Errors
     /// When the address cannot be bound, its socket is in use, or its path is some other file.
-    pub fn start(address: &Address, most: usize, patience: Duration, answer: Answer) -> Result<Self> {
+    pub(crate) fn start(address: &Address, most: usize, patience: Duration, answer: Answer) -> Result<Self> {
         let (listening, port, file) = match address {
             Address::Unix(path) => {
                 let (listener, file) = bind_unix(path)?;
@@ -167,19 +167,19 @@ impl Listener {
     }
 
     /// The port at which the server listens; `None` for a socket file.
-    pub fn port(&self) -> Option<SocketAddr> {
+    pub(crate) fn port(&self) -> Option<SocketAddr> {
         self.port
     }
 
     /// The number of connections now.
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.shared.lock().open.len()
     }
 
     /// Takes no more connections and requests, waits for the answers in hand, closes all connections and removes the socket file. A
     /// client that does not take its answers loses them when patience is over. The file or its folder may have been moved or removed:
     /// that does not stop the end. Returns the message of the first answer that panicked.
-    pub fn end(&mut self) -> Option<Box<dyn Any + Send>> {
+    pub(crate) fn end(&mut self) -> Option<Box<dyn Any + Send>> {
         self.shared.stopping.store(true, Ordering::Release);
         if let Some(accepting) = self.accepting.take() {
             self.listening.wake();

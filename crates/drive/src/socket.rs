@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The bytes that are written at a time. Linux applies the timeout of writes to each 32 KiB of them.
 const PIECE_BYTES: usize = 256 << 10;
 
-pub enum Socket {
+pub(crate) enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
@@ -17,28 +17,28 @@ pub enum Socket {
 impl Socket {
     /// Shuts down one direction or both, for all threads: those that wait in it wake up. On a socket that is closed already it does
     /// nothing.
-    pub fn shutdown(&self, how: Shutdown) {
+    pub(crate) fn shutdown(&self, how: Shutdown) {
         let _ = match self {
             Socket::Unix(stream) => stream.shutdown(how),
             Socket::Tcp(stream) => stream.shutdown(how),
         };
     }
 
-    pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Unix(stream) => stream.set_read_timeout(timeout),
             Socket::Tcp(stream) => stream.set_read_timeout(timeout),
         }
     }
 
-    pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Unix(stream) => stream.set_write_timeout(timeout),
             Socket::Tcp(stream) => stream.set_write_timeout(timeout),
         }
     }
 
-    pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Socket::Unix(stream) => (&*stream).write_all(bytes),
             Socket::Tcp(stream) => (&*stream).write_all(bytes),
@@ -47,7 +47,7 @@ impl Socket {
 
     /// Writes all bytes within a time, however slowly the other side takes them. The timeout of writes must be shorter. The time is
     /// checked after each piece.
-    pub fn write_within(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+    pub(crate) fn write_within(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
         let begun = Instant::now();
         while !bytes.is_empty() {
             let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
@@ -71,19 +71,19 @@ impl Socket {
 }
 
 /// The reading side of a socket. A deadline applies to all bytes that are read, however small the pieces.
-pub struct Incoming {
+pub(crate) struct Incoming {
     pub socket: Arc<Socket>,
     deadline: Option<Instant>,
 }
 
 impl Incoming {
     /// A reading side without a deadline.
-    pub fn new(socket: Arc<Socket>) -> Self {
+    pub(crate) fn new(socket: Arc<Socket>) -> Self {
         Self { socket, deadline: None }
     }
 
     /// Sets the time by which all bytes that are read from now on must have come. Without a deadline they may take any time.
-    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         self.deadline = deadline;
         if deadline.is_none() { self.socket.set_read_timeout(None) } else { Ok(()) }
     }

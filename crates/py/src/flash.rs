@@ -474,7 +474,7 @@ impl Cells {
 
 /// The place of references, from its name on the command line, as JSON for a frame task. Raises ConfigError.
 #[pyfunction]
-pub fn placement_json(text: &str) -> PyResult<String> {
+pub(crate) fn placement_json(text: &str) -> PyResult<String> {
     let placement: Placement = text.parse().map_err(raise)?;
     Ok(serde_json::to_string(&placement).expect("a placement is plain data"))
 }

@@ -102,24 +102,24 @@ impl Default for WorkloadSpec {
 
 /// Purposes of draws: the second index of the stream.
 mod draw {
-    pub const KIND: u64 = 0;
-    pub const SIZE: u64 = 1;
-    pub const GAP: u64 = 2;
-    pub const AFTER_WRITE: u64 = 3;
-    pub const RECENCY: u64 = 4;
-    pub const HOT: u64 = 5;
+    pub(crate) const KIND: u64 = 0;
+    pub(crate) const SIZE: u64 = 1;
+    pub(crate) const GAP: u64 = 2;
+    pub(crate) const AFTER_WRITE: u64 = 3;
+    pub(crate) const RECENCY: u64 = 4;
+    pub(crate) const HOT: u64 = 5;
     /// Duration of a state of arrivals, by the number of the dwell.
-    pub const DWELL: u64 = 6;
+    pub(crate) const DWELL: u64 = 6;
     /// Choice of the next state, by the number of the dwell.
-    pub const NEXT_STATE: u64 = 7;
+    pub(crate) const NEXT_STATE: u64 = 7;
     /// The state of arrivals at the first request.
-    pub const FIRST_STATE: u64 = 8;
-    pub const FLUSH: u64 = 9;
-    pub const FUA: u64 = 10;
+    pub(crate) const FIRST_STATE: u64 = 8;
+    pub(crate) const FLUSH: u64 = 9;
+    pub(crate) const FUA: u64 = 10;
     /// The first of the draws that an address needs.
-    pub const ADDRESS: u64 = 16;
+    pub(crate) const ADDRESS: u64 = 16;
     /// The first index of the draws that belong to no request: the keys of the permutation of hot blocks.
-    pub const PERMUTATION: u64 = u64::MAX;
+    pub(crate) const PERMUTATION: u64 = u64::MAX;
 }
 
 /// Number of the last writes that a read after a write can go to.

@@ -15,11 +15,11 @@ const MOST_DISCARDED_BYTES: u32 = 1 << 20;
 
 /// The only metadata context, and its number in replies.
 const CONTEXT: &str = "base:allocation";
-pub const CONTEXT_ID: u32 = 1;
+pub(crate) const CONTEXT_ID: u32 = 1;
 
 /// The features that were agreed on.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Agreed {
+pub(crate) struct Agreed {
     /// Whether replies are structured.
     pub structured: bool,
     /// Whether the metadata context `base:allocation` was selected.
@@ -31,7 +31,7 @@ pub struct Agreed {
 /// # Errors
 /// When the stream ends or fails, when its deadline passes, or when the client violates the protocol in a way that no reply could
 /// report.
-pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::Result<Option<Agreed>> {
+pub(crate) fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::Result<Option<Agreed>> {
     let flags = wire::handshake::FIXED_NEWSTYLE | wire::handshake::NO_ZEROES;
     let mut greeting = Vec::with_capacity(18);
     greeting.extend(wire::MAGIC.to_be_bytes());
@@ -130,7 +130,7 @@ pub fn negotiate(stream: &mut BufReader<Incoming>, export: &dyn Export) -> io::R
 }
 
 /// Reads bytes and drops them.
-pub fn discard(stream: &mut impl Read, bytes: u64) -> io::Result<()> {
+pub(crate) fn discard(stream: &mut impl Read, bytes: u64) -> io::Result<()> {
     let passed = io::copy(&mut stream.take(bytes), &mut io::sink())?;
     if passed == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }

@@ -26,7 +26,7 @@ const KEPT_BYTES: usize = HEADROOM + (256 << 10);
 const HEADROOM: usize = 28;
 
 /// Serves requests until the client leaves, or until `stopping` is set and all requests in hand are answered.
-pub fn transmit(
+pub(crate) fn transmit(
     stream: BufReader<Incoming>,
     export: &dyn Export,
     agreed: Agreed,
@@ -413,13 +413,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The bytes that requests may hold together.
-pub struct Budget {
+pub(crate) struct Budget {
     free: Mutex<usize>,
     returned: Condvar,
 }
 
 impl Budget {
-    pub fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         Self { free: Mutex::new(bytes), returned: Condvar::new() }
     }
 

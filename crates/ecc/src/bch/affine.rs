@@ -29,7 +29,7 @@ const LOWEST: usize = 3;
 /// A factor is a sum of parts for the unit, for the quadword, and (in the lowest steps) for the byte's place in the quadword. The last part
 /// is multiplied with bytes of the same place brought together.
 #[derive(Debug)]
-pub struct Affine {
+pub(crate) struct Affine {
     field_bits: usize,
     /// Number of elements of the field's basis that span a block, which is transformed at once.
     block_bits: usize,
@@ -47,7 +47,7 @@ pub struct Affine {
 
 /// The working memory of one [`Affine::find`].
 #[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     coefficients: Vec<Bytes>,
     values: Vec<Bytes>,
     /// The bytes that have become roots, for each vector.
@@ -56,7 +56,7 @@ pub struct Scratch {
 
 impl Affine {
     /// Returns None if the instructions are not to be used, or the field is smaller than two units.
-    pub fn new(field: &Field, basis: &Basis, degree: usize, dispatch: Dispatch) -> Option<Self> {
+    pub(crate) fn new(field: &Field, basis: &Basis, degree: usize, dispatch: Dispatch) -> Option<Self> {
         let field_bits = basis.field_bits() as usize;
         if dispatch.instruction_set() < InstructionSet::Avx512 || field_bits <= UNIT_BITS {
             return None;
@@ -86,7 +86,7 @@ impl Affine {
         Some(Self { field_bits, block_bits, high, units, quadwords, bytes, beyond })
     }
 
-    pub fn scratch(&self) -> Scratch {
+    pub(crate) fn scratch(&self) -> Scratch {
         let vectors = 1 << (self.block_bits - LOW);
         let zero = Bytes([[0; 64]; 2]);
         Scratch {
@@ -97,7 +97,7 @@ impl Affine {
     }
 
     /// Calls `found` for each root of the polynomial with the given coefficients of the X_k.
-    pub fn find(&self, field: &Field, coefficients: &[u16], scratch: &mut Scratch, mut found: impl FnMut(u16)) {
+    pub(crate) fn find(&self, field: &Field, coefficients: &[u16], scratch: &mut Scratch, mut found: impl FnMut(u16)) {
         let in_block = coefficients.len().min(1 << self.block_bits);
         for (vector, bytes) in scratch.coefficients.iter_mut().enumerate() {
             let Bytes([low, high]) = bytes;

@@ -8,7 +8,7 @@ const PLANE_BITS: u32 = 9;
 /// Evaluates polynomials at all field elements, 512 elements together, bit by bit. Cosets of the transformed span lie side by side in a
 /// plane, so that no step is within a plane, and each coset may have its own factor.
 #[derive(Debug)]
-pub struct BitSliced {
+pub(crate) struct BitSliced {
     field_bits: u32,
     /// Number of elements of the field's basis that make the span of a transform.
     span_bits: u32,
@@ -21,13 +21,13 @@ pub struct BitSliced {
 
 /// The working memory of one [`BitSliced::find`].
 #[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     values: Vec<Plane>,
     zeros: Vec<Plane>,
 }
 
 impl BitSliced {
-    pub fn new(field: &Field, basis: &Basis, degree: usize, dispatch: Dispatch) -> Self {
+    pub(crate) fn new(field: &Field, basis: &Basis, degree: usize, dispatch: Dispatch) -> Self {
         let field_bits = basis.field_bits();
         let layers = degree.ilog2() + 1;
         let span_bits = degree.ilog2().min(field_bits.saturating_sub(PLANE_BITS));
@@ -52,7 +52,7 @@ impl BitSliced {
         Self { field_bits, span_bits, coset_values, span_values, dispatch }
     }
 
-    pub fn scratch(&self) -> Scratch {
+    pub(crate) fn scratch(&self) -> Scratch {
         let plane = [0; 8];
         Scratch {
             values: vec![plane; (self.field_bits as usize) << self.span_bits],
@@ -61,7 +61,7 @@ impl BitSliced {
     }
 
     /// Calls `found` for each root of the polynomial with the given coefficients of the X_k.
-    pub fn find(&self, coefficients: &[u16], scratch: &mut Scratch, mut found: impl FnMut(u16)) {
+    pub(crate) fn find(&self, coefficients: &[u16], scratch: &mut Scratch, mut found: impl FnMut(u16)) {
         let cosets = 1usize << (self.field_bits - self.span_bits);
         for (index, coset_values) in self.coset_values.iter().enumerate() {
             macro_rules! evaluate {

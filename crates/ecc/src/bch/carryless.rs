@@ -8,7 +8,7 @@ use super::syndromes::WordModuli;
 use crate::InstructionSet;
 
 /// A vector of 128-bit lanes. Every method needs the CPU features of its implementation; loads and stores are unaligned.
-pub trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     /// 64-bit words in a vector.
     const WORDS: usize;
     unsafe fn zero() -> Self;
@@ -101,7 +101,7 @@ impl Lanes for __m512i {
 /// Constants of a reduction by carry-less products. The window of whole blocks is longer than the modulus by 1 to 8 words. The block above
 /// the window is replaced by a congruent polynomial below it.
 #[derive(Debug)]
-pub struct Folding {
+pub(crate) struct Folding {
     /// Blocks of the window.
     window: usize,
     /// Block by block of the modulus, for each of the eight words above the window: that block of the polynomial congruent to 1 there.
@@ -114,7 +114,7 @@ pub struct Folding {
 }
 
 impl Folding {
-    pub fn new(modulus: &Modulus) -> Self {
+    pub(crate) fn new(modulus: &Modulus) -> Self {
         let words = modulus.low().len();
         let window = words / BLOCK + 1;
         let interleave = |places: std::ops::Range<usize>| {
@@ -140,14 +140,14 @@ impl Folding {
 
 /// Kernels for the CPU's carry-less multiplication. The CPU has it, or this value would not exist.
 #[derive(Debug, Clone, Copy)]
-pub struct Carryless {
+pub(crate) struct Carryless {
     /// True for AVX-512 and VPCLMULQDQ, false for AVX2 and PCLMULQDQ.
     wide: bool,
 }
 
 impl Carryless {
     /// Returns the kernels of `instruction_set`, if it has any and this CPU has it.
-    pub fn new(instruction_set: InstructionSet) -> Option<Self> {
+    pub(crate) fn new(instruction_set: InstructionSet) -> Option<Self> {
         let wide = match instruction_set {
             InstructionSet::Portable => return None,
             InstructionSet::Avx2 => false,
@@ -157,7 +157,7 @@ impl Carryless {
     }
 
     /// [`Remainder::reduce`](super::remainder::Remainder::reduce).
-    pub fn reduce(self, folding: &Folding, buffer: &mut [u64], words: usize) {
+    pub(crate) fn reduce(self, folding: &Folding, buffer: &mut [u64], words: usize) {
         let blocks = words.div_ceil(BLOCK).max(folding.window);
         assert!(buffer.len() >= BLOCK * (blocks + 1), "the buffer is too short");
         assert_eq!(folding.main.len(), BLOCK * BLOCK * folding.low.len().div_ceil(BLOCK));
@@ -168,7 +168,7 @@ impl Carryless {
     }
 
     /// Computes the remainders of the polynomial `words` (an even number of them) modulo polynomials of degree 64.
-    pub fn residues(self, moduli: &WordModuli, words: &[u64], residues: &mut [u64]) {
+    pub(crate) fn residues(self, moduli: &WordModuli, words: &[u64], residues: &mut [u64]) {
         assert!(words.len().is_multiple_of(2) && !words.is_empty(), "pairs of words are reduced");
         assert_eq!(moduli.low.len() % WordModuli::GROUP, 0);
         assert_eq!([moduli.barrett.len(), moduli.fold.len() / 2, residues.len()], [moduli.low.len(); 3]);

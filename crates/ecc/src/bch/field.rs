@@ -2,17 +2,17 @@
 const PRIMITIVE: [u32; 12] = [0x25, 0x43, 0x83, 0x11d, 0x211, 0x409, 0x805, 0x1053, 0x201b, 0x402b, 0x8003, 0x1_100b];
 
 /// The smallest and the largest m.
-pub const FIELD_BITS: std::ops::RangeInclusive<u32> = 5..=16;
+pub(crate) const FIELD_BITS: std::ops::RangeInclusive<u32> = 5..=16;
 
 /// The primitive polynomial of GF(2^`field_bits`).
-pub const fn primitive_polynomial(field_bits: usize) -> u32 {
+pub(crate) const fn primitive_polynomial(field_bits: usize) -> u32 {
     PRIMITIVE[field_bits - 5]
 }
 
 /// Arithmetic in GF(2^m) by tables. The bits of an element are its coefficients of 1, alpha, alpha^2, ..., lowest first; alpha is a root of
 /// the primitive polynomial.
 #[derive(Debug)]
-pub struct Field {
+pub(crate) struct Field {
     bits: u32,
     /// alpha^i for two periods, so that the sum of two logarithms is an index.
     powers: Vec<u16>,
@@ -23,10 +23,10 @@ pub struct Field {
 
 /// The bit matrix of multiplication by a constant, in four quarters: low byte from low, low from high, high from low, high from high. Byte
 /// 7 - i of a quarter is its row of bit i, as GF2P8AFFINEQB reads it.
-pub type Matrix = [u64; 4];
+pub(crate) type Matrix = [u64; 4];
 
 impl Field {
-    pub fn new(bits: u32) -> Self {
+    pub(crate) fn new(bits: u32) -> Self {
         let polynomial = primitive_polynomial(bits as usize);
         let order = (1usize << bits) - 1;
         let mut powers = vec![0; 2 * order];
@@ -58,47 +58,47 @@ impl Field {
     }
 
     /// m, the bits of an element.
-    pub fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         self.bits
     }
 
     /// The order of alpha, 2^m - 1.
-    pub fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.logarithms.len() - 1
     }
 
     /// alpha^`exponent`.
     #[inline]
-    pub fn power(&self, exponent: usize) -> u16 {
+    pub(crate) fn power(&self, exponent: usize) -> u16 {
         self.powers[exponent % self.order()]
     }
 
     /// The logarithm of `a`, which is not 0, to base alpha: from 0 to 2^m - 2.
     #[inline]
-    pub fn logarithm(&self, a: u16) -> usize {
+    pub(crate) fn logarithm(&self, a: u16) -> usize {
         debug_assert_ne!(a, 0, "0 has no logarithm");
         usize::from(self.logarithms[usize::from(a)])
     }
 
     #[inline]
-    pub fn multiply(&self, a: u16, b: u16) -> u16 {
+    pub(crate) fn multiply(&self, a: u16, b: u16) -> u16 {
         if a == 0 || b == 0 { 0 } else { self.powers[self.logarithm(a) + self.logarithm(b)] }
     }
 
     /// `a` / `b`, neither of which is 0.
     #[inline]
-    pub fn divide(&self, a: u16, b: u16) -> u16 {
+    pub(crate) fn divide(&self, a: u16, b: u16) -> u16 {
         self.powers[self.logarithm(a) + self.order() - self.logarithm(b)]
     }
 
     #[inline]
-    pub fn square(&self, a: u16) -> u16 {
+    pub(crate) fn square(&self, a: u16) -> u16 {
         if a == 0 { 0 } else { self.powers[2 * self.logarithm(a)] }
     }
 
     /// The products of `a` and 1, alpha, alpha^2, ...: the columns of the bit matrix of multiplication by `a`, zeros from m on.
     #[inline]
-    pub fn multiples(&self, a: u16) -> [u16; 16] {
+    pub(crate) fn multiples(&self, a: u16) -> [u16; 16] {
         let mut multiples = [0; 16];
         if a != 0 {
             let from = self.logarithm(a);
@@ -109,7 +109,7 @@ impl Field {
 
     /// The bit matrix of multiplication by `a`.
     #[inline(always)]
-    pub fn matrix(&self, a: u16) -> Matrix {
+    pub(crate) fn matrix(&self, a: u16) -> Matrix {
         let mut matrix = [0; 4];
         for (nibble, matrices) in self.matrices.iter().enumerate() {
             let of_nibble = &matrices[usize::from(a >> (4 * nibble) & 15)];
@@ -119,7 +119,7 @@ impl Field {
     }
 
     /// The exponents `exponent` * 2^i mod 2^m - 1, each once, `exponent` first. They belong to the conjugates of alpha^`exponent`.
-    pub fn conjugates(&self, exponent: usize) -> Vec<usize> {
+    pub(crate) fn conjugates(&self, exponent: usize) -> Vec<usize> {
         let mut conjugates = vec![exponent];
         let mut next = 2 * exponent % self.order();
         while next != exponent {
@@ -130,7 +130,7 @@ impl Field {
     }
 
     /// The minimal polynomial over GF(2) of alpha^`exponent`, bit `i` being the coefficient of x^i.
-    pub fn minimal_polynomial(&self, exponent: usize) -> u32 {
+    pub(crate) fn minimal_polynomial(&self, exponent: usize) -> u32 {
         let mut product = vec![1u16];
         for conjugate in self.conjugates(exponent) {
             let root = self.power(conjugate);

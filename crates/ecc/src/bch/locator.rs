@@ -7,7 +7,7 @@ use super::vector::{Dispatch, ELEMENTS, Kernel, Vectors};
 /// "Algebraic Coding Theory", 1968, section 7.6. The product of syndromes and locator is carried along instead of being computed anew in
 /// each step: D. Sarwate, N. Shanbhag, "High-speed architectures for Reed-Solomon decoders", 2001.
 #[derive(Debug)]
-pub struct LocatorFinder {
+pub(crate) struct LocatorFinder {
     correctable: usize,
     /// Number of zeros before each polynomial, so that it can be read multiplied by a power of x.
     margin: usize,
@@ -21,7 +21,7 @@ pub struct LocatorFinder {
 }
 
 impl LocatorFinder {
-    pub fn new(correctable: usize) -> Self {
+    pub(crate) fn new(correctable: usize) -> Self {
         let margin = (2 * correctable).next_multiple_of(ELEMENTS);
         let product = (correctable + 1).next_multiple_of(ELEMENTS);
         let state = vec![0; margin + product + (2 * correctable + 1).next_multiple_of(ELEMENTS)];
@@ -29,13 +29,13 @@ impl LocatorFinder {
     }
 
     /// The coefficients of the last locator found, lowest first, zeros beyond its degree.
-    pub fn locator(&self) -> &[u16] {
+    pub(crate) fn locator(&self) -> &[u16] {
         &self.state[self.margin..self.margin + self.product]
     }
 
     /// Finds the locator for the syndromes S_1 to S_2t (element j is S_j). Returns its degree, which is the number of errors, or None if
     /// there are too many errors.
-    pub fn find(&mut self, field: &Field, syndromes: &[u16], dispatch: Dispatch) -> Option<usize> {
+    pub(crate) fn find(&mut self, field: &Field, syndromes: &[u16], dispatch: Dispatch) -> Option<usize> {
         dispatch.run(Find { finder: self, field, syndromes })
     }
 }

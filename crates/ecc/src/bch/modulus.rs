@@ -2,7 +2,7 @@
 ///
 /// Bit `i` of word `w` of a polynomial is the coefficient of x^(64 w + i).
 #[derive(Debug, Clone)]
-pub struct Modulus {
+pub(crate) struct Modulus {
     /// The polynomial without its leading term.
     low: Vec<u64>,
 }
@@ -10,7 +10,7 @@ pub struct Modulus {
 impl Modulus {
     /// Multiplies the `factors` (bit `i` being the coefficient of x^i) and the least power of x that makes the degree a whole number of
     /// words. Returns the product, and the degree of the product of the factors alone.
-    pub fn product(factors: &[u32]) -> (Self, usize) {
+    pub(crate) fn product(factors: &[u32]) -> (Self, usize) {
         let degree: usize = factors.iter().map(|factor| factor.ilog2() as usize).sum();
         let words = degree.div_ceil(64).max(1);
         let mut product = vec![0u64; words + 1];
@@ -37,7 +37,7 @@ impl Modulus {
     }
 
     /// The polynomial without its leading term.
-    pub fn low(&self) -> &[u64] {
+    pub(crate) fn low(&self) -> &[u64] {
         &self.low
     }
 
@@ -54,7 +54,7 @@ impl Modulus {
     }
 
     /// x^`exponent` modulo this polynomial, for an exponent from the degree on.
-    pub fn power_of_x(&self, exponent: usize) -> Vec<u64> {
+    pub(crate) fn power_of_x(&self, exponent: usize) -> Vec<u64> {
         let mut power = self.low.clone();
         for _ in 64 * self.low.len()..exponent {
             self.shift(&mut power);
@@ -63,7 +63,7 @@ impl Modulus {
     }
 
     /// The quotient of x^(degree + 64) by this polynomial, without its leading term x^64: the constant of a Barrett reduction by one word.
-    pub fn barrett_constant(&self) -> u64 {
+    pub(crate) fn barrett_constant(&self) -> u64 {
         let mut power = self.low.clone();
         (0..64).fold(0, |quotient, _| quotient << 1 | self.shift(&mut power))
     }

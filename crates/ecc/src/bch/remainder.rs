@@ -2,11 +2,11 @@ use super::modulus::Modulus;
 use crate::InstructionSet;
 
 /// Words that are folded at once.
-pub const BLOCK: usize = 8;
+pub(crate) const BLOCK: usize = 8;
 
 /// Reduces long polynomials modulo a fixed one.
 #[derive(Debug)]
-pub struct Remainder {
+pub(crate) struct Remainder {
     words: usize,
     arithmetic: Arithmetic,
 }
@@ -20,7 +20,7 @@ enum Arithmetic {
 }
 
 impl Remainder {
-    pub fn new(modulus: &Modulus, instruction_set: InstructionSet) -> Self {
+    pub(crate) fn new(modulus: &Modulus, instruction_set: InstructionSet) -> Self {
         let words = modulus.low().len();
         #[cfg(target_arch = "x86_64")]
         if let Some(carryless) = super::carryless::Carryless::new(instruction_set) {
@@ -43,13 +43,13 @@ impl Remainder {
     }
 
     /// The number of words of a buffer in which a polynomial of `words` words can be reduced.
-    pub fn buffer_words(&self, words: usize) -> usize {
+    pub(crate) fn buffer_words(&self, words: usize) -> usize {
         words.max(self.words).next_multiple_of(BLOCK) + 2 * BLOCK
     }
 
     /// Reduces the polynomial in the first `words` words of `buffer`. The remainder is in the first words, as many as the modulus has. The
     /// words above must be zero at the call from `words` on, and are undefined after it.
-    pub fn reduce(&self, buffer: &mut [u64], words: usize) {
+    pub(crate) fn reduce(&self, buffer: &mut [u64], words: usize) {
         assert!(buffer.len() >= self.buffer_words(words), "the buffer is too short");
         match &self.arithmetic {
             Arithmetic::Table(table) => {

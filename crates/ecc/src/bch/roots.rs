@@ -6,7 +6,7 @@ use super::vector::{Dispatch, ELEMENTS, Kernel, Vectors};
 ///
 /// Source: S.-J. Lin, W.-H. Chung, Y. S. Han, "Novel polynomial basis and its application to Reed-Solomon erasure codes", 2014.
 #[derive(Debug)]
-pub struct RootFinder {
+pub(crate) struct RootFinder {
     basis: Basis,
     transform: Transform,
 }
@@ -24,7 +24,7 @@ enum Transform {
 /// Let f = a + s_i b, where a and b are combinations of X_k with k < 2^i. On a coset of a span of i + 1 elements, f
 /// equals a + w b on the half where s_i is w, and a + w b + b on the other half.
 #[derive(Debug)]
-pub struct Basis {
+pub(crate) struct Basis {
     field_bits: u32,
     /// The coefficients of s_i at x^(2^j), j = 0 to i.
     polynomials: Vec<Vec<u16>>,
@@ -54,12 +54,12 @@ impl Basis {
     }
 
     /// m, the bits of a field element.
-    pub fn field_bits(&self) -> u32 {
+    pub(crate) fn field_bits(&self) -> u32 {
         self.field_bits
     }
 
     /// The value of s_i at `element`.
-    pub fn value(&self, i: usize, element: usize) -> u16 {
+    pub(crate) fn value(&self, i: usize, element: usize) -> u16 {
         let bits = (0..self.field_bits as usize).filter(|bit| element >> bit & 1 == 1);
         bits.fold(0, |sum, bit| sum ^ self.values[i][bit])
     }
@@ -67,7 +67,7 @@ impl Basis {
 
 /// The working memory of one [`RootFinder::find`].
 #[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     coefficients: Vec<u16>,
     quotient: Vec<u16>,
     transform: TransformScratch,
@@ -82,7 +82,7 @@ enum TransformScratch {
 
 impl RootFinder {
     /// Prepares to find the roots of polynomials whose degree is at most `degree`.
-    pub fn new(field: &Field, degree: usize, dispatch: Dispatch) -> Self {
+    pub(crate) fn new(field: &Field, degree: usize, dispatch: Dispatch) -> Self {
         let basis = Basis::new(field, field.bits() as usize);
         #[cfg(target_arch = "x86_64")]
         if let Some(affine) = super::affine::Affine::new(field, &basis, degree, dispatch) {
@@ -93,7 +93,7 @@ impl RootFinder {
     }
 
     /// Returns space for one search at a time for roots of polynomials of at most `degree`.
-    pub fn scratch(&self, degree: usize) -> Scratch {
+    pub(crate) fn scratch(&self, degree: usize) -> Scratch {
         let transform = match &self.transform {
             Transform::BitSliced(transform) => TransformScratch::BitSliced(transform.scratch()),
             #[cfg(target_arch = "x86_64")]
@@ -105,7 +105,7 @@ impl RootFinder {
     }
 
     /// Calls `found` for each root of the polynomial of degree `degree` (1 at least) with the given coefficients, lowest first.
-    pub fn find(
+    pub(crate) fn find(
         &self,
         field: &Field,
         polynomial: &[u16],

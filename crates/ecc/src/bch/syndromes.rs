@@ -7,7 +7,7 @@ use crate::InstructionSet;
 /// The remainder is first reduced modulo products of minimal polynomials, each of degree 64 at most. The residue is a sum over 64 bits,
 /// looked up nibble by nibble.
 #[derive(Debug)]
-pub struct Syndromes {
+pub(crate) struct Syndromes {
     moduli: WordModuli,
     /// The products of byte `b` and x^64 modulo each of the moduli, for CPUs without carry-less products.
     tables: Vec<[u64; 256]>,
@@ -19,7 +19,7 @@ pub struct Syndromes {
 
 /// Polynomials of degree 64. Their number is a whole number of groups.
 #[derive(Debug, Default)]
-pub struct WordModuli {
+pub(crate) struct WordModuli {
     /// The polynomials without their leading terms.
     pub low: Vec<u64>,
     /// The constants of their Barrett reductions.
@@ -30,7 +30,7 @@ pub struct WordModuli {
 
 impl WordModuli {
     /// Number of polynomials by which a word is reduced together.
-    pub const GROUP: usize = 16;
+    pub(crate) const GROUP: usize = 16;
 }
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ enum Source {
 }
 
 impl Syndromes {
-    pub fn new(field: &Field, correctable: usize, instruction_set: InstructionSet) -> Self {
+    pub(crate) fn new(field: &Field, correctable: usize, instruction_set: InstructionSet) -> Self {
         let mut odd: Vec<Source> = Vec::with_capacity(correctable);
         let mut factors: Vec<Vec<u32>> = vec![Vec::new()];
         let mut degree = 0;
@@ -95,13 +95,13 @@ impl Syndromes {
     }
 
     /// The number of words of scratch space that [`Self::find`] wants.
-    pub fn scratch_words(&self) -> usize {
+    pub(crate) fn scratch_words(&self) -> usize {
         self.moduli.low.len()
     }
 
     /// Computes the syndromes of a word from its `remainder` (an even number of words): element j of `syndromes`, for j = 1 to 2t, becomes
     /// the value of the word at alpha^j.
-    pub fn find(&self, field: &Field, remainder: &[u64], scratch: &mut [u64], syndromes: &mut [u16]) {
+    pub(crate) fn find(&self, field: &Field, remainder: &[u64], scratch: &mut [u64], syndromes: &mut [u16]) {
         self.residues(remainder, scratch);
         for (index, source) in self.odd.iter().enumerate() {
             syndromes[2 * index + 1] = match source {

@@ -4,13 +4,13 @@ use super::field::Field;
 use crate::InstructionSet;
 
 /// Number of field elements that are multiplied together.
-pub const ELEMENTS: usize = 32;
+pub(crate) const ELEMENTS: usize = 32;
 
 /// 512 bits: one bit of each of 512 field elements.
-pub type Plane = [u64; 8];
+pub(crate) type Plane = [u64; 8];
 
 /// The operations of an instruction set. They are inlined into [`Kernel::run`], which is compiled once for each set.
-pub trait Vectors: Copy {
+pub(crate) trait Vectors: Copy {
     /// The constants for many multiplications by one element.
     type Factor: Copy;
     fn factor(self, field: &Field, factor: u16) -> Self::Factor;
@@ -32,7 +32,7 @@ pub trait Vectors: Copy {
 }
 
 /// A computation that is compiled for each instruction set.
-pub trait Kernel {
+pub(crate) trait Kernel {
     type Output;
     /// Runs the computation. Implementations are `#[inline(always)]`.
     fn run<V: Vectors>(self, vectors: V) -> Self::Output;
@@ -40,19 +40,19 @@ pub trait Kernel {
 
 /// An instruction set that this CPU has.
 #[derive(Debug, Clone, Copy)]
-pub struct Dispatch(InstructionSet);
+pub(crate) struct Dispatch(InstructionSet);
 
 impl Dispatch {
     /// Returns None if this CPU does not have the instruction set.
-    pub fn new(instruction_set: InstructionSet) -> Option<Self> {
+    pub(crate) fn new(instruction_set: InstructionSet) -> Option<Self> {
         InstructionSet::available().contains(&instruction_set).then_some(Self(instruction_set))
     }
 
-    pub fn instruction_set(self) -> InstructionSet {
+    pub(crate) fn instruction_set(self) -> InstructionSet {
         self.0
     }
 
-    pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx512 => x86::run_avx512(self, kernel),
@@ -132,7 +132,7 @@ mod x86 {
 
     /// Runs `kernel` compiled for AVX2. The [`Dispatch`] is the proof that the CPU has it.
     #[inline]
-    pub fn run_avx2<K: Kernel>(dispatch: Dispatch, kernel: K) -> K::Output {
+    pub(crate) fn run_avx2<K: Kernel>(dispatch: Dispatch, kernel: K) -> K::Output {
         #[target_feature(enable = "avx2,bmi2")]
         fn shell<K: Kernel>(vectors: Avx2, kernel: K) -> K::Output {
             kernel.run(vectors)
@@ -144,7 +144,7 @@ mod x86 {
 
     /// Runs `kernel` compiled for AVX-512 and GFNI. The [`Dispatch`] is the proof that the CPU has them.
     #[inline]
-    pub fn run_avx512<K: Kernel>(dispatch: Dispatch, kernel: K) -> K::Output {
+    pub(crate) fn run_avx512<K: Kernel>(dispatch: Dispatch, kernel: K) -> K::Output {
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni,bmi2")]
         fn shell<K: Kernel>(vectors: Avx512, kernel: K) -> K::Output {
             kernel.run(vectors)

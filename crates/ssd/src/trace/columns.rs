@@ -61,7 +61,7 @@ const NAMES: [(&str, Role); 19] = [
 
 impl Role {
     /// Returns the name of the role in messages.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Role::Ignored => "ignored",
             Role::Time(_) => "time",
@@ -133,7 +133,7 @@ impl Delimiter {
     }
 
     /// Returns the delimiter as `--delimiter` takes it.
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Delimiter::Byte(b',') => "comma".to_owned(),
             Delimiter::Byte(b'\t') => "tab".to_owned(),

@@ -56,7 +56,7 @@ impl Footprint {
 
     /// Marks a range of bytes of one address space. `bytes` is not zero.
     #[inline(always)]
-    pub fn touch(&mut self, space: u64, offset: u64, bytes: u64) {
+    pub(crate) fn touch(&mut self, space: u64, offset: u64, bytes: u64) {
         let first = offset >> UNIT_BITS;
         let last = (offset + bytes - 1) >> UNIT_BITS;
         if last - first < 2 << CHUNK_BITS {
@@ -101,12 +101,12 @@ impl Footprint {
         }
     }
 
-    pub fn touched_first_unit(&self, space: u64) -> bool {
+    pub(crate) fn touched_first_unit(&self, space: u64) -> bool {
         let key = space << 36;
         self.is_whole(key) || self.index.get(&key).is_some_and(|&chunk| self.chunks[chunk as usize][0] & 1 == 1)
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let marked =
             |chunk: u32| self.chunks[chunk as usize].iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         let in_part: u64 =

@@ -25,7 +25,7 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Compression::None => "none",
             Compression::Gzip => "gzip",
@@ -110,7 +110,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Opens the text of a file, or its records of `record_bytes` where that is not 0.
-    pub fn open(spec: &TraceSpec, record_bytes: usize) -> Result<Lines> {
+    pub(crate) fn open(spec: &TraceSpec, record_bytes: usize) -> Result<Lines> {
         let path = &spec.path;
         let failed = |error: io::Error| Error::io(path, &error);
         let file = match &spec.file {
@@ -157,18 +157,18 @@ impl Lines {
     }
 
     /// Returns the share of the compressed file that has been read.
-    pub fn fraction(&self) -> f64 {
+    pub(crate) fn fraction(&self) -> f64 {
         let whole = self.version.bytes;
         if whole == 0 { 1.0 } else { (self.source.bytes() as f64 / whole as f64).min(1.0) }
     }
 
     /// Returns the number of lines that were parsed.
-    pub fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
     /// Makes sure that there is a whole line to parse; returns false at the end of the file.
-    pub fn fill(&mut self) -> Result<bool> {
+    pub(crate) fn fill(&mut self) -> Result<bool> {
         if self.at < self.limit {
             return Ok(true);
         }
@@ -244,7 +244,7 @@ impl Lines {
     }
 
     /// Returns the whole lines in the buffer, from which a format is recognised.
-    pub fn sample(&mut self) -> Result<&[u8]> {
+    pub(crate) fn sample(&mut self) -> Result<&[u8]> {
         self.fill()?;
         if self.record_bytes == 0 {
             self.check_text()?;
@@ -270,7 +270,7 @@ impl Lines {
         ))
     }
 
-    pub fn error(&self, line: u64, message: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, line: u64, message: impl Into<String>) -> Error {
         if self.record_bytes > 0 {
             let byte = line.saturating_sub(1) * self.record_bytes as u64;
             return Error::trace(format!("{}: record {line} (byte {byte})", self.path), message);
@@ -279,7 +279,7 @@ impl Lines {
     }
 
     /// Checks that the file is still the one that was scanned.
-    pub fn expect_version(&self, scanned: FileVersion) -> Result<()> {
+    pub(crate) fn expect_version(&self, scanned: FileVersion) -> Result<()> {
         if self.spooled {
             return Ok(());
         }

@@ -33,7 +33,7 @@ pub(super) struct Outliers {
 impl Extremes {
     /// Adds an arrival. Most traces are sorted, for which this takes a comparison and a push.
     #[inline(always)]
-    pub fn add(&mut self, arrival_ns: u64, line: u64) {
+    pub(crate) fn add(&mut self, arrival_ns: u64, line: u64) {
         match self.late.last() {
             Some(&(latest, _)) if arrival_ns < latest => {
                 if self.late.len() <= MOST || arrival_ns > self.late[self.late.len() - 1 - MOST].0 {
@@ -72,7 +72,7 @@ impl Extremes {
     }
 
     /// Finds the fewest lines without which a trace of `rows` rows is far shorter.
-    pub fn outliers(&self, rows: u64) -> Option<Outliers> {
+    pub(crate) fn outliers(&self, rows: u64) -> Option<Outliers> {
         let (early, late) = (&self.early, &self.late);
         let most = (rows / ROWS_PER_OUTLIER).min(MOST as u64) as usize;
         let span = late.last()?.0 - early.first()?.0;

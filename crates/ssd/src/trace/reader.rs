@@ -229,7 +229,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub fn new(trace: &Trace) -> Result<Rows> {
+    pub(crate) fn new(trace: &Trace) -> Result<Rows> {
         let lines = Lines::open(&trace.spec, trace.reading.record_bytes)?;
         lines.expect_version(trace.version)?;
         let layout = &trace.layout;
@@ -256,11 +256,11 @@ impl Rows {
 
     /// Returns the next row in order of arrival.
     #[inline(always)]
-    pub fn next(&mut self) -> Result<Option<Row>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Row>> {
         if self.reorder.is_none() { self.next_in_file() } else { self.next_in_order() }
     }
 
-    pub fn fraction(&self) -> f64 {
+    pub(crate) fn fraction(&self) -> f64 {
         match &self.kept {
             Some(kept) => self.parsed as f64 / kept.len() as f64,
             None => self.lines.fraction(),

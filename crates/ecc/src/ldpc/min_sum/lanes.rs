@@ -288,7 +288,7 @@ mod x86 {
 
     /// 32 lanes in AVX2 registers.
     #[derive(Clone, Copy)]
-    pub struct Avx2(__m256i);
+    pub(crate) struct Avx2(__m256i);
 
     // SAFETY, for every block of this file: the kernels that use these types run only under `target_feature` of the same instructions,
     // which `InstructionSet::available` has detected; loads and stores go through references to whole arrays.
@@ -489,7 +489,7 @@ mod x86 {
 
     /// 64 lanes in AVX-512 registers.
     #[derive(Clone, Copy)]
-    pub struct Avx512(__m512i);
+    pub(crate) struct Avx512(__m512i);
 
     impl Lanes for Avx512 {
         const COUNT: usize = 64;

@@ -9,23 +9,23 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     #[inline(always)]
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     #[inline(always)]
-    pub fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
     #[inline(always)]
-    pub fn end(&self) -> bool {
+    pub(crate) fn end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
     /// Skips spaces and tabs. Returns whether there were any.
     #[inline(always)]
-    pub fn blanks(&mut self) -> bool {
+    pub(crate) fn blanks(&mut self) -> bool {
         let start = self.at;
         while let Some(b' ' | b'\t') = self.peek() {
             self.at += 1;
@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips a comma, with blanks around it.
     #[inline(always)]
-    pub fn comma(&mut self) -> Option<()> {
+    pub(crate) fn comma(&mut self) -> Option<()> {
         if self.peek() != Some(b',') {
             self.blanks();
             if self.peek() != Some(b',') {
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a whole number. Where the line has eight bytes left, up to eight digits are read at once, without a branch for each.
     #[inline(always)]
-    pub fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let start = self.at;
         let mut rest = self.bytes.get(start..).unwrap_or_default();
         let mut value = 0u64;
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a decimal number of units of `scale` nanoseconds, exactly; digits below 1 ns are cut off.
     #[inline(always)]
-    pub fn time(&mut self, scale: u64) -> Option<u64> {
+    pub(crate) fn time(&mut self, scale: u64) -> Option<u64> {
         let start = self.at;
         let whole = if self.peek() == Some(b'.') { 0 } else { self.number()? };
         let mut ns = whole.checked_mul(scale)?;
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads up to the next blank.
     #[inline(always)]
-    pub fn token(&mut self) -> &'a [u8] {
+    pub(crate) fn token(&mut self) -> &'a [u8] {
         let start = self.at;
         while let Some(byte) = self.peek() {
             if byte == b' ' || byte == b'\t' {
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads up to the next comma.
     #[inline(always)]
-    pub fn field(&mut self) -> &'a [u8] {
+    pub(crate) fn field(&mut self) -> &'a [u8] {
         let start = self.at;
         while let Some(byte) = self.peek() {
             if byte == b',' {

@@ -29,7 +29,7 @@ pub(in super::super) struct DeviceTable {
 }
 
 impl DeviceTable {
-    pub fn new(devices: &Devices) -> Self {
+    pub(crate) fn new(devices: &Devices) -> Self {
         Self {
             devices: Vec::new(),
             included: Vec::new(),
@@ -43,7 +43,7 @@ impl DeviceTable {
         }
     }
 
-    pub fn full(&self) -> bool {
+    pub(crate) fn full(&self) -> bool {
         self.devices.len() >= MAX_DEVICES
     }
 

@@ -30,7 +30,7 @@ pub(super) enum Want {
 }
 
 impl Want {
-    pub fn met(self, text: &[u8]) -> bool {
+    pub(crate) fn met(self, text: &[u8]) -> bool {
         let mut c = Cursor::new(text);
         match self {
             Want::Time(unit) => c.time(unit.ns()).is_some() && c.end(),

@@ -32,7 +32,7 @@ pub(in super::super) struct Mapped {
 }
 
 impl Mapped {
-    pub fn new(columns: Columns, unit: TimeUnit, size_unit: u64) -> Self {
+    pub(crate) fn new(columns: Columns, unit: TimeUnit, size_unit: u64) -> Self {
         let roles = columns.columns.iter().map(|column| column.role).collect();
         let delimiter = columns.delimiter.unwrap_or(Delimiter::Byte(b','));
         let with_offsets = columns.has(|role| matches!(role, Role::Address(_)));
@@ -60,13 +60,13 @@ impl Mapped {
     }
 
     /// Returns delimiter and header as found in the file, for people.
-    pub fn found(&self) -> String {
+    pub(crate) fn found(&self) -> String {
         let header = if self.header.is_some() { ", with a header" } else { "" };
         format!("{}, delimiter {}{header}", self.columns.text(), self.delimiter.name())
     }
 
     /// Whether a line has `columns` columns, and they hold a request.
-    pub fn fits(&mut self, line: &[u8], columns: usize) -> bool {
+    pub(crate) fn fits(&mut self, line: &[u8], columns: usize) -> bool {
         self.first = false;
         self.split(line).len() == columns
             && matches!(self.row(line, &mut DeviceTable::new(&crate::trace::Devices::Stack)), Some(Parsed::Row(_)))

@@ -101,7 +101,12 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Describes how to read a format, or columns, with the units that the user has given.
-    pub fn new(format: Format, columns: Option<Columns>, time_unit: Option<TimeUnit>, size_unit: Option<u64>) -> Self {
+    pub(crate) fn new(
+        format: Format,
+        columns: Option<Columns>,
+        time_unit: Option<TimeUnit>,
+        size_unit: Option<u64>,
+    ) -> Self {
         let columns = columns.or_else(|| preset(format));
         let (usual_time, usual_size) = match (format, &columns) {
             (_, Some(columns)) => (columns.time_unit(), columns.size_unit()),
@@ -128,7 +133,7 @@ impl Reading {
     }
 
     /// Notes what the beginning of the file tells about the unit of time.
-    pub fn see(&mut self, sample: &[u8]) {
+    pub(crate) fn see(&mut self, sample: &[u8]) {
         if self.format != Format::Disksim {
             return;
         }
@@ -163,7 +168,7 @@ pub(super) enum Parser {
 
 impl Parser {
     /// Makes a parser for the beginning of a file.
-    pub fn new(reading: &Reading) -> Self {
+    pub(crate) fn new(reading: &Reading) -> Self {
         let &Reading { format, time_unit: unit, time_unit_asked, size_unit, event, .. } = reading;
         let scale = unit.ns();
         if let Some(columns) = &reading.columns {
@@ -189,7 +194,7 @@ impl Parser {
     }
 
     /// Returns delimiter and header of mapped columns, as found in the file.
-    pub fn found(&self) -> Option<String> {
+    pub(crate) fn found(&self) -> Option<String> {
         if let Parser::Mapped(mapped) = self { Some(mapped.found()) } else { None }
     }
 }

@@ -21,13 +21,13 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub fn new(chunk: u64, with_offsets: bool) -> Self {
+    pub(crate) fn new(chunk: u64, with_offsets: bool) -> Self {
         Self { chunk, with_offsets, places: FxHashMap::default(), end: 0 }
     }
 
     /// Returns the address of `bytes` of an object from `offset` on; `None` beyond the end of addresses. A request that straddles two runs
     /// is moved back to the end of the first, if it fits there.
-    pub fn place(&mut self, object: u64, offset: u64, bytes: u64) -> Option<u64> {
+    pub(crate) fn place(&mut self, object: u64, offset: u64, bytes: u64) -> Option<u64> {
         // A request that moves nothing, or is refused for its size, needs no place.
         if bytes == 0 || bytes > MAX_TRIM_BYTES {
             return Some(0);

@@ -15,7 +15,7 @@ pub(in super::super) struct Oracle {
 }
 
 impl Oracle {
-    pub fn new(scale: u64, size_unit: u64) -> Self {
+    pub(crate) fn new(scale: u64, size_unit: u64) -> Self {
         Self { scale, size_unit, objects: Objects::new(CHUNK, false) }
     }
 }
