@@ -9,70 +9,70 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-pub const EXPORT_NAME: u32 = 1;
-pub const ABORT: u32 = 2;
-pub const LIST: u32 = 3;
-pub const STARTTLS: u32 = 5;
-pub const INFO: u32 = 6;
-pub const GO: u32 = 7;
-pub const STRUCTURED_REPLY: u32 = 8;
-pub const LIST_META_CONTEXT: u32 = 9;
-pub const SET_META_CONTEXT: u32 = 10;
-pub const EXTENDED_HEADERS: u32 = 11;
+pub(crate) const EXPORT_NAME: u32 = 1;
+pub(crate) const ABORT: u32 = 2;
+pub(crate) const LIST: u32 = 3;
+pub(crate) const STARTTLS: u32 = 5;
+pub(crate) const INFO: u32 = 6;
+pub(crate) const GO: u32 = 7;
+pub(crate) const STRUCTURED_REPLY: u32 = 8;
+pub(crate) const LIST_META_CONTEXT: u32 = 9;
+pub(crate) const SET_META_CONTEXT: u32 = 10;
+pub(crate) const EXTENDED_HEADERS: u32 = 11;
 
-pub const ACK: u32 = 1;
-pub const REP_SERVER: u32 = 2;
-pub const REP_INFO: u32 = 3;
-pub const REP_META_CONTEXT: u32 = 4;
-pub const UNSUP: u32 = 0x8000_0001;
-pub const INVALID: u32 = 0x8000_0003;
-pub const UNKNOWN: u32 = 0x8000_0006;
-pub const TOO_BIG: u32 = 0x8000_0009;
+pub(crate) const ACK: u32 = 1;
+pub(crate) const REP_SERVER: u32 = 2;
+pub(crate) const REP_INFO: u32 = 3;
+pub(crate) const REP_META_CONTEXT: u32 = 4;
+pub(crate) const UNSUP: u32 = 0x8000_0001;
+pub(crate) const INVALID: u32 = 0x8000_0003;
+pub(crate) const UNKNOWN: u32 = 0x8000_0006;
+pub(crate) const TOO_BIG: u32 = 0x8000_0009;
 
-pub const READ: u16 = 0;
-pub const WRITE: u16 = 1;
-pub const DISC: u16 = 2;
-pub const FLUSH: u16 = 3;
-pub const TRIM: u16 = 4;
-pub const CACHE: u16 = 5;
-pub const WRITE_ZEROES: u16 = 6;
-pub const BLOCK_STATUS: u16 = 7;
+pub(crate) const READ: u16 = 0;
+pub(crate) const WRITE: u16 = 1;
+pub(crate) const DISC: u16 = 2;
+pub(crate) const FLUSH: u16 = 3;
+pub(crate) const TRIM: u16 = 4;
+pub(crate) const CACHE: u16 = 5;
+pub(crate) const WRITE_ZEROES: u16 = 6;
+pub(crate) const BLOCK_STATUS: u16 = 7;
 
-pub const FUA: u16 = 1;
-pub const NO_HOLE: u16 = 2;
-pub const DF: u16 = 4;
-pub const REQ_ONE: u16 = 8;
-pub const FAST_ZERO: u16 = 16;
+pub(crate) const FUA: u16 = 1;
+pub(crate) const NO_HOLE: u16 = 2;
+pub(crate) const DF: u16 = 4;
+pub(crate) const REQ_ONE: u16 = 8;
+pub(crate) const FAST_ZERO: u16 = 16;
 
-pub const EPERM: u32 = 1;
-pub const EIO: u32 = 5;
-pub const EINVAL: u32 = 22;
-pub const ENOSPC: u32 = 28;
-pub const EOVERFLOW: u32 = 75;
-pub const ENOTSUP: u32 = 95;
-pub const ESHUTDOWN: u32 = 108;
+pub(crate) const EPERM: u32 = 1;
+pub(crate) const EIO: u32 = 5;
+pub(crate) const EINVAL: u32 = 22;
+pub(crate) const ENOSPC: u32 = 28;
+pub(crate) const EOVERFLOW: u32 = 75;
+pub(crate) const ENOTSUP: u32 = 95;
+pub(crate) const ESHUTDOWN: u32 = 108;
 
-pub const OFFSET_DATA: u16 = 1;
-pub const STATUS: u16 = 5;
-pub const ERROR: u16 = 0x8001;
-pub const ERROR_OFFSET: u16 = 0x8002;
+pub(crate) const OFFSET_DATA: u16 = 1;
+pub(crate) const STATUS: u16 = 5;
+pub(crate) const ERROR: u16 = 0x8001;
+pub(crate) const ERROR_OFFSET: u16 = 0x8002;
 
 /// What came in reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub(crate) enum Reply {
     Simple { error: u32, cookie: u64 },
     Chunk { done: bool, kind: u16, cookie: u64, payload: Vec<u8> },
 }
 
 impl Reply {
-    pub fn cookie(&self) -> u64 {
+    pub(crate) fn cookie(&self) -> u64 {
         match self {
             Reply::Simple { cookie, .. } | Reply::Chunk { cookie, .. } => *cookie,
         }
     }
 
     /// The error number, 0 without one.
-    pub fn error(&self) -> u32 {
+    pub(crate) fn error(&self) -> u32 {
         match self {
             Reply::Simple { error, .. } => *error,
             Reply::Chunk { kind, payload, .. } if kind & 0x8000 != 0 => {
@@ -83,7 +83,7 @@ impl Reply {
     }
 }
 
-pub fn option(kind: u32, data: &[u8]) -> Vec<u8> {
+pub(crate) fn option(kind: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"IHAVEOPT".to_vec();
     bytes.extend(kind.to_be_bytes());
     bytes.extend((data.len() as u32).to_be_bytes());
@@ -92,7 +92,7 @@ pub fn option(kind: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// The data of `INFO` and `GO`.
-pub fn asking(name: &str, wanted: &[u16]) -> Vec<u8> {
+pub(crate) fn asking(name: &str, wanted: &[u16]) -> Vec<u8> {
     let mut bytes = (name.len() as u32).to_be_bytes().to_vec();
     bytes.extend(name.as_bytes());
     bytes.extend((wanted.len() as u16).to_be_bytes());
@@ -101,7 +101,7 @@ pub fn asking(name: &str, wanted: &[u16]) -> Vec<u8> {
 }
 
 /// The data of `LIST_META_CONTEXT` and `SET_META_CONTEXT`.
-pub fn querying(name: &str, queries: &[&str]) -> Vec<u8> {
+pub(crate) fn querying(name: &str, queries: &[&str]) -> Vec<u8> {
     let mut bytes = (name.len() as u32).to_be_bytes().to_vec();
     bytes.extend(name.as_bytes());
     bytes.extend((queries.len() as u32).to_be_bytes());
@@ -112,7 +112,7 @@ pub fn querying(name: &str, queries: &[&str]) -> Vec<u8> {
     bytes
 }
 
-pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
+pub(crate) fn request(flags: u16, command: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
     let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
     bytes.extend(flags.to_be_bytes());
     bytes.extend(command.to_be_bytes());
@@ -122,13 +122,13 @@ pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, length: u32) 
     bytes
 }
 
-pub struct Client<S = UnixStream> {
-    pub stream: S,
+pub(crate) struct Client<S = UnixStream> {
+    pub(crate) stream: S,
 }
 
 impl Client {
     /// Connects, and answers the greeting.
-    pub fn greet(path: &Path) -> Self {
+    pub(crate) fn greet(path: &Path) -> Self {
         let stream = UnixStream::connect(path).unwrap();
         // A server that does not answer fails a test, rather than keep it.
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -136,7 +136,7 @@ impl Client {
     }
 
     /// Connects and enters transmission: with simple replies, or with structured ones and `base:allocation`.
-    pub fn open(path: &Path, structured: bool) -> Self {
+    pub(crate) fn open(path: &Path, structured: bool) -> Self {
         let mut client = Self::greet(path);
         if structured {
             assert_eq!(client.ask(STRUCTURED_REPLY, &[]), [(ACK, vec![])]);
@@ -149,36 +149,36 @@ impl Client {
 }
 
 impl<S: Read + Write> Client<S> {
-    pub fn greeted(mut self) -> Self {
+    pub(crate) fn greeted(mut self) -> Self {
         assert_eq!(self.take(18), b"NBDMAGICIHAVEOPT\0\x03");
         self.send(&3_u32.to_be_bytes());
         self
     }
 
-    pub fn send(&mut self, bytes: &[u8]) {
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
     }
 
-    pub fn take(&mut self, count: usize) -> Vec<u8> {
+    pub(crate) fn take(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.stream.read_exact(&mut bytes).unwrap();
         bytes
     }
 
-    pub fn u16(&mut self) -> u16 {
+    pub(crate) fn u16(&mut self) -> u16 {
         u16::from_be_bytes(self.take(2).try_into().unwrap())
     }
 
-    pub fn u32(&mut self) -> u32 {
+    pub(crate) fn u32(&mut self) -> u32 {
         u32::from_be_bytes(self.take(4).try_into().unwrap())
     }
 
-    pub fn u64(&mut self) -> u64 {
+    pub(crate) fn u64(&mut self) -> u64 {
         u64::from_be_bytes(self.take(8).try_into().unwrap())
     }
 
     /// Sends an option, and takes its replies: types and data, up to the last.
-    pub fn ask(&mut self, kind: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    pub(crate) fn ask(&mut self, kind: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
         self.send(&option(kind, data));
         let mut replies = Vec::new();
         loop {
@@ -193,13 +193,13 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// The reply type of an option that has one reply.
-    pub fn verdict(&mut self, kind: u32, data: &[u8]) -> u32 {
+    pub(crate) fn verdict(&mut self, kind: u32, data: &[u8]) -> u32 {
         let replies = self.ask(kind, data);
         assert_eq!(replies.len(), 1, "{replies:?}");
         replies[0].0
     }
 
-    pub fn reply(&mut self) -> Reply {
+    pub(crate) fn reply(&mut self) -> Reply {
         match self.u32() {
             0x6744_6698 => Reply::Simple { error: self.u32(), cookie: self.u64() },
             0x668e_33ef => {
@@ -211,7 +211,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// Sends a request whose reply has no data, and takes the error number of it.
-    pub fn error_of(&mut self, flags: u16, command: u16, offset: u64, length: u32, payload: &[u8]) -> u32 {
+    pub(crate) fn error_of(&mut self, flags: u16, command: u16, offset: u64, length: u32, payload: &[u8]) -> u32 {
         self.send(&request(flags, command, 77, offset, length));
         self.send(payload);
         let reply = self.reply();
@@ -221,14 +221,14 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// Reads by a simple reply.
-    pub fn read_simply(&mut self, offset: u64, length: u32) -> Vec<u8> {
+    pub(crate) fn read_simply(&mut self, offset: u64, length: u32) -> Vec<u8> {
         self.send(&request(0, READ, 5, offset, length));
         assert_eq!(self.reply(), Reply::Simple { error: 0, cookie: 5 });
         self.take(length as usize)
     }
 
     /// Whether the server closes the connection and sends nothing more.
-    pub fn is_closed(&mut self) -> bool {
+    pub(crate) fn is_closed(&mut self) -> bool {
         let mut byte = [0];
         match self.stream.read(&mut byte) {
             Ok(count) => count == 0,
@@ -239,33 +239,33 @@ impl<S: Read + Write> Client<S> {
 
 /// A device in memory.
 #[derive(Default)]
-pub struct Memory {
-    pub data: Mutex<Vec<u8>>,
-    pub size: u64,
-    pub read_only: bool,
+pub(crate) struct Memory {
+    pub(crate) data: Mutex<Vec<u8>>,
+    pub(crate) size: u64,
+    pub(crate) read_only: bool,
     /// A block that cannot be read or written.
-    pub bad: Option<u64>,
-    pub extents: Vec<Extent>,
+    pub(crate) bad: Option<u64>,
+    pub(crate) extents: Vec<Extent>,
     /// Reads of this offset wait while it is there.
-    pub gate: Mutex<Option<u64>>,
-    pub opened: Condvar,
+    pub(crate) gate: Mutex<Option<u64>>,
+    pub(crate) opened: Condvar,
     /// Reads of this offset panic.
-    pub trap: Option<u64>,
-    pub calls: Mutex<Vec<String>>,
-    pub quiet: bool,
+    pub(crate) trap: Option<u64>,
+    pub(crate) calls: Mutex<Vec<String>>,
+    pub(crate) quiet: bool,
     /// Reads that are in hand, and the most there have been.
-    pub reading: AtomicUsize,
-    pub most_reading: AtomicUsize,
-    pub failing: Option<Failure>,
+    pub(crate) reading: AtomicUsize,
+    pub(crate) most_reading: AtomicUsize,
+    pub(crate) failing: Option<Failure>,
 }
 
 impl Memory {
-    pub fn new(size: u64) -> Self {
+    pub(crate) fn new(size: u64) -> Self {
         let data = (0..size).map(|at| (at / 512 * 7 + at % 251) as u8).collect();
         Self { data: Mutex::new(data), size, ..Self::default() }
     }
 
-    pub fn open_gate(&self) {
+    pub(crate) fn open_gate(&self) {
         *self.gate.lock().unwrap() = None;
         self.opened.notify_all();
     }
@@ -333,7 +333,7 @@ impl Export for Memory {
 }
 
 /// Waits for what must come.
-pub fn until(mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..5000 {
         if holds() {
             return;
