@@ -93,13 +93,16 @@ fn example(root: &Value, schema: &Value) -> Value {
     if is_of(schema, "boolean") { json!(false) } else { json!("x") }
 }
 
-/// Visits all numbers that a config may have, in every choice: path, schema, and a config that has a given value there.
+/// What is done with a number: its path, its schema, and how to make a config that has a given value there.
+type Visit<'a, 'v> = dyn FnMut(&str, &'a Value, &dyn Fn(Value) -> Value) + 'v;
+
+/// Visits all numbers that a config may have, in every choice.
 fn each_number<'a>(
     root: &'a Value,
     schema: &'a Value,
     path: &str,
     config: &dyn Fn(Value) -> Value,
-    visit: &mut dyn FnMut(&str, &'a Value, &dyn Fn(Value) -> Value),
+    visit: &mut Visit<'a, '_>,
 ) {
     let schema = resolved(root, schema);
     for alternative in alternatives(schema) {
