@@ -339,7 +339,7 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
 
 
 def _takes_room(axes: Axes) -> tuple[Any, ...]:
-    """All that a round of placing looks at or changes."""
+    """The state of a chart that a round of placing looks at or changes."""
     texts = [(each.get_text(), each.get_position(), each.get_visible()) for each in axes.findobj(Text)]
     ticks = [tuple(axis.get_ticklocs()) for axis in (axes.xaxis, axes.yaxis)]
     return axes.get_position().bounds, axes.get_xlim(), axes.get_ylim(), ticks, texts
