@@ -327,7 +327,7 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
             _thin(panel.axes, panel.axes.xaxis, upright=False)
             _thin(panel.axes, panel.axes.yaxis, upright=True)
             _part_marks(panel.axes)
-        # What a round leaves as it was every other round would leave, too.
+        # A round that changes nothing would be followed by others that change nothing.
         if (found := [_takes_room(panel.axes) for panel in panels]) == before:
             break
         before = found
