@@ -209,17 +209,15 @@ fn refresh_goes_by_the_clock_at_any_temperature() {
 /// Do refresh and reclaim keep data alive that a shelf would lose?
 #[test]
 fn a_drive_with_power_looks_after_its_data() {
-    let size_bytes = SIZE_BYTES / 4;
-    let units = size_bytes / UNIT as u64;
     let mut failed = Vec::new();
     for (refresh_hours, powered) in [(Some(400.0), true), (None, true), (Some(400.0), false)] {
         let folder = tempfile::tempdir().unwrap();
-        let spec = DriveSpec { refresh_hours, ..spec(folder.path(), size_bytes) };
+        let spec = DriveSpec { refresh_hours, ..spec(folder.path(), SIZE_BYTES) };
         let drive = open(&config(&["read.max_level=1"]), &spec).unwrap();
         ask(&drive, r#"{"age": {"pe_cycles": 3000}}"#);
-        (0..units).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+        (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
         ask(&drive, &format!(r#"{{"age": {{"retention_hours": 20000, "powered": {powered}}}}}"#));
-        let errors = (0..units).filter(|unit| {
+        let errors = (0..UNITS).filter(|unit| {
             let mut found = vec![0; UNIT];
             matches!(drive.read(unit * UNIT as u64, &mut found), Err(Failure::Io { .. }))
         });
@@ -232,10 +230,10 @@ fn a_drive_with_power_looks_after_its_data() {
     println!("failed: {failed:?} with refresh, without, on a shelf");
     assert!(failed[0] == 0 && failed[1] > 100 && failed[2] > 100);
     let folder = tempfile::tempdir().unwrap();
-    let spec = spec(folder.path(), size_bytes);
+    let spec = spec(folder.path(), SIZE_BYTES);
     let reclaim = "ftl.read_reclaim={block={reads=2000}}";
     let drive = open(&config(&[reclaim]), &spec).unwrap();
-    (0..units).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
+    (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
     ask(&drive, r#"{"age": {"reads": 20000, "powered": true}}"#);
     assert!(number(&ask(&drive, r#"{"status": {}}"#), "background.reclaimed") > 10.0);
 }
