@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use schemars::JsonSchema;
@@ -57,43 +58,54 @@ pub fn check_ranges<T: JsonSchema + Serialize + 'static>(path: &str, value: &T) 
 }
 
 fn check_against(schema: &Value, path: &str, value: &Value) -> Result<()> {
-    let mut walk = Walk { root: schema, faults: Faults::default() };
-    walk.see(schema, path, value);
+    let mut walk = Walk { root: schema, path: path.to_owned(), faults: Faults::default() };
+    walk.see(schema, value);
     walk.faults.end()
 }
 
 struct Walk<'a> {
     root: &'a Value,
+    /// The path of the value that is looked at.
+    path: String,
     faults: Faults,
 }
 
 impl Walk<'_> {
-    fn see(&mut self, schema: &Value, path: &str, value: &Value) {
+    fn see(&mut self, schema: &Value, value: &Value) {
         if let Some(inner) = referred(self.root, schema) {
-            self.see(inner, path, value);
+            self.see(inner, value);
         }
         if let Some(inner) = alternatives(schema).find(|inner| fits(self.root, inner, value)) {
-            self.see(inner, path, value);
+            self.see(inner, value);
         }
         match value {
-            Value::Number(number) => self.compare(schema, path, number.as_f64()),
-            Value::Null if is_of(schema, "number") && !is_of(schema, "null") => self.compare(schema, path, None),
+            Value::Number(number) => self.compare(schema, number.as_f64()),
+            Value::Null if is_of(schema, "number") && !is_of(schema, "null") => self.compare(schema, None),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.see(&schema["items"], &format!("{path}[{index}]"), item);
+                    self.step(format_args!("[{index}]"), &schema["items"], item);
                 }
             }
             Value::Object(fields) => {
+                let dot = if self.path.is_empty() { "" } else { "." };
                 for (name, field) in fields {
                     let known = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
-                    self.see(known, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") }, field);
+                    self.step(format_args!("{dot}{name}"), known, field);
                 }
             }
             _ => {}
         }
     }
 
-    fn compare(&mut self, schema: &Value, path: &str, number: Option<f64>) {
+    /// Looks at a value within the one that is looked at.
+    fn step(&mut self, name: std::fmt::Arguments<'_>, schema: &Value, value: &Value) {
+        let length = self.path.len();
+        self.path.write_fmt(name).expect("a text can always be written to");
+        self.see(schema, value);
+        self.path.truncate(length);
+    }
+
+    fn compare(&mut self, schema: &Value, number: Option<f64>) {
         let bound = |name: &str| schema[name].as_f64();
         let within = |number: f64| {
             bound("minimum").is_none_or(|least| number >= least)
@@ -105,7 +117,7 @@ impl Walk<'_> {
         };
         if !number.is_some_and(within) {
             let found = number.map_or_else(|| "a number that is not finite".to_owned(), |number| number.to_string());
-            self.faults.add(Error::config(path, format!("found {found}, expected {}", wording(schema))));
+            self.faults.add(Error::config(&self.path, format!("found {found}, expected {}", wording(schema))));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, check_ranges, expect_whole};
+use softsense_base::{Error, Result, expect_whole};
 use softsense_ecc::bch::{BchCode, Parity};
 use softsense_nand::{RberModel, Variation};
 
@@ -63,9 +63,8 @@ impl AgedBch {
 }
 
 impl BchSpec {
-    /// Checks the ranges and constructs the codes.
+    /// Constructs the codes of a spec whose ranges have been checked.
     pub(crate) fn open(&self) -> Result<Vec<AgedBch>> {
-        check_ranges("reliability.bch", self)?;
         self.variation.check("reliability.bch.variation")?;
         let ages: Vec<u32> = self.codes.iter().map(|code| code.to_pe_cycles).collect();
         if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
@@ -96,6 +95,8 @@ impl AgedBchSpec {
 
 #[cfg(test)]
 mod tests {
+    use softsense_base::check_ranges;
+
     use super::*;
 
     fn spec(codes: &[(u32, u32, u32)]) -> BchSpec {
@@ -129,7 +130,8 @@ mod tests {
             (vec![(4096, 105, 5), (4096, 3000, 6)], "reliability.bch.codes[1].correctable: found 3000"),
             (vec![(9000, 1, 5)], "reliability.bch.codes[0].codeword_bytes: found 9000"),
         ] {
-            let error = spec(&codes).open().unwrap_err().to_string();
+            let spec = spec(&codes);
+            let error = check_ranges("reliability.bch", &spec).and_then(|()| spec.open()).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }

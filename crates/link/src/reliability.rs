@@ -761,15 +761,15 @@ mod tests {
     #[test]
     fn bad_probabilities_are_named() {
         for (p_fail, expected) in [
-            (vec![], "found 0 values"),
-            (vec![0.1; 8], "found 8 values"),
-            (vec![1.5], "found 1.5, expected a number from 0 to 1"),
-            (vec![f64::NAN], "found a number that is not finite, expected"),
-            (vec![0.1, 0.2], "found 0.2 after 0.1, expected no growth"),
+            (vec![], ": found 0 values"),
+            (vec![0.1; 8], ": found 8 values"),
+            (vec![1.5], "[0]: found 1.5, expected a number from 0 to 1"),
+            (vec![f64::NAN], "[0]: found a number that is not finite, expected a number from 0 to 1"),
+            (vec![0.1, 0.2], ": found 0.2 after 0.1, expected no growth"),
         ] {
             let error =
                 build(ReliabilitySpec::Fixed { p_fail, drawn_for: FixedDraw::Codeword }).unwrap_err().to_string();
-            assert!(error.starts_with("reliability.fixed.p_fail") && error.contains(expected), "{error}");
+            assert!(error.starts_with(&format!("reliability.fixed.p_fail{expected}")), "{error}");
         }
     }
 }

@@ -124,6 +124,8 @@ impl CompiledGrid {
 
 #[cfg(test)]
 mod tests {
+    use softsense_base::check_ranges;
+
     use super::*;
 
     fn grid() -> RberGrid {
@@ -167,7 +169,7 @@ mod tests {
         let bad = |change: &dyn Fn(&mut RberGrid)| {
             let mut grid = grid();
             change(&mut grid);
-            grid.check("rber.grid").unwrap_err().to_string()
+            check_ranges("rber.grid", &grid).and_then(|()| grid.check("rber.grid")).unwrap_err().to_string()
         };
         let error = bad(&|grid| grid.pe_cycles[2] = 900);
         assert_eq!(error, "rber.grid.pe_cycles[2]: found 900 after 1000, expected numbers that increase");
@@ -175,6 +177,7 @@ mod tests {
         assert_eq!(error, "rber.grid.retention_days[1]: found 0 after 0, expected numbers that increase");
         assert!(bad(&|grid| grid.rber.truncate(2)).starts_with("rber.grid.rber: found 2 rows, expected 3"));
         assert!(bad(&|grid| grid.rber[1].truncate(2)).starts_with("rber.grid.rber[1]: found 2 numbers, expected 3"));
+        assert!(bad(&|grid| grid.rber[0][2] = 0.7).starts_with("rber.grid.rber[0][2]: found 0.7"));
         assert!(bad(&|grid| grid.pe_cycles.clear()).starts_with("rber.grid.pe_cycles: found nothing"));
         let beyond = grid().beyond(Wear::unread(5000, 0.0)).unwrap();
         assert_eq!(beyond, "found a start after 5000 P/E cycles, expected 0 to 4000, those of the grid");

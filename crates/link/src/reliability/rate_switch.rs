@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use softsense_base::{Error, Result, check_ranges};
+use softsense_base::{Error, Result};
 
 /// The rule by which a block changes from one code rate to another. A change happens when the block is erased.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -66,7 +66,6 @@ impl RateSwitch {
     /// # Arguments
     /// - `rates`: the number of rates.
     pub(super) fn check(&self, rates: usize) -> Result<()> {
-        check_ranges("reliability.adaptive.switch", self)?;
         let Self::Observed(observed) = self else { return Ok(()) };
         let path = |field| format!("reliability.adaptive.switch.observed.{field}");
         let limits = |field, limits: &[f64], least: usize| {
@@ -132,6 +131,8 @@ impl ObservedSwitch {
 
 #[cfg(test)]
 mod tests {
+    use softsense_base::check_ranges;
+
     use super::*;
 
     fn switch(stronger_above: &[f64], weaker_below: &[f64]) -> ObservedSwitch {
@@ -163,7 +164,10 @@ mod tests {
 
     #[test]
     fn limits_that_do_not_fit_are_named() {
-        let check = |spec| RateSwitch::Observed(spec).check(3);
+        let check = |spec| {
+            let switch = RateSwitch::Observed(spec);
+            check_ranges("reliability.adaptive.switch", &switch).and_then(|()| switch.check(3))
+        };
         assert!(check(switch(&[6.0, 7.0], &[3.0])).is_ok());
         for (spec, expected) in [
             (switch(&[], &[]), "stronger_above: found 0 limits, expected one, or 2"),

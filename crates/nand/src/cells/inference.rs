@@ -190,7 +190,7 @@ impl Inference {
 
 #[cfg(test)]
 mod tests {
-    use softsense_base::{Purpose, Stream};
+    use softsense_base::{Purpose, Stream, check_ranges};
 
     use super::*;
 
@@ -249,12 +249,13 @@ mod tests {
         let bad = |change: fn(&mut Inference)| {
             let mut inference = inference();
             change(&mut inference);
-            inference.check("x", 3).unwrap_err().to_string()
+            check_ranges("x", &inference).and_then(|()| inference.check("x", 3)).unwrap_err().to_string()
         };
         assert!(bad(|it| it.boundary = 3).starts_with("x.boundary: found 3"));
         assert!(bad(|it| it.offset_v.clear()).starts_with("x.offset_v: found 0 coefficients"));
         assert!(bad(|it| it.differences = [0.3, 0.2]).starts_with("x.differences[1]: found 0.2"));
         assert!(bad(|it| _ = it.follow.pop()).starts_with("x.follow: found 2 pairs, expected 3"));
+        assert!(bad(|it| it.sentinels = Some(1)).starts_with("x.sentinels: found 1"));
         assert!(inference().check("x", 3).is_ok());
     }
 }

@@ -261,8 +261,9 @@ impl HostSpec {
     pub(super) fn check(&self, page_bytes: u64) -> Result<()> {
         let mut faults = Faults::default();
         faults.see(self.issue.check("host.issue", self.max_outstanding));
-        faults
-            .see(self.service.as_ref().map_or(Ok(()), |service| check_spread("host.service.spread", &service.spread)));
+        if let Some(service) = &self.service {
+            faults.see(check_spread("host.service.spread", &service.spread));
+        }
         faults.see(tenants::check(&self.tenants, self.issue, self.arbitration.as_ref()));
         faults.see(self.read_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(page_bytes)));
         // A page of no bytes is a fault of the geometry.

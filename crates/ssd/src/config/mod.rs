@@ -181,7 +181,7 @@ impl Config {
         let Err(outside) = check_ranges("", self) else { return faults.end() };
         let is_told = |place: &str| outside.faults().any(|fault| fault.place().starts_with(place));
         let mut all = Faults::default();
-        all.see::<()>(Err(outside.clone()));
+        all.add(outside.clone());
         if let Err(others) = faults.end() {
             others.faults().filter(|fault| !is_told(fault.place())).for_each(|fault| all.add(fault.clone()));
         }

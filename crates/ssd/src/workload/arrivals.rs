@@ -255,7 +255,7 @@ impl Modulated {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use softsense_base::Purpose;
+    use softsense_base::{Purpose, check_ranges};
 
     use super::*;
 
@@ -364,11 +364,14 @@ mod tests {
         for (states, message) in [
             (vec![(1.0, 1.0)], "states: found 1 of them, expected 2 to 64"),
             (vec![(-1.0, 1.0), (1.0, 1.0)], "states[0].requests_per_s: found -1"),
+            (vec![(1.0, 1e6), (1.0, 0.0)], "states[1].mean_dwell_us: found 0"),
             (vec![(0.0, 1.0), (0.0, 1.0)], "states: found no rate above 0"),
             (vec![(1.0, 1.0), (2.0, 1.0)], "states: found states that change 666667 times between two requests"),
             (vec![(1e-6, 1e14), (0.0, 1e14)], "states: found 0.0000005, with which 1000000 requests take"),
         ] {
-            let error = modulated(&states).check(1_000_000).unwrap_err().to_string();
+            let arrivals = modulated(&states);
+            let checked = check_ranges("workload.arrivals", &arrivals).and_then(|()| arrivals.check(1_000_000));
+            let error = checked.unwrap_err().to_string();
             assert!(error.starts_with(&format!("workload.arrivals.markov_modulated.{message}")), "{error}");
         }
     }

@@ -93,7 +93,7 @@ fn example(root: &Value, schema: &Value) -> Value {
     if is_of(schema, "boolean") { json!(false) } else { json!("x") }
 }
 
-/// What is done with a number: its path, its schema, and how to make a config that has a given value there.
+/// A visitor of numbers. It gets the path of a number, its schema, and a function that makes a config with a given value there.
 type Visit<'a, 'v> = dyn FnMut(&str, &'a Value, &dyn Fn(Value) -> Value) + 'v;
 
 /// Visits all numbers that a config may have, in every choice.
