@@ -194,8 +194,8 @@ def _range(schema: dict[str, Any]) -> str:
         ("exclusiveMaximum", "and below"),
     ]:
         end = schema.get(name)
-        # Whole numbers begin at 0, and end where their type does.
-        if end is not None and not (whole and (end == 0 or end >= 2**32 - 1)):
+        # Whole numbers begin at 0.
+        if end is not None and not (whole and end == 0):
             ends.append(f"{word} {_number(end)}")
     if whole and ends == [f"to {_number(schema.get('maximum', 0))}"]:
         ends = ["from 0", *ends]

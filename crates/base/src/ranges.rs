@@ -135,17 +135,20 @@ fn wording(schema: &Value) -> String {
     };
     let bound = |name: &str| schema[name].as_f64();
     let (least, above) = (bound("minimum"), bound("exclusiveMinimum"));
+    let high = (bound("maximum"), bound("exclusiveMaximum"));
+    if let (Some(least), (None, None)) = (least, high) {
+        return format!("at least {least}");
+    }
     let low = match (least, above) {
         (_, Some(above)) => format!(" above {above}"),
         (Some(least), _) => format!(" from {least}"),
         (None, None) => String::new(),
     };
-    let high = match (bound("maximum"), bound("exclusiveMaximum")) {
+    let high = match high {
         (_, Some(below)) if above.is_some() => format!(" and below {below}"),
         (_, Some(below)) => format!(" to below {below}"),
         (Some(most), _) if above.is_some() => format!(" and up to {most}"),
         (Some(most), _) => format!(" to {most}"),
-        (None, None) if least.is_some() => " on".to_owned(),
         (None, None) => String::new(),
     };
     format!("{kind}{low}{high}")
@@ -225,6 +228,14 @@ mod tests {
         assert_eq!(faults(exclusive, r#"{ "a": 1.0 }"#), ["a: found 1, expected a number above 0 and below 1"]);
         assert_eq!(faults(exclusive, r#"{ "a": 0.5 }"#), [""; 0]);
         assert_eq!(faults(exclusive, r#"{ "a": null }"#).len(), 1);
+    }
+
+    /// Is a number that only its type bounds above told as such?
+    #[test]
+    fn a_range_without_an_upper_end_is_told() {
+        let schema = r#"{ "properties": { "requests": { "type": "integer", "minimum": 1 } } }"#;
+        assert_eq!(faults(schema, r#"{ "requests": 0 }"#), ["requests: found 0, expected at least 1"]);
+        assert_eq!(faults(schema, r#"{ "requests": 18446744073709551615 }"#), [""; 0]);
     }
 
     /// Are choices among numbers and multiples of a unit told as such?

@@ -30,7 +30,7 @@ pub use self::mmpp::Mmpp2;
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
     /// Number of requests that are measured, unless `measurement.seconds` ends the run; the requests of a warm-up come before them.
-    #[schemars(range(min = 1, max = u64::MAX))]
+    #[schemars(range(min = 1))]
     pub requests: u64,
     /// The probability that a request is a read rather than a write.
     #[schemars(range(min = 0.0, max = 1.0))]

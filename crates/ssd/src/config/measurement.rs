@@ -24,7 +24,7 @@ pub enum Warmup {
     #[default]
     None,
     /// The number of requests with whose completion the warm-up ends.
-    Requests(#[schemars(range(min = 1, max = u64::MAX))] u64),
+    Requests(#[schemars(range(min = 1))] u64),
     /// Simulated time, s.
     Seconds(#[schemars(range(min = 1e-6, max = 1e9))] f64),
     /// The time until the drive is in its steady state, which is judged over five rounds of equal length. IOPS and write amplification

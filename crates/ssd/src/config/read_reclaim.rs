@@ -12,7 +12,7 @@ pub enum ReadReclaimSpec {
     /// All valid data of a block is moved, and the block is erased.
     Block {
         /// Sensings of a block since its last erase, those before the run included, at which the block is due.
-        #[schemars(range(min = 1, max = u32::MAX))]
+        #[schemars(range(min = 1))]
         reads: u32,
     },
     /// The valid data of all pages of one wordline is moved. Its block is not erased.

@@ -177,7 +177,7 @@ pub enum Namespace {
     /// A share of the device, which lies behind those of tenants before.
     Fraction(#[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))] f64),
     /// A number of bytes, which lie behind those of tenants before.
-    Bytes(#[schemars(range(min = 1, max = u64::MAX))] u64),
+    Bytes(#[schemars(range(min = 1))] u64),
     /// The namespace of the tenant with this name, which has a namespace of its own.
     SharedWith(String),
 }

@@ -8,7 +8,7 @@ use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::config::{Config, schema};
 
 /// Numbers whose schema has no upper end, by the ends of their paths.
-const WITHOUT_RANGE: [&str; 38] = [
+const WITHOUT_RANGE: [&str; 42] = [
     // Any number will do.
     "seed",
     "trace.skip_header",
@@ -18,6 +18,10 @@ const WITHOUT_RANGE: [&str; 38] = [
     "scheduling.intensity.read_bytes",
     "scheduling.intensity.write_bytes",
     "pe_cycles",
+    "workload.requests",
+    "warmup.requests",
+    "namespace.bytes",
+    "read_reclaim.block.reads",
     "rber.grid.pe_cycles[0]",
     // What stands beside them in the config bounds them, or the device does.
     "decoder.bypass.errors",
