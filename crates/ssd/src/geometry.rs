@@ -46,6 +46,8 @@ pub struct Geometry {
     pages_per_block: u32,
     codewords_per_page: u32,
     page_types: u32,
+    /// Pages of a block outside the SLC cache that are programmed at once.
+    pages_per_program: u32,
     /// Pages of a wordline outside SLC blocks; 0 where the device has no SLC blocks.
     bits_per_cell: u32,
     ways: u32,
@@ -131,6 +133,7 @@ impl Geometry {
             pages_per_block: spec.pages_per_block,
             codewords_per_page: spec.codewords_per_page,
             page_types: flash.page_types.len() as u32,
+            pages_per_program: if flash.one_shot_program { flash.page_types.len() as u32 } else { 1 },
             bits_per_cell: ftl.slc_cache.as_ref().map_or(0, |cache| cache.bits_per_cell(flash.page_types.len() as u32)),
             ways: if divides { ways } else { 1 },
             pages_per_stripe: ftl.parity.map_or(0, ParitySpec::pages),
@@ -412,6 +415,18 @@ impl Geometry {
     #[inline]
     pub fn codewords_per_group(&self) -> u32 {
         self.codewords_per_page * self.ways
+    }
+
+    /// Returns the number of pages of a block that are programmed at once, outside the SLC cache.
+    #[inline]
+    pub(crate) fn pages_per_program(&self) -> u32 {
+        self.pages_per_program
+    }
+
+    /// Returns the number of codewords that are programmed at once, at most.
+    #[inline]
+    pub(crate) fn codewords_per_program(&self) -> u32 {
+        self.codewords_per_group() * self.pages_per_program
     }
 
     /// Returns the number of blocks of a superblock: with interleaving the number of ways, otherwise 1 or more.

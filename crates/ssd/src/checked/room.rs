@@ -14,13 +14,13 @@ impl CheckedConfig {
         let over_provisioning = ftl.over_provisioning;
         // One block of each plane is open for the host (with placement handles one for each), and one for garbage collection. With
         // interleaving another one is open for codewords that do not fill a group. The free blocks up to the high watermark and one block
-        // to collect come on top. A block is worth collecting when it has a page's worth (with interleaving, a group's worth) of stale
-        // places, so up to one less in each block may have to stay. With so many spare blocks, some plane always has a block to collect
-        // when no plane can be written.
+        // to collect come on top. A block is worth collecting when it has as many stale places as are programmed at once (a page's, a
+        // group's or a wordline's), so up to one less in each block may have to stay. With so many spare blocks, some plane always has a
+        // block to collect when no plane can be written.
         let blocks = self.config.geometry.blocks_per_plane;
         let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;
         let open = if plain_too { 3 } else { 2_u64 } + u64::from(self.placement_handles() - 1);
-        let left = self.geometry.codewords_per_group() - 1;
+        let left = self.geometry.codewords_per_program() - 1;
         // Where units cross pages, up to two pages' worth may have to stay.
         let left = if self.crosses_pages() { 2 * self.geometry.codewords_per_page() } else { left };
         let in_vain = u64::from(blocks) * u64::from(left);

@@ -103,7 +103,7 @@ impl CheckedConfig {
     }
 
     /// Lists all choices that exclude each other: a new feature that excludes another one is a row here.
-    fn clashes(&self) -> [Clash; 73] {
+    fn clashes(&self) -> [Clash; 75] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -133,8 +133,16 @@ impl CheckedConfig {
         let least_period_days = pages_of_set * 1e-6 * config.ftl.time_scale / 86_400.0;
         let losses_us = config.power_loss.as_ref().and_then(|losses| losses.mean_interval_s).map(|mean_s| mean_s * 1e6);
         let programs_us = flash.page_types.iter().map(|of| of.program_us);
+        let one_shot_us = flash.one_shot_program.then(|| programs_us.clone().sum());
         let of_slc_us = slc.map(|cache| cache.cells.program_us.max(cache.cells.erase_us));
-        let longest_us = programs_us.chain(of_slc_us).fold(flash.erase_us, f64::max);
+        let longest_us = programs_us.chain(one_shot_us).chain(of_slc_us).fold(flash.erase_us, f64::max);
+        let page_by_page = [
+            (several, "`ftl.parity` or `ftl.interleaving.ways` above 1"),
+            (crosses_pages, "codes of `reliability.bch` whose parity takes room of the data"),
+            (config.ftl.mapping != Mapping::Page, "`ftl.mapping.demand`"),
+            (flash.copyback.is_some(), "`flash.copyback`"),
+        ];
+        let page_by_page = page_by_page.into_iter().find_map(|(found, what)| found.then_some(what));
         let clash = |found, path, message| Clash { found, path, message };
         [
             // Both options define which blocks form a superblock.
@@ -261,11 +269,11 @@ impl CheckedConfig {
             // A page whose encoding has begun keeps its room in the buffer until it is whole.
             clash(
                 config.encoder.as_ref().and_then(|encoder| encoder.buffer_codewords).is_some_and(|buffer| {
-                    buffer < self.most_encoded_of_page() || divides
+                    buffer < self.most_encoded_of_page() || divides || flash.one_shot_program
                 }),
                 "encoder.buffer_codewords",
                 format!(
-                    "found a bound, expected at least the {} codewords of a page, and no interleaving",
+                    "found a bound, expected at least the {} codewords of a page, and neither interleaving nor `flash.one_shot_program`",
                     self.most_encoded_of_page()
                 ),
             ),
@@ -533,6 +541,19 @@ impl CheckedConfig {
                  know what comes next while units program"
                     .into(),
             ),
+            clash(
+                flash.one_shot_program && page_by_page.is_some(),
+                "flash.one_shot_program",
+                format!("found with {}, expected none: these program page by page", page_by_page.unwrap_or_default()),
+            ),
+            clash(
+                flash.one_shot_program && (page_types < 2 || !self.geometry.pages_per_block().is_multiple_of(page_types)),
+                "flash.one_shot_program",
+                format!(
+                    "found with {page_types} page types and {} pages a block, expected two page types or more, and blocks of whole wordlines",
+                    self.geometry.pages_per_block()
+                ),
+            ),
             // Planes of several chips are written at once, or take turns, so the rule cannot choose a plane.
             clash(
                 config.ftl.plane_choice == PlaneChoice::MostFree && several,
@@ -746,6 +767,7 @@ impl CheckedConfig {
         [
             (self.geometry.ways() > 1, "interleaved codewords"),
             (self.geometry.blocks_per_superblock() > 1, "blocks of several chips that are written in turn"),
+            (config.flash.one_shot_program, "pages that are programmed at once"),
             (config.host.write_buffer_bytes > 0, "a write buffer"),
             (config.ftl.mapping != Mapping::Page, "a map in flash"),
             (by_age, "codes that change with age"),

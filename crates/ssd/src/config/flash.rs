@@ -31,6 +31,10 @@ pub struct FlashSpec {
     /// reads that have arrived since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_program: bool,
+    /// If true, the pages of a wordline, one of each page type, are programmed at once, after all of them have been loaded. The array
+    /// takes the sum of their `program_us`. Pages of SLC blocks are programmed one by one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot_program: bool,
     /// Copyback: pages that are moved are copied within their plane, `{ ecc = "check", most_in_a_row = 3 }`. Without this field all data
     /// that is moved crosses the bus, and the controller corrects it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +82,7 @@ impl Default for FlashSpec {
             cache_register: true,
             cache_register_for: CacheRegisterFor::AnyRead,
             cache_program: false,
+            one_shot_program: false,
             copyback: None,
             busy_unit: BusyUnit::Plane,
             rounds: None,
@@ -263,8 +268,10 @@ impl FlashSpec {
         let page_types = self.page_types.iter().map(|t| {
             format!("{} {} + {} a level, program {}", t.name, t.sense_us, t.sense_extra_level_us, t.program_us)
         });
+        let one_shot = if self.one_shot_program { "; a wordline is programmed at once" } else { "" };
         let rounds = self.rounds.map_or_else(String::new, RoundsSpec::describe);
         let failures = self.die_failures.iter().map(DieFailureSpec::describe).collect::<String>();
-        format!("sense (us): {}; erase {}{rounds}{failures}", page_types.collect::<Vec<_>>().join("; "), self.erase_us)
+        let page_types = page_types.collect::<Vec<_>>().join("; ");
+        format!("sense (us): {page_types}{one_shot}; erase {}{rounds}{failures}", self.erase_us)
     }
 }

@@ -197,7 +197,9 @@ impl PageMap {
         let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
         let from = f64::from(self.pe_cycles(group.superblock));
         let to = from + self.pe_cycles_of_erase(group.superblock);
-        let probability = failure.probability(from, to, of_block);
+        // The pages of a wordline that are programmed at once fail at once, when the last of them has been loaded.
+        let at_once = if self.is_one_shot(group) { group.pages() } else { 1 };
+        let probability = failure.probability(from, to, of_block / at_once);
         let (_, page) = self.geometry.turn(group.page, 0);
         let fails = |&at: &u32| {
             let (member, _) = self.geometry.turn(group.page, at);
@@ -205,7 +207,7 @@ impl PageMap {
             let number = u64::from(self.erases(group.superblock)) * u64::from(self.geometry.pages_per_block());
             draws.uniform(block.into(), number + u64::from(page)) < probability
         };
-        group.members().filter(fails).fold(0, |mask, at| mask | 1 << at)
+        group.members().skip(at_once as usize - 1).filter(fails).fold(0, |mask, at| mask | 1 << at)
     }
 
     /// Members of a superblock in which a program has failed.
@@ -230,7 +232,7 @@ impl PageMap {
     #[inline]
     pub(super) fn is_failed(&self, group: Group) -> bool {
         let condemned = self.bad_blocks.as_ref().and_then(|bad| bad.condemned.get(&group.superblock));
-        condemned.is_some_and(|condemned| condemned.failed.contains(&group))
+        condemned.is_some_and(|condemned| condemned.failed.iter().any(|&failed| self.includes(failed, group)))
     }
 
     /// Notes that the programs of all pages of a group have ended, and that some of them have failed. The superblock is condemned by

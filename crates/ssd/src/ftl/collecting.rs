@@ -31,8 +31,8 @@ impl PageMap {
             return self.left_of(set, most).min(self.left_to_collect_to(set));
         }
         let last = layout.pages() - if self.geometry.has_parity() { 2 } else { 1 };
-        let (all, of_last) =
-            (layout.codewords() * self.geometry.ways(), layout.beginning_in(last) * self.geometry.ways());
+        let at_once = self.geometry.ways() * self.geometry.pages_per_program();
+        let (all, of_last) = (layout.codewords() * self.geometry.ways(), layout.beginning_in(last) * at_once);
         self.left_of(set, all).saturating_sub(of_last).min(self.left_to_collect_to(set))
     }
 

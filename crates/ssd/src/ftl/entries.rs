@@ -92,7 +92,7 @@ impl PageMap {
 
     /// Whether data lies in a group, or is on its way to the group.
     pub fn is_in(&self, held: Held, group: Group) -> bool {
-        held.entry >= self.first_place && self.group_of(held.entry - self.first_place).0 == group
+        held.entry >= self.first_place && self.includes(group, self.group_of(held.entry - self.first_place).0)
     }
 
     /// The data last written at a place, if any ever was. It [is current](Self::is_current) if the map says so.

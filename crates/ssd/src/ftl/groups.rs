@@ -38,6 +38,31 @@ impl PageMap {
         Group { set, superblock, page: index / ways, members, pages, slc }
     }
 
+    /// The pages that are programmed together with the page at `index` of a superblock of a set, which is the first of them: a group, or
+    /// the pages of a wordline.
+    #[inline]
+    pub(super) fn programmed_with(&self, set: u32, superblock: u32, index: u32) -> Group {
+        let (group, pages) = (self.group_at(set, superblock, index), self.geometry.pages_per_program());
+        if pages == 1 || group.slc {
+            return group;
+        }
+        Group { members: u32::MAX >> (32 - pages), pages: pages as u8, ..group }
+    }
+
+    /// Whether pages that are programmed together include the pages by which a codeword is read.
+    #[inline]
+    pub(super) fn includes(&self, programmed: Group, read: Group) -> bool {
+        let pages = programmed.page..programmed.page + programmed.pages();
+        programmed == read
+            || self.is_one_shot(programmed) && programmed.superblock == read.superblock && pages.contains(&read.page)
+    }
+
+    /// Whether pages that are programmed together are those of a wordline.
+    #[inline]
+    pub(super) fn is_one_shot(&self, programmed: Group) -> bool {
+        programmed.pages > 1 && self.geometry.ways() == 1
+    }
+
     /// The members that hold parts of the data written to member `member` of a superblock, as a mask, and their number.
     #[inline]
     pub(super) fn members(&self, superblock: u32, member: u32) -> (u32, u8) {

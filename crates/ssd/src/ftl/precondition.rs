@@ -385,13 +385,14 @@ impl SteadyState {
     }
 }
 
-/// Whether a superblock can be open with so many pages written: no codeword crosses the end of the last page, and no parity page is due
-/// next.
+/// Whether a superblock can be open with so many pages written: no codeword crosses the end of the last page, no parity page is due next,
+/// and no wordline is programmed in part.
 fn is_boundary(geometry: &Geometry, layout: BlockLayout, pages: u32) -> bool {
     let last = layout.beginning_in(pages - 1);
     let stripe = geometry.pages_per_stripe();
     let parity_is_due = stripe > 0 && pages % stripe == stripe - 1;
-    !parity_is_due && (last == 0 || !layout.crosses(pages - 1, last - 1))
+    let ends_program = pages.is_multiple_of(geometry.pages_per_program());
+    !parity_is_due && ends_program && (last == 0 || !layout.crosses(pages - 1, last - 1))
 }
 
 /// The valid fraction of the newest of `closed` superblocks that are `utilisation` full on average.
@@ -612,8 +613,9 @@ impl PageMap {
     /// closed, oldest first, and one that is not full is open for the host.
     fn adopt_blocks(&mut self, set: u32, pages: u64) {
         let ways = u64::from(self.geometry.blocks_per_superblock());
-        // Pages of a group are written together, so a group that was begun is written whole.
-        let pages = if self.sets[set as usize].interleaves { pages.next_multiple_of(ways) } else { pages };
+        // What is programmed at once is written whole, once it was begun.
+        let at_once = if self.sets[set as usize].interleaves { ways } else { self.geometry.pages_per_program().into() };
+        let pages = pages.next_multiple_of(at_once);
         let per_superblock = u64::from(self.geometry.pages_per_superblock());
         let (full, left) = (pages / per_superblock, (pages % per_superblock) as u32);
         (0..full).for_each(|_| self.adopt_superblock(set, per_superblock as u32, Writer::Host));

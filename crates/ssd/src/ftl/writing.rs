@@ -194,8 +194,8 @@ impl PageMap {
                 (superblock, first)
             }
         };
-        let (ways, pages) = (self.geometry.ways(), self.pages_of(superblock));
-        let together = if self.blocks[superblock as usize].interleaved { ways } else { 1 };
+        let group = self.programmed_with(set, superblock, given);
+        let (pages, together) = (self.pages_of(superblock), group.pages());
         let mut after = given + together;
         if self.geometry.has_parity() {
             after = self.next_for_data(set, writer, superblock, after);
@@ -208,7 +208,7 @@ impl PageMap {
                 self.gain.pages -= i64::from(together)
             }
         }
-        Some(self.group_at(set, superblock, given))
+        Some(group)
     }
 
     /// Whether a set has a free superblock beside those that are left to garbage collection.
@@ -266,10 +266,10 @@ impl PageMap {
 
     /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
     pub fn programmed(&mut self, group: Group, now_s: u64) {
-        let pages = self.geometry.pages_per_block();
-        let (_, page) = self.geometry.turn(group.page, 0);
-        for member in group.members() {
-            let (member, _) = self.geometry.turn(group.page, member);
+        let (pages, mut last) = (self.geometry.pages_per_block(), 0);
+        for at in group.members() {
+            let (member, page) = self.geometry.turn(group.page, at);
+            last = page;
             let block = self.geometry.block_in(group.superblock, member);
             let programmed = &mut self.programmed[block as usize];
             debug_assert_eq!(u32::from(*programmed), page, "programs of a block end in order");
@@ -280,7 +280,7 @@ impl PageMap {
             }
         }
         let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { pages };
-        if page + 1 == of_block || self.has_failed() {
+        if last + 1 == of_block || self.has_failed() {
             self.close_if_full(group.set, group.superblock);
         }
     }

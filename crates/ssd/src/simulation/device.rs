@@ -81,7 +81,11 @@ impl Device {
                 Some(Translation::new(demand, spec.geometry.codeword_bytes, user_codewords, config.own_entries()?)?)
             }
         };
-        let parts_per_read = if ftl.crosses_pages() { geometry.pages_per_run() + 1 } else { geometry.ways() };
+        let parts_per_read = if ftl.crosses_pages() {
+            geometry.pages_per_run() + 1
+        } else {
+            geometry.ways().max(geometry.pages_per_program())
+        };
         let tells_levels = translation.is_some();
         let mut kernel = Kernel::new(log_requests);
         kernel.dram = Dram::of(config);

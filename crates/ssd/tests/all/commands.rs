@@ -218,3 +218,49 @@ fn the_next_page_is_loaded_while_one_is_programmed() {
     let early = responses(&ahead, &[(Write, 0, 0), (Read, 9, 1), (Write, 1, 2)]);
     assert_eq!(early[1..], [load + PROGRAM + read - 1, load + PROGRAM + read + load + PROGRAM - 2]);
 }
+
+/// Three page types whose programs take 750 us together, of which all pages of a wordline are programmed at once.
+const ONE_SHOT: [&str; 3] = [
+    "flash.one_shot_program=true",
+    "flash.page_types=[{ sense_us = 75.0, program_us = 200.0 }, { sense_us = 75.0, program_us = 300.0 }, \
+     { sense_us = 75.0, program_us = 250.0 }]",
+    "geometry.pages_per_block=15",
+];
+
+/// Does a wordline take the loads of its pages, and then one program? Reads go between loads, and wait for the whole program, unless it
+/// stops; the bus is free between loads for other chips.
+#[test]
+fn the_pages_of_a_wordline_are_programmed_at_once() {
+    let (load, read) = (COMMAND + TRANSFER, COMMAND + SENSE + TRANSFER);
+    let of = |planes: u32, more: &[&str]| device(1, planes, &[&ONE_SHOT, more].concat());
+    let one = of(1, &[]);
+    assert_eq!(responses(&one, &[(Write, 0, 0)]), [3 * load + PROGRAM]);
+    assert_eq!(responses(&one, &[(Write, 0, 0), (Read, 9, 1)]), [3 * load + PROGRAM + read, load + read - 1]);
+    let programming = 3 * load + 1_000;
+    let behind = responses(&one, &[(Write, 0, 0), (Read, 9, programming)]);
+    assert_eq!(behind, [3 * load + PROGRAM, PROGRAM - 1_000 + read]);
+    let stops = responses(&of(1, &[SUSPEND]), &[(Write, 0, 0), (Read, 9, programming)]);
+    assert_eq!(stops, [3 * load + PROGRAM + 20_000 + read + 5_000, 20_000 + read]);
+    // A page is loaded ahead, and two planes of a die do all of it together.
+    let ahead = responses(&of(1, &["flash.cache_program=true"]), &[(Write, 0, 0), (Write, 1, 0)]);
+    assert_eq!(ahead, [3 * load + PROGRAM, 5 * load + 2 * PROGRAM]);
+    let rounds = "flash.rounds={ among = \"die\", take = \"multi_plane\" }";
+    assert_eq!(responses(&of(2, &[rounds]), &[(Write, 0, 0), (Write, 1, 0)]), [5 * load + PROGRAM, 6 * load + PROGRAM]);
+    // A buffer programs when a wordline is full: reads of its data wait for nothing.
+    let buffered = of(1, &["host.write_buffer_bytes=4194304"]);
+    let writes: Vec<_> = (0..30).map(|lcn| (Write, lcn, 0)).collect();
+    let last = responses(&buffered, &[&writes[..], &[(Read, 3, 1_000_000), (Read, 40, 4_000_000)]].concat());
+    assert_eq!(last[..31], [1_000; 31]);
+    // Of ten wordlines four have been programmed, and the fifth is being programmed.
+    assert_eq!(last[31], 5 * (3 * load + PROGRAM) - 4_000_000 + read);
+}
+
+/// Does a wordline of three pages write like one page of three codewords?
+#[test]
+fn a_wordline_writes_like_a_page_of_all_its_codewords() {
+    let common = ["bus.command_us=0.0", "ftl.over_provisioning=0.4", "flash.erase_us=1000.0"];
+    let wordlines = device(2, 2, &[&ONE_SHOT[..2], &["geometry.pages_per_block=48"], &common[..]].concat());
+    let pages = device(2, 2, &[&["geometry.codewords_per_page=3"], &common[..]].concat());
+    let writes: Vec<_> = (0..400u64).map(|at| (Write, at * at % 211, at * 160_000)).collect();
+    assert_eq!(responses(&wordlines, &writes), responses(&pages, &writes));
+}

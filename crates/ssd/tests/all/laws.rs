@@ -89,15 +89,13 @@ fn device(
     let per_page = draw.one(&[1, 1, 2, 4, 20]);
     let unit = draw.one(&[512, 4096]);
     let page_types = draw.one(&[1, 2, 3]);
+    let seed = draw.below(1000);
+    let (dies_per_chip, planes, blocks, pages) =
+        (draw.one(&[1, 1, 2]), draw.one(&[1, 1, 2]), draw.one(&[20, 24]), draw.one(&[4, 6, 9]));
     let mut toml = format!(
-        "seed = {}\n[geometry]\nssds = {ssds}\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {}\n\
-         planes_per_die = {}\nblocks_per_plane = {}\npages_per_block = {}\ncodewords_per_page = {per_page}\n\
-         codeword_bytes = {unit}\n",
-        draw.below(1000),
-        draw.one(&[1, 1, 2]),
-        draw.one(&[1, 1, 2]),
-        draw.one(&[20, 24]),
-        draw.one(&[4, 6, 9]),
+        "seed = {seed}\n[geometry]\nssds = {ssds}\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies_per_chip}\n\
+         planes_per_die = {planes}\nblocks_per_plane = {blocks}\npages_per_block = {pages}\ncodewords_per_page = {per_page}\n\
+         codeword_bytes = {unit}\n"
     );
     let policy = draw.one(&["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]);
     let cache_register = policy.starts_with("look") || !draw.once_in(3);
@@ -499,9 +497,15 @@ fn device(
     }
     let of_ssd = channels * chips * if toml.contains("dies_per_chip = 2") { 2 } else { 1 };
     let in_one_page = ways == 1 && !squeezed && !toml.contains("read_reclaim.wordline");
-    toml += &parity(dies, of_ssd, ssds, (in_one_page && !placed, squeezed));
+    let may_be_one_shot =
+        in_one_page && !placed && !in_flash && pages % page_types == 0 && !toml.contains("buffer_codewords");
+    let one_shot = may_be_one_shot && page_types > 1 && memory.once_in(2);
+    if one_shot {
+        toml = toml.replacen("[flash]\n", "[flash]\none_shot_program = true\n", 1);
+    }
+    toml += &parity(dies, of_ssd, ssds, (in_one_page && !placed && !one_shot, squeezed));
     let carries_errors = toml.contains("[reliability.table]") || toml.contains("reliability = \"perfect\"");
-    if ways == 1 && carries_errors && !toml.contains("[ftl.parity]") && dies.once_in(2) {
+    if ways == 1 && !one_shot && carries_errors && !toml.contains("[ftl.parity]") && dies.once_in(2) {
         let (ecc, most) = (dies.one(&["none", "check"]), 1 + dies.below(3));
         let copyback = format!("[flash]\ncopyback = {{ ecc = \"{ecc}\", most_in_a_row = {most} }}\n");
         toml = toml.replacen("[flash]\n", &copyback, 1);

@@ -159,7 +159,12 @@ impl BackEnd {
         let Program { group, merges, copies, fails, .. } = self.programs[program];
         let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         let timing = &self.timing.page_types[page_type as usize];
-        let mut duration = self.timing.failed_program.filter(|_| fails >> member & 1 == 1).unwrap_or(timing.program);
+        let usual = match self.timing.one_shot.filter(|_| !group.slc()) {
+            None => timing.program,
+            Some(_) if member + 1 < group.pages() => Ns::ZERO,
+            Some(one_shot) => one_shot,
+        };
+        let mut duration = self.timing.failed_program.filter(|_| fails >> member & 1 == 1).unwrap_or(usual);
         if merges {
             duration += timing.sense;
         }

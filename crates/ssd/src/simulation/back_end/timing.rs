@@ -19,6 +19,8 @@ pub(super) struct Timing {
     erase: Ns,
     /// Time to erase a block whose cells hold one bit.
     erase_slc: Ns,
+    /// Time to program all pages of a wordline at once; none where they are programmed one by one.
+    pub(super) one_shot: Option<Ns>,
     /// Time of an erase that fails, where it differs.
     failed_erase: Option<Ns>,
     /// Time of a program of a page that fails, where it differs.
@@ -167,6 +169,10 @@ impl Timing {
             spreads: spreads.collect(),
             erase: Ns::from_us(spec.flash.erase_us),
             erase_slc: Ns::from_us(slc.map_or(spec.flash.erase_us, |cells| cells.erase_us)),
+            one_shot: spec
+                .flash
+                .one_shot_program
+                .then(|| Ns::from_us(spec.flash.page_types.iter().map(|of| of.program_us).sum())),
             failed_erase: spec.flash.bad_blocks.and_then(|spec| spec.erase_failure?.takes()),
             failed_program: spec.flash.bad_blocks.and_then(|spec| spec.program_failure?.takes()),
             reset: Ns::from_us(spec.flash.reset_us),

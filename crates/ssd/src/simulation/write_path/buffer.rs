@@ -254,7 +254,7 @@ impl WritePath {
 
     /// Number of codewords that have to be whole so that waiting ones find room: at least those of a page or group.
     fn wanted_whole(&self, device: &Device, ssd: u32) -> usize {
-        self.buffers[ssd as usize].waiting.len().max(device.geometry.codewords_per_group() as usize)
+        self.buffers[ssd as usize].waiting.len().max(device.geometry.codewords_per_program() as usize)
     }
 
     /// Reads the rest of codewords held in part, if less than half of a write buffer is free, or on its way to be. So reads and programs
@@ -319,9 +319,9 @@ impl WritePath {
 
     /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns the number of slots that left the queue.
     fn flush_buffer(&mut self, device: &mut Device, ssd: u32, flush: Flush) -> usize {
-        // A write buffer that is too small for a group programs all that it holds as one.
+        // A write buffer that is too small for what is programmed at once programs all that it holds as one.
         let slots = self.buffers[ssd as usize].held.len();
-        let per_group = (device.geometry.codewords_per_group() as usize).min(slots);
+        let at_once = (device.geometry.codewords_per_program() as usize).min(slots);
         let mut left = 0;
         loop {
             let buffer = &mut self.buffers[ssd as usize];
@@ -333,7 +333,7 @@ impl WritePath {
                 buffer.give_back(slot);
                 left += 1;
             }
-            if buffer.pending.is_empty() || flush != Flush::All && buffer.pending.len() < per_group {
+            if buffer.pending.is_empty() || flush != Flush::All && buffer.pending.len() < at_once {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;

@@ -352,8 +352,11 @@ impl WritePath {
         // Number of codewords that are programmed at once.
         let geometry = &device.geometry;
         let interleaves = device.ftl.interleaves(set);
-        let together =
-            if interleaves { geometry.codewords_per_group() } else { geometry.codewords_per_page() } as usize;
+        let together = if interleaves {
+            geometry.codewords_per_group()
+        } else {
+            geometry.codewords_per_page() * geometry.pages_per_program()
+        } as usize;
         while self.collection(set).collected.len() >= together {
             self.program_collected(device, set);
         }

@@ -120,7 +120,7 @@ impl WritePath {
         for page in std::mem::take(&mut self.stalled_translations) {
             self.program_translation(device, page);
         }
-        let most = device.geometry.codewords_per_group() as usize;
+        let most = device.geometry.codewords_per_program() as usize;
         while let Some(&(request, first)) = self.rooms[ssd as usize].stalled.front() {
             let stalled = &self.rooms[ssd as usize].stalled;
             let (_, index) = device.ftl.split(first);

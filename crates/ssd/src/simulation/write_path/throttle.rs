@@ -28,9 +28,10 @@ pub(super) struct Plan {
 impl Plan {
     /// # Arguments
     /// - `leaves`: unwritten pages that the set is to have at the end.
-    fn new(leaves: u32, unwritten: u32, valid: u32, codewords_per_page: u32, erased: u32) -> Self {
+    /// - `moved`: pages to which the valid codewords of the victim go.
+    fn new(leaves: u32, unwritten: u32, valid: u32, moved: u32, erased: u32) -> Self {
         let [leaves, unwritten, erased] = [leaves, unwritten, erased].map(i64::from);
-        let gain = erased - i64::from(valid.div_ceil(codewords_per_page));
+        let gain = erased - i64::from(moved);
         let missing = leaves - unwritten;
         let change = if missing < 0 { missing } else { missing.min(gain / 2) };
         Self { unwritten, valid: valid.into(), erased, change }
@@ -59,8 +60,9 @@ impl WritePath {
             Cause::WearLevelling => self.leaves_pages?.saturating_sub(device.geometry.pages_per_superblock()),
             _ => return None,
         };
-        let per_page = device.geometry.codewords_per_page();
-        Some(Plan::new(leaves, ftl.unwritten_pages(set), ftl.valid(victim), per_page, ftl.pages_of_erase(victim)))
+        let (valid, at_once) = (ftl.valid(victim), device.geometry.pages_per_program());
+        let moved = valid.div_ceil(device.geometry.codewords_per_page() * at_once) * at_once;
+        Some(Plan::new(leaves, ftl.unwritten_pages(set), valid, moved, ftl.pages_of_erase(victim)))
     }
 
     /// Holds back writes of the host to a set that is being collected, or lets them go on.
