@@ -73,6 +73,25 @@ def test_options_are_those_of_fio() -> None:
     assert job_of({"rw": "write", "rwmixread": "70", "runtime": "1"})[0].read_share == 0.0
 
 
+def test_trims_are_reported_and_leave_collection_less_to_move() -> None:
+    """Does a job of trims do nothing but trims, and does a drive that is overwritten move less beside it?"""
+    full = [*SMALL, "precondition.mapped_fraction=1.0"]
+    writes = Job("writes", rw="randwrite", iodepth=8, runtime_s=0.5)
+    trims = Job("trims", rw="randtrim", runtime_s=0.5, rate_iops=20_000.0)
+    alone, beside = fio("mlc-25nm", [writes], overrides=full), fio("mlc-25nm", [writes, trims], overrides=full)
+    told = beside.to_dict()["jobs"]
+    assert [[job[kind]["total_ios"] > 0 for kind in ("read", "write", "trim")] for job in told] == [
+        [False, True, False],
+        [False, False, True],
+    ]
+    assert abs(told[1]["trim"]["iops"] / 20_000 - 1) < 0.01
+    assert told[1]["trim"]["io_bytes"] == 4096 * told[1]["trim"]["total_ios"] > 0
+    assert "  trim: IOPS=20k, BW=" in beside.text()
+    assert "    TRIM: bw=" in beside.text()
+    moved = [each.run.summary["write_amplification"] for each in (alone, beside)]
+    assert moved[1] < 0.9 * moved[0]
+
+
 def test_a_job_file_is_read_as_fio_reads_it(tmp_path: Path) -> None:
     file = tmp_path / "jobs.fio"
     file.write_text(JOBS)
@@ -92,7 +111,7 @@ def test_a_job_file_is_read_as_fio_reads_it(tmp_path: Path) -> None:
     [
         ("rw=read", "jobs.fio:1: found `rw=read`, expected options below"),
         ("[global]\nrw=read", "jobs.fio: found no job"),
-        ("[a]\nrw=trim\nruntime=1", "jobs.fio:1: [a]: rw: found trim, expected one of read"),
+        ("[a]\nrw=trimwrite\nruntime=1", "jobs.fio:1: [a]: rw: found trimwrite, expected one of read"),
         ("[a]\nverify=crc32c\nruntime=1", "`softsense drive serve` does"),
         ("[a]\nruntime=1\n\n[b]\nstonewall\nruntime=1", "jobs.fio:4: [b]: stonewall: found `stonewall`, expected jobs"),
         ("[a]\nzonemode=zbd\nruntime=1", "zonemode: found `zonemode`, expected one of name, rw, bs"),

@@ -496,8 +496,8 @@ class Run:
     def series_json(self) -> str:
         """The run over time, a list of intervals."""
     def distribution(self, kind: str, tenant: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Response times in us, and the fraction of requests at or below each: `read`, `write` or `all` requests, of
-        one tenant if given.
+        """Response times in us, and the fraction of requests at or below each: `read`, `write`, `trim` or `all`
+        requests, of one tenant if given.
         """
     def take_log(self) -> dict[str, NDArray[np.generic]]:
         """The columns of the requests that completed since the last call, with `tenant` where there are tenants."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from softsense.run_timeline import RunTimeline
 
 RESPONSE_KINDS = ("read", "write", "all")
+TENANT_KINDS = ("read", "write", "trim")
 _UNITS = ("plane", "channel", "channel_wasted", "decoder")
 _RESPONSE_STATS = ("mean", "p50", "p95", "p99", "p999", "p9999", "max")
 
@@ -36,8 +37,8 @@ class RunResult:
         interrupted: whether the run was stopped before its last request.
         timeline: the timeline of the window that was asked for; None without one.
         intervals: the rows of `series`, ready for JSON.
-        tenant_distributions: for each tenant, in the order of the config, the response times of `read` and `write`, us,
-            ascending, and the fraction of its requests at or below each.
+        tenant_distributions: for each tenant, in the order of the config, the response times of `read`, `write`
+            and `trim`, us, ascending, and the fraction of its requests at or below each.
 
     >>> from softsense import run
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]

@@ -14,7 +14,7 @@ from softsense._core import Config, StopFlag, Trace
 from softsense.background import GRACE_S
 from softsense.base import Interrupted, Progress
 from softsense.request_log import MOST_LOGGED, RequestLog
-from softsense.results import RESPONSE_KINDS, RunResult
+from softsense.results import RESPONSE_KINDS, TENANT_KINDS, RunResult
 from softsense.run_timeline import RunTimeline
 
 _CHUNK_S = 0.1
@@ -63,7 +63,7 @@ class Task:
         recording = run.take_recording()
         timeline = RunTimeline(recording) if recording else None
         tenants = range(len(summary.get("tenants", ())))
-        of_tenants = [{kind: run.distribution(kind, number) for kind in RESPONSE_KINDS[:2]} for number in tenants]
+        of_tenants = [{kind: run.distribution(kind, number) for kind in TENANT_KINDS} for number in tenants]
         series = json.loads(run.series_json())
         self.result = RunResult(self.name, self.config, summary, kinds, self.log, timeline, series, of_tenants)
         self.fraction = self.fraction if more else 1.0

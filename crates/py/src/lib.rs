@@ -566,8 +566,8 @@ impl Run {
         serde_json::to_string(&self.run.series()).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Response times, us (float64), and the fraction of requests at or below each (float64): `read`, `write` or `all` requests. With
-    /// `tenant`, its number in the config, they are those of its reads or writes.
+    /// Response times, us (float64), and the fraction of requests at or below each (float64): `read`, `write`, `trim` or `all` requests.
+    /// With `tenant`, its number in the config, they are those of this tenant.
     #[allow(clippy::type_complexity, reason = "it is a pair of arrays")]
     #[pyo3(signature = (kind, tenant = None))]
     fn distribution<'py>(
@@ -576,23 +576,19 @@ impl Run {
         kind: &str,
         tenant: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let found = |expected: &str| PyValueError::new_err(format!("found `{kind}`, expected {expected}"));
-        let responses = if let Some(tenant) = tenant {
-            let of_tenant = self.run.responses_of_tenant(tenant);
-            let [reads, writes] =
-                of_tenant.ok_or_else(|| PyValueError::new_err(format!("found no tenant {tenant}")))?;
-            match kind {
-                "read" => reads,
-                "write" => writes,
-                _ => return Err(found("read or write")),
-            }
-        } else {
-            self.run.responses(match kind {
-                "read" => Some(RequestKind::Read),
-                "write" => Some(RequestKind::Write),
-                "all" => None,
-                _ => return Err(found("read, write or all")),
-            })
+        let kind = match kind {
+            "read" => Some(RequestKind::Read),
+            "write" => Some(RequestKind::Write),
+            "trim" => Some(RequestKind::Trim),
+            "all" => None,
+            _ => return Err(PyValueError::new_err(format!("found `{kind}`, expected read, write, trim or all"))),
+        };
+        let responses = match tenant {
+            None => self.run.responses(kind),
+            Some(tenant) => self
+                .run
+                .responses_of_tenant(tenant, kind)
+                .ok_or_else(|| PyValueError::new_err(format!("found no tenant {tenant}")))?,
         };
         let (values, fractions): (Vec<_>, Vec<_>) = responses.cumulative().into_iter().unzip();
         Ok((values.into_pyarray(py), fractions.into_pyarray(py)))

@@ -189,10 +189,17 @@ impl Run {
         }
     }
 
-    /// Returns the distributions of response times of a tenant's reads and writes, by the tenant's number in the config; `None` without it.
-    pub fn responses_of_tenant(&self, tenant: usize) -> Option<[Histogram; 2]> {
+    /// Returns the distribution of response times of one kind of request of a tenant, or of all its requests, by the tenant's number in
+    /// the config; `None` without such a tenant.
+    pub fn responses_of_tenant(&self, tenant: usize, kind: Option<RequestKind>) -> Option<Histogram> {
         let tenant = self.simulation.statistics().tenants.get(tenant)?;
-        Some([tenant.reads.clone(), tenant.writes.clone()])
+        Some(match kind {
+            Some(RequestKind::Read) => tenant.reads.clone(),
+            Some(RequestKind::Write | RequestKind::FuaWrite) => tenant.writes.clone(),
+            Some(RequestKind::Trim) => tenant.trims.clone(),
+            Some(RequestKind::Flush) => tenant.flushes.clone(),
+            None => tenant.all(),
+        })
     }
 
     /// Returns the names of tenants, in the order of the tenant numbers in the request log; empty without tenants.

@@ -96,10 +96,14 @@ pub struct TenantSummary {
     pub read_mb_per_s: Option<f64>,
     /// Bytes of completed writes over `span_s`, MB/s.
     pub write_mb_per_s: Option<f64>,
+    /// Bytes of completed trims over `span_s`, MB/s.
+    pub trim_mb_per_s: Option<f64>,
     /// Response times of the tenant's reads, from arrival to completion.
     pub read: ResponseSummary,
     /// Response times of the tenant's writes.
     pub write: ResponseSummary,
+    /// Response times of the tenant's trims.
+    pub trim: ResponseSummary,
     /// Response times of all the tenant's requests.
     pub all: ResponseSummary,
     /// Codewords that the tenant read from flash.
@@ -126,8 +130,10 @@ impl TenantSummary {
             iops: per_s(requests as f64),
             read_mb_per_s: per_s(tenant.read_bytes as f64 * 1e-6),
             write_mb_per_s: per_s(tenant.written_bytes as f64 * 1e-6),
+            trim_mb_per_s: per_s(tenant.trimmed_bytes as f64 * 1e-6),
             read: tenant.reads.summary(),
             write: tenant.writes.summary(),
+            trim: tenant.trims.summary(),
             all: tenant.all().summary(),
             codewords_read: tenant.codewords_read,
             uncorrectable: tenant.uncorrectable,

@@ -58,6 +58,10 @@ pub struct WorkloadSpec {
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub flush_fraction: f64,
+    /// The probability that a request that neither reads nor is a flush is a trim, and no write.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub trim_fraction: f64,
     /// The probability that a write completes only when it is in flash (force unit access).
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -95,6 +99,7 @@ impl Default for WorkloadSpec {
             read_after_write: 0.0,
             align_bytes: 4096,
             flush_fraction: 0.0,
+            trim_fraction: 0.0,
             fua_fraction: 0.0,
         }
     }
@@ -116,6 +121,7 @@ mod draw {
     pub(crate) const FIRST_STATE: u64 = 8;
     pub(crate) const FLUSH: u64 = 9;
     pub(crate) const FUA: u64 = 10;
+    pub(crate) const TRIM: u64 = 11;
     /// The first of the draws that an address needs.
     pub(crate) const ADDRESS: u64 = 16;
     /// The first index of the draws that belong to no request: the keys of the permutation of hot blocks.
@@ -199,6 +205,7 @@ impl WorkloadSpec {
             align_bytes: self.align_bytes,
             regions,
             flush_fraction: self.flush_fraction,
+            trim_fraction: self.trim_fraction,
             fua_fraction: self.fua_fraction,
             read_after_write: self.read_after_write,
             written: Vec::new(),
@@ -227,6 +234,9 @@ impl WorkloadSpec {
         }
         if self.flush_fraction > 0.0 {
             reads += &format!(" of what is no flush; {:.2} % flushes", self.flush_fraction * 100.0);
+        }
+        if self.trim_fraction > 0.0 {
+            reads += &format!("; {:.2} % of writes are trims", self.trim_fraction * 100.0);
         }
         if self.fua_fraction > 0.0 {
             reads += &format!("; {:.2} % of writes with FUA", self.fua_fraction * 100.0);
@@ -258,6 +268,7 @@ pub struct Workload {
     /// The region of writes and, if reads have another one, the region of reads.
     regions: Vec<Region>,
     flush_fraction: f64,
+    trim_fraction: f64,
     fua_fraction: f64,
     read_after_write: f64,
     /// Ring of the offsets of the last writes.
@@ -320,8 +331,11 @@ impl RequestSource for Workload {
             return Ok(Some(Request { arrival, kind: RequestKind::Flush, offset_bytes: 0, bytes: 0 }));
         }
         let fua = self.fua_fraction > 0.0 && self.stream.uniform(i, draw::FUA) < self.fua_fraction;
+        let trims = || self.trim_fraction > 0.0 && self.stream.uniform(i, draw::TRIM) < self.trim_fraction;
         let (kind, offset_bytes) = if read {
             (RequestKind::Read, self.read_offset(i, bytes))
+        } else if trims() {
+            (RequestKind::Trim, self.regions[0].offset(&self.stream, i, bytes, self.align_bytes))
         } else {
             let kind = if fua { RequestKind::FuaWrite } else { RequestKind::Write };
             (kind, self.write_offset(i, bytes))

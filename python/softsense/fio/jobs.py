@@ -12,7 +12,9 @@ from typing import Any
 
 from softsense._core import ConfigError, read_text
 
-_READ_SHARE = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "rw": None, "randrw": None}
+_READ_SHARE = {"read": 1.0, "randread": 1.0, "rw": None, "randrw": None} | dict.fromkeys(
+    ("write", "randwrite", "trim", "randtrim"), 0.0
+)
 _SAME = {"readwrite": "rw", "blocksize": "bs"}
 LOGS = ("bw", "iops", "lat")
 """The kinds of logs: bandwidth, rates of requests, latencies."""
@@ -44,7 +46,7 @@ class Job:
 
     Attributes:
         name: its name in results.
-        rw: `read`, `write`, `randread`, `randwrite`, `rw` or `randrw`.
+        rw: `read`, `write`, `trim`, `rw`, or one of these with `rand` before it.
         sizes: sizes of requests, bytes, each with its share; the shares add up to 1.
         iodepth: number of its requests in flight.
         numjobs: number of its clones.
@@ -84,6 +86,11 @@ class Job:
         """The share of its requests that read, 0 to 1."""
         share = _READ_SHARE[self.rw]
         return self.rwmixread / 100 if share is None else share
+
+    @property
+    def trims(self) -> bool:
+        """Whether its requests are trims."""
+        return self.rw.endswith("trim")
 
     @property
     def clones(self) -> list[str]:
@@ -302,8 +309,9 @@ def overrides_of(jobs: Sequence[Job], user_bytes: int, held: float = 1.0) -> lis
         arrivals = "'immediate'"
         rate = job.rate_iops and f"{{ {process} = {{ requests_per_s = {float(job.rate_iops)!r} }} }}"
         workload = (
-            f"requests = {requests}, read_fraction = {job.read_share!r}, sizes = [{sizes}], addresses = {addresses}, "
-            f"arrivals = {rate or arrivals}, footprint_bytes = {size}, align_bytes = {align}"
+            f"requests = {requests}, read_fraction = {job.read_share!r}, trim_fraction = {float(job.trims)!r}, "
+            f"sizes = [{sizes}], addresses = {addresses}, arrivals = {rate or arrivals}, "
+            f"footprint_bytes = {size}, align_bytes = {align}"
         )
         issue = "open_loop = { time_scale = 1.0 }" if rate else f"closed_loop = {{ queue_depth = {job.iodepth} }}"
         for name in job.clones:

@@ -10,15 +10,16 @@ if TYPE_CHECKING:
 
     from softsense.fio.running import FioResult
 
-_DIRECTIONS = {"read": 0, "write": 1, "fua_write": 1}
+_DIRECTIONS = {"read": 0, "write": 1, "fua_write": 1, "trim": 2}
 
 
 def logs_of(result: FioResult) -> Iterator[tuple[str, str]]:
     """The logs that jobs ask for, one for each clone: the name of its file, and its text.
 
     A line has the time of completion since the start of the measurement (ms), the value, the direction (0 for reads, 1
-    for writes), the bytes of a request, and 0. Values are KiB a second, requests a second, and ns. With `log_avg_ms` a
-    line covers all requests that completed in a window of that time, up to its end; a shorter last window has no line.
+    for writes, 2 for trims), the bytes of a request, and 0. Values are KiB a second, requests a second, and ns. With
+    `log_avg_ms` a line covers all requests that completed in a window of that time, up to its end; a shorter last
+    window has no line.
     """
     import polars as pl
 

@@ -14,10 +14,9 @@ from softsense.api import configured, run
 from softsense.base import Progress
 from softsense.fio.jobs import Job, overrides_of
 from softsense.fio.logs import logs_of
-from softsense.results import RunResult
+from softsense.results import TENANT_KINDS, RunResult
 
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
-_KINDS = ("read", "write")
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,12 @@ class FioResult:
     def to_dict(self, *, bins: bool = False) -> dict[str, Any]:
         """The result in the shape of fio's `--output-format=json`, or with `bins` of `json+`.
 
-        `jobs` each have `read` and `write`, with bytes, IOPS and latencies in ns. A latency is from the issue of a
-        request to its completion; percentiles are off by 0.4 % at most.
+        `jobs` each have `read`, `write` and `trim`, with bytes, IOPS and latencies in ns. A latency is from the issue
+        of a request to its completion; percentiles are off by 0.4 % at most.
         """
         jobs = []
         for job, tenants in self._groups():
-            directions = {kind: self._direction(tenants, kind) for kind in _KINDS}
+            directions = {kind: self._direction(tenants, kind) for kind in TENANT_KINDS}
             for direction in directions.values():
                 if not bins:
                     del direction["clat_ns"]["bins"]
@@ -114,13 +113,13 @@ class FioResult:
     def text(self) -> str:
         """The result in the lines of fio."""
         lines = []
-        totals: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
+        totals: dict[str, list[dict[str, Any]]] = {kind: [] for kind in TENANT_KINDS}
         for job, tenants in self._groups():
             sizes = "/".join(_binary(size) for size, _ in job.sizes)
             lines.append(
                 f"{job.name}: (groupid=0, jobs={len(tenants)}): rw={job.rw}, bs={sizes}, iodepth={job.iodepth}"
             )
-            for kind in _KINDS:
+            for kind in TENANT_KINDS:
                 direction = self._direction(tenants, kind)
                 if direction["total_ios"]:
                     totals[kind].append(direction)

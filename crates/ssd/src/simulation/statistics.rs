@@ -312,6 +312,8 @@ pub struct TenantStatistics {
     pub read_bytes: u64,
     /// Bytes of completed writes.
     pub written_bytes: u64,
+    /// Bytes of completed trims.
+    pub trimmed_bytes: u64,
     /// The instant at which its first request arrived; none before one has completed.
     pub first_arrival: Option<Ns>,
     /// The instant at which its last request completed.
@@ -339,7 +341,10 @@ impl TenantStatistics {
                 self.writes.record(row.response);
                 self.written_bytes += row.bytes;
             }
-            RequestKind::Trim => self.trims.record(row.response),
+            RequestKind::Trim => {
+                self.trims.record(row.response);
+                self.trimmed_bytes += row.bytes;
+            }
             RequestKind::Flush => self.flushes.record(row.response),
         }
         let arrival = row.arrival.max(counted_from);

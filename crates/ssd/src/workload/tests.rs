@@ -272,6 +272,10 @@ fn bad_fields_are_named() {
             WorkloadSpec { read_after_write: -0.1, ..good.clone() },
             "workload.read_after_write: found -0.1, expected a number from 0 to 1",
         ),
+        (
+            WorkloadSpec { trim_fraction: 2.0, ..good.clone() },
+            "workload.trim_fraction: found 2, expected a number from 0",
+        ),
         (WorkloadSpec { align_bytes: 0, ..good.clone() }, "workload.align_bytes: found 0"),
         (WorkloadSpec { footprint_bytes: Some(100), ..good.clone() }, "workload.footprint_bytes: found 100"),
     ];
@@ -299,4 +303,24 @@ fn configs_are_read_with_defaults_and_without_unknown_fields() {
     assert_eq!(spec.requests, WorkloadSpec::default().requests);
     assert!(serde_json::from_str::<WorkloadSpec>(r#"{"request": 3}"#).is_err());
     assert_eq!(spec.describe().len(), 6);
+}
+
+/// Are trims the share of what does not read that was asked for, at addresses of writes, and all other requests what they are without?
+#[test]
+fn trims_take_the_place_of_writes() {
+    let spec = |trim_fraction| WorkloadSpec { trim_fraction, ..WorkloadSpec::default() };
+    let (without, with) = (all(&spec(0.0), 7, GIB), all(&spec(0.3), 7, GIB));
+    let mut trims = 0;
+    for (before, after) in without.iter().zip(&with) {
+        let is_trim = after.kind == RequestKind::Trim;
+        trims += u32::from(is_trim);
+        assert!(before.kind == if is_trim { RequestKind::Write } else { after.kind });
+        assert_eq!(
+            (before.offset_bytes, before.bytes, before.arrival),
+            (after.offset_bytes, after.bytes, after.arrival)
+        );
+    }
+    // 30 % of 30 % of 100,000: the standard deviation is 91.
+    assert!((8_600..9_400).contains(&trims), "{trims}");
+    assert!(all(&spec(1.0), 7, GIB).iter().all(|request| request.kind != RequestKind::Write));
 }
