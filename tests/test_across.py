@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import softsense.across
 from conftest import Softsense
 from softsense import ConfigError, Interrupted, SoftsenseError, folders
 from softsense.across import Axes, across
+from softsense.read_policies import Technique
 from softsense.seeds import compare_seeds
 
 SMALL = [
@@ -142,6 +144,20 @@ def test_axes_that_do_not_go_with_a_drive_are_refused(config: str, more: list[st
 def test_one_policy_is_none_to_compare() -> None:
     with pytest.raises(ConfigError, match="at least two"):
         across("mlc-25nm", axes=Axes(), policies="two_step")
+
+
+def test_a_technique_is_its_policy_with_its_overrides() -> None:
+    slow = Technique("slow decoders", "progressive", ("decoder.time.fixed_us=40.0",))
+    found = across("mlc-25nm", axes=Axes(seeds=2), policies=["two_step", slow], overrides=SMALL)
+    assert (found.reference, found.others) == ("two_step", ["slow decoders"])
+    alone = compare_seeds("mlc-25nm", seeds=2, policies="progressive", overrides=[*SMALL, *slow.overrides])
+    ours, theirs = (
+        [each[name].summary["response"] for each in some.comparisons]
+        for name, some in (("slow decoders", found.compared[0].seeds), ("progressive", alone))
+    )
+    assert ours == theirs
+    with pytest.raises(ConfigError, match="two techniques named `slow decoders`"):
+        across("mlc-25nm", axes=Axes(), policies=[slow, replace(slow, policy="two_step")])
 
 
 def test_the_command_writes_what_it_prints(softsense_command: Softsense, tmp_path: Path) -> None:
