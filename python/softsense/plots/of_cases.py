@@ -17,7 +17,7 @@ _TOLD_APART = ("faster", "slower")
 _JUDGED = (*_TOLD_APART, "alike")
 
 
-def draw_cases(table: pl.DataFrame, title: str, by: str) -> Figure:
+def draw_cases(table: pl.DataFrame, title: str, by: str, first: str = "the config as it is") -> Figure:
     """Draw the differences of policies to the reference, a line for each case, with 95 % intervals.
 
     A hollow point is a difference whose interval contains zero; a cross is a case that is counted nowhere.
@@ -26,6 +26,7 @@ def draw_cases(table: pl.DataFrame, title: str, by: str) -> Figure:
         table: the rows of `softsense.across.Across.table`, those of the reference first in each case.
         title: title of the picture.
         by: the statistic of reads that is compared.
+        first: the first case in words.
 
     Returns a figure 11 inches wide.
     """
@@ -62,6 +63,6 @@ def draw_cases(table: pl.DataFrame, title: str, by: str) -> Figure:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(policies), frameon=False, fontsize=9)
     seeds = max(table["seeds"].to_list())
     note = f"bars: 95 % over {seeds} seeds   " if seeds != 1 else "one seed: no intervals   "
-    note += "hollow: not told apart   first line: the config as it is"
+    note += f"hollow: not told apart   first line: {first}"
     heading(figure, title, note + ("   crosses: counted nowhere" if {r["verdict"] for r in rows} - {*_JUDGED} else ""))
     return figure
