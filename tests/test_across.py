@@ -22,6 +22,7 @@ from softsense import Cells, ConfigError, Interrupted, SoftsenseError, cli, fold
 from softsense.across import Axes, across
 from softsense.papers import elsewhere, sentinel
 from softsense.papers.lae_ftl.units import SEGMENTS, WORST_CASE
+from softsense.papers.pages import of_reproductions
 from softsense.read_policies import Technique
 from softsense.seeds import compare_seeds
 
@@ -257,6 +258,8 @@ def test_a_headline_is_a_figure_by_name_and_no_claim(
     assert heads == ["paper", "its own drive, %", "tlc-client, %"]
     assert row == ["sentinel: Sentinel beside retry table, mean", *data["own"], *data["drives"]["tlc-client"]]
     assert " | ".join(row) in papers.overview([result])
+    assert row[0] in of_reproductions([result])
+    assert data["sentence"] in " ".join(papers.summary_table([result]).split())
 
 
 def test_a_headline_tells_where_it_holds_turns_and_vanishes() -> None:
@@ -278,12 +281,13 @@ def test_a_headline_tells_where_it_holds_turns_and_vanishes() -> None:
 
     found = headline.measure(plan, Made())
     told = found.elsewhere["sentence"]
-    assert "of 12 cases on drives of today faster in 5 (tlc-client and qlc-client at 50:1, 1000:90; 20.0 ±" in told
-    assert "slower in 3 (tlc-client-pcie5; 10.0 ±" in told
-    assert "not told apart in 3 (tlc-enterprise; 0.0 ± 0.0 %)" in told
-    assert "counted nowhere in 1 (qlc-client at 3000:365: data is lost" in told
+    assert "of 12 cases on drives of today faster in 5 (tlc-client; qlc-client at 50:1 and 1000:90: 20.0 ±" in told
+    assert "slower in 3 (tlc-client-pcie5: 10.0 ±" in told
+    assert "not told apart in 3 (tlc-enterprise: 0.0 ± 0.0 %)" in told
+    assert "counted nowhere in 1 (qlc-client at 3000:365: data lost" in told
     assert found.elsewhere["drives"]["qlc-client"][-1].endswith("!")
     assert not found.evidence
+    assert found.notes[0] == told
 
 
 def test_a_misspelt_drive_is_refused() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from softsense._core import ConfigError
-from softsense.across import STATISTICS, Across, Axes, Compared, Verdict, cases_of, problems_of
+from softsense.across import Across, Axes, Compared, Verdict, cases_of, problems_of
 from softsense.across import Case as Place
 from softsense.formats import listed
 from softsense.intervals import plus_minus
@@ -112,21 +112,19 @@ class Headline:
     def measure(self, plan: Plan, runs: Runs) -> Measured:
         """The table of all places, the sentence on where the headline holds, and both as data."""
         found = self.found(plan, runs)
-        heads = [f"{found.reference}, us", *(f"{name}, %" for name in found.others)]
-        rows = [
-            [found.name(one.case), *(found.cell(one, name) for name in (found.reference, *found.others))]
-            for one in found.compared
-        ]
+        names = (found.reference, *found.others)
+        heads = [f"{self.by} of reads", f"{found.reference}, us", *(f"{name}, %" for name in found.others)]
+        rows = [[found.name(one.case), *(found.cell(one, name) for name in names)] for one in found.compared]
         left = [f"Not on {drive}: {why}." for drive, why in self.not_on.items()]
         how = (
             f"The headline: {self.claim}. The first line is {self.where}. Others are shipped drives, "
             f"{'each under its own workload' if not self.load else 'all under one workload'} "
             f"({self.loaded(plan).what}). {self.note} Verdicts are about drives of which the paper does not speak, and "
             "are not counted among its claims. Differences are to the first technique, with 95 % intervals over "
-            f"{len(SEEDS)} seeds; < faster, > slower, ! counted nowhere."
+            f"{len(SEEDS)} seeds; < faster, > slower, ! counted nowhere. Ages are P/E cycles and days, as in 50:1."
         )
         sentence = sentence_of(found)
-        notes = (sentence, " ".join(how.split()), *left, markdown_table([f"{self.by} of reads", *heads], rows))
+        notes = (sentence, " ".join(how.split()), *left, markdown_table(heads, rows))
         drives: dict[str, list[str]] = {each.case.drive: [] for each in found.compared}
         for one in found.compared:
             drives[one.case.drive].append(found.cell(one, found.others[-1]).strip())
@@ -148,7 +146,6 @@ class Headline:
         def cases(plan: Plan) -> list[Case]:
             return [replace(case, seed=seed) for _, cases in self.places(plan) for case in cases for seed in SEEDS]
 
-        assert self.by in STATISTICS
         return Figure("across", title, self.measure, draw, cases)
 
 
@@ -169,9 +166,9 @@ def sentence_of(found: Across) -> str:
         some = sorted((pair for pair in judged if pair[1].word == word), key=lambda pair: abs(pair[1].difference))
         if some:
             ends = dict.fromkeys(_percent(of) for _, of in (some[0], some[-1]))
-            parts.append(f"{verb} in {len(some)} ({_where([one for one, _ in some], rest)}; {' to '.join(ends)})")
+            parts.append(f"{verb} in {len(some)} ({_where([one for one, _ in some], rest)}: {' to '.join(ends)})")
     if lost := [one for one in rest if one.problems]:
-        parts.append(f"counted nowhere in {len(lost)} ({_where(lost, rest)}: data is lost, or the load is not served)")
+        parts.append(f"counted nowhere in {len(lost)} ({_where(lost, rest)}: data lost, or load not served)")
     return f"{told}; of {len(rest)} cases on drives of today {', '.join(parts)}." if rest else f"{told}."
 
 
@@ -180,12 +177,14 @@ def _percent(verdict: Verdict) -> str:
 
 
 def _where(some: Sequence[Compared], rest: Sequence[Compared]) -> str:
-    """Drives of some cases, with their ages unless all ages of a drive are among them."""
-    ages: dict[str, list[str]] = {}
-    for one in sorted(some, key=rest.index):
-        ages.setdefault(one.case.drive, []).append(one.case.told["age"])
-    every = {drive: sum(one.case.drive == drive for one in rest) for drive in ages}
-    return listed([drive if len(of) == every[drive] else f"{drive} at {', '.join(of)}" for drive, of in ages.items()])
+    """Drives of some cases, and their ages (P/E cycles:days) unless all ages of a drive are among them."""
+    drives: dict[tuple[str, ...], list[str]] = {}
+    for drive in dict.fromkeys(one.case.drive for one in rest):
+        of = [one for one in rest if one.case.drive == drive]
+        ages = tuple(one.case.told["age"] for one in of if any(one is each for each in some))
+        if ages:
+            drives.setdefault(ages if len(ages) < len(of) else (), []).append(drive)
+    return "; ".join(listed(of) + (f" at {listed(ages)}" if ages else "") for ages, of in drives.items())
 
 
 def on_workload(name: str, *arms: Arm) -> Callable[[Plan], list[Case]]:

@@ -64,7 +64,7 @@ class Reproduction:
 
     @property
     def elsewhere(self) -> Mapping[str, Any]:
-        """Where the paper's headline holds on drives of today; empty if that was not measured."""
+        """The data of figure `across`, where the headline holds on drives of today; empty if it was not measured."""
         return next((measured.elsewhere for _, measured in self.figures if measured.elsewhere), {})
 
     @property

@@ -52,8 +52,8 @@ _BLOCKS = 40
 def _compressed(whole_table: bool = False) -> dict[str, Any]:
     """The cells, disturbed by each read as by many.
 
-    Soft levels follow at once after the default references. The retry table is left out unless `whole_table` asks for
-    it: it goes down, for data that has lost charge, which does not help where reads have raised the voltages.
+    Soft levels follow at once after the default references. The retry table, which is left out unless `whole_table`
+    asks for it, goes down for data that has lost charge, and does not help where reads have raised the voltages.
     """
     spec: dict[str, Any] = json.loads(Cells.open(CELLS).spec_json)
     disturb, references = spec["read_disturb"], spec["references"]
