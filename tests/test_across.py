@@ -19,7 +19,7 @@ from scipy import stats
 import softsense.across
 from conftest import Folder, Softsense
 from softsense import Cells, ConfigError, Interrupted, SoftsenseError, cli, folders, papers
-from softsense.across import Axes, across
+from softsense.across import Axes, Verdict, across
 from softsense.papers import elsewhere, sentinel
 from softsense.papers.lae_ftl.units import SEGMENTS, WORST_CASE
 from softsense.papers.pages import of_reproductions
@@ -253,13 +253,18 @@ def test_a_headline_is_a_figure_by_name_and_no_claim(
     for report in ("report.md", "report.html"):
         assert data["sentence"] in (tmp_path / "1" / report).read_text()
     assert data["sentence"] in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(
+        papers, "papers", lambda: [replace(paper, figures=paper.figures[-1:], claims=(), headline=None)]
+    )
+    assert cli.main(["reproduce", "all", "--no-progress", "--out", str(tmp_path / "all")]) == 0
+    assert json.loads((tmp_path / "all" / "across.json").read_text()) == {"sentinel": data}
+    assert f"sentinel on drives of today: {data['sentence']}" in " ".join(capsys.readouterr().out.split())
     result = papers.reproduce(paper, paper.chosen(["across"]), small_plan(), Folder(tmp_path))
     heads, (row,) = papers.elsewhere_table([result])
     assert heads == ["paper", "its own drive, %", "tlc-client, %"]
     assert row == ["sentinel: Sentinel beside retry table, mean", *data["own"], *data["drives"]["tlc-client"]]
     assert " | ".join(row) in papers.overview([result])
     assert row[0] in of_reproductions([result])
-    assert data["sentence"] in " ".join(papers.summary_table([result]).split())
 
 
 def test_a_headline_tells_where_it_holds_turns_and_vanishes() -> None:
@@ -284,10 +289,17 @@ def test_a_headline_tells_where_it_holds_turns_and_vanishes() -> None:
     assert "of 12 cases on drives of today faster in 5 (tlc-client; qlc-client at 50:1 and 1000:90: 20.0 ±" in told
     assert "slower in 3 (tlc-client-pcie5: 10.0 ±" in told
     assert "not told apart in 3 (tlc-enterprise: 0.0 ± 0.0 %)" in told
-    assert "counted nowhere in 1 (qlc-client at 3000:365: data lost" in told
+    assert "counted nowhere in 1 (qlc-client at 3000:365; " in told
+    assert "of codeword reads were uncorrectable)" in told
     assert found.elsewhere["drives"]["qlc-client"][-1].endswith("!")
     assert not found.evidence
     assert found.notes[0] == told
+
+
+def test_a_difference_that_would_read_as_zero_has_more_digits() -> None:
+    assert Verdict(100.0, 0.0001, 0.00004, is_measured=True).percent() == "0.010 ± 0.004"
+    assert Verdict(100.0, -0.123, 0.01, is_measured=True).percent(-1) == "12.3 ± 1.0"
+    assert Verdict(100.0, 0.0, 0.0, is_measured=False).percent() == "0.0"
 
 
 def test_a_misspelt_drive_is_refused() -> None:

@@ -155,6 +155,12 @@ class Verdict:
             return "alike"
         return "faster" if self.difference < 0 else "slower"
 
+    def percent(self, sign: int = 1) -> str:
+        """The difference times `sign` with its interval, %; with more digits where it would read as zero and is not."""
+        percent = 100 * sign * self.difference
+        digits = 1 if percent == 0 or abs(percent) >= 0.05 else 3
+        return plus_minus(percent, 100 * self.half_width if self.is_measured else None, digits)
+
 
 @dataclass
 class Compared:
@@ -284,7 +290,7 @@ class Across:
         blocks = []
         spoilt = [one for one in self.compared if one.problems]
         if spoilt:
-            told = [f"  {self.name(one.case)}: {_problem(one)}" for one in spoilt]
+            told = [f"  {self.name(one.case)}: {problem_of(one)}" for one in spoilt]
             blocks.append("\n".join([f"{len(spoilt)} of {len(self.compared)} cases are counted nowhere:", *told]))
         names = [self.name(one.case) for one in self.compared]
         units = [(self.reference, "us"), *((policy, "%") for policy in self.others)]
@@ -303,9 +309,8 @@ class Across:
             return "-"
         if policy == self.reference:
             return f"{found.mean_us:,.1f}"
-        half = 100 * found.half_width if found.is_measured else None
         mark = {"faster": " <", "slower": " >", "alike": "  "}[found.word]
-        return plus_minus(100 * found.difference, half) + (mark if not one.problems else " !")
+        return found.percent() + (mark if not one.problems else " !")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -324,7 +329,7 @@ class Across:
         return draw_cases(self.table, title, self.by)
 
 
-def _problem(one: Compared) -> str:
+def problem_of(one: Compared) -> str:
     """The problems of a case in words, each once."""
     by_problem: dict[str, list[str]] = {}
     for policy, told in one.problems.items():

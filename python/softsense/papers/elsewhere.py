@@ -12,10 +12,9 @@ from typing import Any
 import polars as pl
 
 from softsense._core import ConfigError
-from softsense.across import Across, Axes, Compared, Verdict, cases_of, problems_of
+from softsense.across import Across, Axes, Compared, Verdict, cases_of, problem_of, problems_of
 from softsense.across import Case as Place
 from softsense.formats import listed
-from softsense.intervals import plus_minus
 from softsense.papers.comparing import Arm
 from softsense.papers.plans import Case, Figure, Measured, Plan, Runs, Workload, configured
 from softsense.papers.techniques import at_age
@@ -168,12 +167,12 @@ def sentence_of(found: Across) -> str:
             ends = dict.fromkeys(_percent(of) for _, of in (some[0], some[-1]))
             parts.append(f"{verb} in {len(some)} ({_where([one for one, _ in some], rest)}: {' to '.join(ends)})")
     if lost := [one for one in rest if one.problems]:
-        parts.append(f"counted nowhere in {len(lost)} ({_where(lost, rest)}: data lost, or load not served)")
+        parts.append(f"counted nowhere in {len(lost)} ({_where(lost, rest)}; {problem_of(lost[0])})")
     return f"{told}; of {len(rest)} cases on drives of today {', '.join(parts)}." if rest else f"{told}."
 
 
 def _percent(verdict: Verdict) -> str:
-    return f"{plus_minus(100 * abs(verdict.difference), 100 * verdict.half_width)} %"
+    return f"{verdict.percent(-1 if verdict.word == 'faster' else 1)} %"
 
 
 def _where(some: Sequence[Compared], rest: Sequence[Compared]) -> str:
