@@ -106,6 +106,15 @@ def told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headlines of papers meet one drive of today, in a few requests."""
+    from softsense.papers import elsewhere
+
+    monkeypatch.setattr(elsewhere, "_QUICK_DRIVES", ("tlc-client",))
+    monkeypatch.setattr(elsewhere, "_REQUESTS", {False: (40, 200), True: (40, 200)})
+
+
+@pytest.fixture
 def config() -> Path:
     """The config that the demo runs."""
     return CONFIGS / "mlc-25nm.toml"

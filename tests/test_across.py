@@ -1,8 +1,13 @@
-"""Does a comparison across cases say of each what a comparison of it alone says, and of all where a verdict turns?"""
+"""Does a comparison across cases say of each what a comparison of it alone says, and of all where a verdict turns?
+
+And do the headlines of papers on drives of today say the same as that comparison?
+"""
 
 from __future__ import annotations
 
+import copy
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,9 +17,13 @@ import pytest
 from scipy import stats
 
 import softsense.across
-from conftest import Softsense
-from softsense import ConfigError, Interrupted, SoftsenseError, folders
-from softsense.across import Axes, across
+from conftest import Folder, Softsense
+from softsense import Cells, ConfigError, Interrupted, SoftsenseError, cli, folders, papers
+from softsense.across import Axes, Verdict, across
+from softsense.papers import elsewhere, sentinel
+from softsense.papers.lae_ftl.units import SEGMENTS, WORST_CASE
+from softsense.papers.pages import of_reproductions
+from softsense.read_policies import Technique
 from softsense.seeds import compare_seeds
 
 SMALL = [
@@ -144,6 +153,20 @@ def test_one_policy_is_none_to_compare() -> None:
         across("mlc-25nm", axes=Axes(), policies="two_step")
 
 
+def test_a_technique_is_its_policy_with_its_overrides() -> None:
+    slow = Technique("slow decoders", "progressive", ("decoder.time.fixed_us=40.0",))
+    found = across("mlc-25nm", axes=Axes(seeds=2), policies=["two_step", slow], overrides=SMALL)
+    assert (found.reference, found.others) == ("two_step", ["slow decoders"])
+    alone = compare_seeds("mlc-25nm", seeds=2, policies="progressive", overrides=[*SMALL, *slow.overrides])
+    ours, theirs = (
+        [each[name].summary["response"] for each in some.comparisons]
+        for name, some in (("slow decoders", found.compared[0].seeds), ("progressive", alone))
+    )
+    assert ours == theirs
+    with pytest.raises(ConfigError, match="two techniques named `slow decoders`"):
+        across("mlc-25nm", axes=Axes(), policies=[slow, replace(slow, policy="two_step")])
+
+
 def test_the_command_writes_what_it_prints(softsense_command: Softsense, tmp_path: Path) -> None:
     words = ["compare", "mlc-25nm", "--policies", "two_step,progressive", "--across", "loads=0.5", "--seeds", "2"]
     words += [word for each in SMALL for word in ("--set", each)]
@@ -163,3 +186,130 @@ def test_the_command_writes_what_it_prints(softsense_command: Softsense, tmp_pat
     assert {row["load"] for row in rows} == {"1", "0.5"}
     shown = softsense_command("results", "show", "a")
     assert shown.returncode == 0, shown.stderr
+
+
+# Headlines of papers on drives of today.
+
+
+def test_every_paper_has_a_headline_elsewhere_or_a_reason_why_not() -> None:
+    for paper in papers.papers():
+        figures = [figure.id for figure in paper.figures]
+        assert figures.count("across") == (not paper.not_elsewhere), paper.name
+        assert "across" not in {claim.figure for claim in paper.claims}, paper.name
+
+
+def test_new_pages_of_today_are_beyond_the_codes_that_save_latency() -> None:
+    """The reason why LAE-FTL has no headline there, of the cells of all drives of today."""
+    most = max(code.limit() for code in (*SEGMENTS, WORST_CASE))
+    drives = [json.loads(softsense.load_config(drive).to_json()) for drive in elsewhere.DRIVES]
+    cells = {drive["reliability"]["table"]["rber"]["threshold_voltage"] for drive in drives}
+    assert cells == {"tlc-charge-trap", "qlc-charge-trap"}
+    for name in cells:
+        for (pe_cycles, days), references in zip(elsewhere.AGES, ("default", "tracked"), strict=False):
+            aged = Cells.open(name, pe_cycles, days * 24, references)
+            assert max(aged.rber(page) for page in range(len(aged.pages))) > most, (name, pe_cycles)
+
+
+def test_a_headline_says_what_the_comparison_across_drives_says(
+    few_elsewhere: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The same simulations by the other way, `across`, give the same rows to the last bit."""
+    monkeypatch.setattr(elsewhere, "_QUICK_DRIVES", ("tlc-client", "qlc-client"))
+    headline, plan = sentinel._ELSEWHERE, small_plan()
+    found = papers.reproduce(sentinel.PAPER, sentinel.PAPER.chosen(["across"]), plan, Folder(tmp_path))
+    ours = found.figures[0][1].frame
+    fields = [*headline.loaded(plan).overrides, "precondition.pe_cycles=1000", "precondition.retention_days=90"]
+    theirs = across(
+        "tlc-client",
+        axes=Axes(drives=("qlc-client",), seeds=3),
+        by=headline.by,
+        policies=headline.techniques,
+        overrides=fields,
+        seed=1,
+    )
+    rows = ours.filter(pl.col("drive") != headline.where)
+    assert rows.height == 4
+    assert rows.to_dicts() == theirs.table.to_dicts()
+    # The paper's own drive is simulated as its other figures have it.
+    own = sentinel.PAPER.chosen(["reads"])[0].cases(plan)
+    assert {replace(case, seed=1) for case in headline.own(plan)} <= set(own)
+
+
+def test_a_headline_is_a_figure_by_name_and_no_claim(
+    few_elsewhere: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The result does not depend on workers."""
+    paper = replace(sentinel.PAPER, plan=lambda full: small_plan())
+    monkeypatch.setattr(sentinel, "PAPER", paper)
+    for workers in ("1", "2"):
+        words = ["reproduce", "sentinel", "--figure", "across", "--workers", workers, "--no-progress"]
+        assert cli.main([*words, "--out", str(tmp_path / workers)]) == 0
+    names = ["across.csv", "across.json", "across.png", "claims.json", "report.html", "report.md", "runs.csv"]
+    for name in names:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+    assert json.loads((tmp_path / "1" / "claims.json").read_text()) == []
+    data = json.loads((tmp_path / "1" / "across.json").read_text())
+    assert data["claim"] == sentinel._ELSEWHERE.claim
+    for report in ("report.md", "report.html"):
+        assert data["sentence"] in (tmp_path / "1" / report).read_text()
+    assert data["sentence"] in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(
+        papers, "papers", lambda: [replace(paper, figures=paper.figures[-1:], claims=(), headline=None)]
+    )
+    assert cli.main(["reproduce", "all", "--no-progress", "--out", str(tmp_path / "all")]) == 0
+    assert json.loads((tmp_path / "all" / "across.json").read_text()) == {"sentinel": data}
+    assert f"sentinel on drives of today: {data['sentence']}" in " ".join(capsys.readouterr().out.split())
+    result = papers.reproduce(paper, paper.chosen(["across"]), small_plan(), Folder(tmp_path))
+    heads, (row,) = papers.elsewhere_table([result])
+    assert heads == ["paper", "its own drive, %", "tlc-client, %"]
+    assert row == ["sentinel: Sentinel beside retry table, mean", *data["own"], *data["drives"]["tlc-client"]]
+    assert " | ".join(row) in papers.overview([result])
+    assert row[0] in of_reproductions([result])
+
+
+def test_a_headline_tells_where_it_holds_turns_and_vanishes() -> None:
+    """By made-up times: what is counted nowhere is not among what holds."""
+    headline, plan = sentinel._ELSEWHERE, sentinel.PAPER.plan(True)
+    whole = softsense.run("tlc-client", policy="progressive", overrides=["workload.requests=100"]).summary
+    known_cells = headline.techniques[-1].overrides
+    # Part saved on each drive; of the seeds one is a little slower than the others.
+    saved = {"tlc-client": 0.2, "tlc-client-pcie5": -0.1, "tlc-enterprise": 0.0, "qlc-client": 0.3}
+
+    class Made(dict[papers.Case, Any]):
+        def __missing__(self, case: papers.Case) -> Any:
+            summary = copy.deepcopy(whole)
+            gains = saved.get(case.device, 0.5) if known_cells[0] in case.overrides else 0.0
+            summary["response"]["read"]["mean_us"] = (100 + case.seed) * (1 - gains)
+            if case.device == "qlc-client" and "precondition.pe_cycles=3000" in case.overrides:
+                summary["codeword_reads"]["uncorrectable"] = 1
+            return summary
+
+    found = headline.measure(plan, Made())
+    told = found.elsewhere["sentence"]
+    assert "of 12 cases on drives of today faster in 5 (tlc-client; qlc-client at 50:1 and 1000:90: 20.0 ±" in told
+    assert "slower in 3 (tlc-client-pcie5: 10.0 ±" in told
+    assert "not told apart in 3 (tlc-enterprise: 0.0 ± 0.0 %)" in told
+    assert "counted nowhere in 1 (qlc-client at 3000:365; " in told
+    assert "of codeword reads were uncorrectable)" in told
+    assert found.elsewhere["drives"]["qlc-client"][-1].endswith("!")
+    assert not found.evidence
+    assert found.notes[0] == told
+
+
+def test_a_difference_that_would_read_as_zero_has_more_digits() -> None:
+    assert Verdict(100.0, 0.0001, 0.00004, is_measured=True).percent() == "0.010 ± 0.004"
+    assert Verdict(100.0, -0.123, 0.01, is_measured=True).percent(-1) == "12.3 ± 1.0"
+    assert Verdict(100.0, 0.0, 0.0, is_measured=False).percent() == "0.0"
+
+
+def test_a_misspelt_drive_is_refused() -> None:
+    with pytest.raises(ConfigError, match="found `tlc-cleint`, expected some of tlc-client, "):
+        replace(sentinel._ELSEWHERE, not_on={"tlc-cleint": "it is not there"})
+
+
+def small_plan() -> papers.Plan:
+    """The plan of Sentinel with a workload of few requests."""
+    plan = sentinel._plan(False)
+    workload = next(each for each in plan.workloads if each.name == "prn0")
+    few = replace(workload, overrides=(*workload.overrides, "workload.requests=300"))
+    return replace(plan, workloads=(few,))

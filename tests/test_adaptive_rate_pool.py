@@ -223,6 +223,7 @@ def test_a_life_goes_through_all_rates_and_loses_nothing() -> None:
     assert 4 * 256 <= summary["code_rates"]["to_stronger"] <= 5 * 256 + 64
 
 
+@pytest.mark.usefixtures("few_elsewhere")
 def test_every_figure_of_the_pool_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At three ages, with few reads, and lives of which the beginning is run."""
     monkeypatch.setattr(wear, "AGES", (2_000, 12_000, 38_000))

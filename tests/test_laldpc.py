@@ -58,6 +58,7 @@ def test_stand_ins_have_the_published_statistics(name: str) -> None:
     assert summary["simulated_s"] == pytest.approx(seconds, rel=0.03)
 
 
+@pytest.mark.usefixtures("few_elsewhere")
 def test_every_figure_of_laldpc_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a small device and few requests, so that only what cannot be wrong there is asserted."""
     monkeypatch.setattr(stand_ins, "WRITTEN_BYTES", 16 * MIB)

@@ -44,6 +44,7 @@ def _small(paper: papers.Paper) -> papers.Plan:
 
 
 @pytest.mark.law
+@pytest.mark.usefixtures("few_elsewhere")
 def test_sentinel_reads_sampled_wordlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Do few known cells find what all cells of a wordline say is best, and is calibrating no worse?"""
     monkeypatch.setattr(sentinel, "_wordline_count", lambda plan: 20)
@@ -82,6 +83,7 @@ def test_a_sampled_wordline_has_the_errors_of_its_cells() -> None:
     assert cells.inferred_offsets_v(steps)[boundary] == pytest.approx(0.0125 * steps)
 
 
+@pytest.mark.usefixtures("few_elsewhere")
 def test_retries_ahead_are_those_of_the_closed_form(tmp_path: Path) -> None:
     """To the nanosecond, with every way and number of failures; all claims are judged."""
     paper = pr2_ar2.PAPER
@@ -128,6 +130,7 @@ def test_techniques_add_one_setting_at_a_time() -> None:
 
 
 @pytest.mark.law
+@pytest.mark.usefixtures("few_elsewhere")
 def test_the_bench_does_not_depend_on_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Same bytes with one simulation at a time and with two; every technique is there, and no claims are."""
     paper = read_retry.PAPER

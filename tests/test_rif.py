@@ -64,6 +64,7 @@ def test_the_config_is_the_paper_s_device() -> None:
     assert config["read"]["predictor"] == {"place": "die", "predict_us": 2.5, "threshold_rber": 0.0085, "checks": 1024}
 
 
+@pytest.mark.usefixtures("few_elsewhere")
 def test_every_figure_of_rif_comes_out(tmp_path: Path, tiny: Plan) -> None:
     """Only what cannot be wrong on a small device is asserted."""
     paper = rif.PAPER

@@ -18,7 +18,7 @@ from softsense.base import Interrupted, Progress
 from softsense.folders import numbers
 from softsense.intervals import paired, plus_minus
 from softsense.problems import found_in, is_open_loop
-from softsense.read_policies import is_bound, policy_names
+from softsense.read_policies import Policies, is_bound, techniques_of
 from softsense.seeds import SeededComparison, compare_seeds
 from softsense.traces import Trace
 
@@ -155,6 +155,12 @@ class Verdict:
             return "alike"
         return "faster" if self.difference < 0 else "slower"
 
+    def percent(self, sign: int = 1) -> str:
+        """The difference times `sign` with its interval, %; with more digits where it would read as zero and is not."""
+        percent = 100 * sign * self.difference
+        digits = 1 if percent == 0 or abs(percent) >= 0.05 else 3
+        return plus_minus(percent, 100 * self.half_width if self.is_measured else None, digits)
+
 
 @dataclass
 class Compared:
@@ -233,10 +239,11 @@ class Across:
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row for each case and policy, the reference among them.
+        """A row for each case and policy, the reference first.
 
-        Columns: drive, age (P/E cycles:days), load, code, policy (str), mean_us, difference, half_width (f64, shares of
-        the reference's mean; null where nothing was read), verdict (str: `faster`, `alike`, `slower`, or the problem).
+        Columns: case (name), drive, age (P/E cycles:days), load, code, policy (str), seeds (i64), mean_us, difference,
+        half_width (f64, shares of the reference's mean; null where nothing was read), verdict (str: `faster`, `alike`,
+        `slower`, or the problem).
         """
         import polars as pl
 
@@ -244,13 +251,14 @@ class Across:
         for one in self.compared:
             for policy in (self.reference, *self.others):
                 found = self.verdict(one, policy)
-                row: dict[str, Any] = {**one.case.told, "policy": policy}
+                row: dict[str, Any] = {"case": self.name(one.case), **one.case.told, "policy": policy}
+                row["seeds"] = len(one.seeds.comparisons)
                 row |= {"mean_us": found and found.mean_us, "difference": found and found.difference}
                 row |= {"half_width": found and found.half_width}
                 problem = next(iter(one.problems.values()), None)
                 rows.append(row | {"verdict": problem or (found.word if found else "nothing was read")})
-        schema: dict[str, Any] = dict.fromkeys(("drive", "age", "load", "code", "policy"), pl.String)
-        schema |= dict.fromkeys(("mean_us", "difference", "half_width"), pl.Float64)
+        schema: dict[str, Any] = dict.fromkeys(("case", "drive", "age", "load", "code", "policy"), pl.String)
+        schema |= {"seeds": pl.Int64} | dict.fromkeys(("mean_us", "difference", "half_width"), pl.Float64)
         return pl.DataFrame(rows, schema=schema | {"verdict": pl.String})
 
     def findings(self) -> Iterator[str]:
@@ -282,11 +290,11 @@ class Across:
         blocks = []
         spoilt = [one for one in self.compared if one.problems]
         if spoilt:
-            told = [f"  {self.name(one.case)}: {_problem(one)}" for one in spoilt]
+            told = [f"  {self.name(one.case)}: {problem_of(one)}" for one in spoilt]
             blocks.append("\n".join([f"{len(spoilt)} of {len(self.compared)} cases are counted nowhere:", *told]))
         names = [self.name(one.case) for one in self.compared]
-        columns = [(f"{self.reference}\nus", [self._cell(one, self.reference) for one in self.compared])]
-        columns += [(f"{policy}\n%", [self._cell(one, policy) for one in self.compared]) for policy in self.others]
+        units = [(self.reference, "us"), *((policy, "%") for policy in self.others)]
+        columns = [(f"{policy}\n{unit}", [self.cell(one, policy) for one in self.compared]) for policy, unit in units]
         count = len(self.compared[0].seeds.comparisons)
         title = f"Reads, {self.by}: time with {self.reference}, and differences to it"
         title += f" with their 95 % intervals over {count} seeds" if count > 1 else ", of one seed: without intervals"
@@ -294,15 +302,15 @@ class Across:
         blocks.append("\n".join(self.findings()))
         return "\n\n".join(blocks)
 
-    def _cell(self, one: Compared, policy: str) -> str:
+    def cell(self, one: Compared, policy: str) -> str:
+        """The reference's time in a case, us, or a policy's difference to it, % with its interval and its sign."""
         found = self.verdict(one, policy)
         if found is None:
             return "-"
         if policy == self.reference:
             return f"{found.mean_us:,.1f}"
-        half = 100 * found.half_width if found.is_measured else None
         mark = {"faster": " <", "slower": " >", "alike": "  "}[found.word]
-        return plus_minus(100 * found.difference, half) + (mark if not one.problems else " !")
+        return found.percent() + (mark if not one.problems else " !")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -318,10 +326,10 @@ class Across:
         """The differences of all cases as a picture."""
         from softsense.plots.of_cases import draw_cases
 
-        return draw_cases(self, title)
+        return draw_cases(self.table, title, self.by)
 
 
-def _problem(one: Compared) -> str:
+def problem_of(one: Compared) -> str:
     """The problems of a case in words, each once."""
     by_problem: dict[str, list[str]] = {}
     for policy, told in one.problems.items():
@@ -344,7 +352,7 @@ def _by_axis(words: Sequence[tuple[Compared, str]], expected: str, axes: Sequenc
         yield f"{expected}, by {axis}: {'; '.join(counts)}"
 
 
-def _cases(configs: Sequence[tuple[str, Config]], axes: Axes, traced: bool) -> Iterator[Case]:
+def cases_of(configs: Sequence[tuple[str, Config]], axes: Axes, traced: bool) -> Iterator[Case]:
     """All combinations of axes; each config's own values come first, and equal cases come once."""
     for drive, config in configs:
         fields = json.loads(config.to_json())
@@ -389,7 +397,7 @@ def across(
     *,
     axes: Axes,
     by: str = "p99",
-    policies: Sequence[str] | str = "all",
+    policies: Policies = "all",
     overrides: Sequence[str] = (),
     seed: int | None = None,
     beyond: str = "reject",
@@ -403,7 +411,7 @@ def across(
         trace: a trace, as for `softsense.compare`, for all drives; None for the workload of each.
         axes: the axes of the comparison.
         by: the statistic by which cases are judged: `mean`, `p99` or `p99.9` of the response times of reads.
-        policies: read policies, as for `softsense.compare`.
+        policies: read policies or techniques, as for `softsense.compare`.
         overrides: config fields to replace, for all drives.
         seed: the first seed of all drives; default: each config's own.
         beyond: treatment of addresses beyond the device, as for `softsense.compare`.
@@ -426,16 +434,16 @@ def across(
     """
     if by not in STATISTICS:
         raise ConfigError(f"by: found `{by}`, expected one of {', '.join(STATISTICS)}")
-    names = policy_names(policies)
-    if len(names) < 2:
-        raise ConfigError(f"policies: found {names[0]} alone, expected at least two to compare")
+    techniques = techniques_of(policies)
+    if len(techniques) < 2:
+        raise ConfigError(f"policies: found {techniques[0].name} alone, expected at least two to compare")
     first = "the config" if isinstance(config, Config) else os.fspath(config)
     changes = [*overrides, *([] if seed is None else [f"seed={seed}"])]
     base = config.with_overrides(changes) if isinstance(config, Config) else load_config(first, overrides, seed=seed)
     others = dict.fromkeys(drive for drive in axes.drives if drive != first)
     configs = [(_stem(first), base), *((_stem(drive), load_config(drive, overrides, seed=seed)) for drive in others)]
     opened = trace if trace is None or isinstance(trace, Trace) else Trace(os.fspath(trace))
-    found = Across(list(_cases(configs, axes, opened is not None)), by)
+    found = Across(list(cases_of(configs, axes, opened is not None)), by)
     for done, case in enumerate(found.planned):
 
         def report(name: str, count: int, fraction: float, done: int = done, case: Case = case) -> None:
@@ -447,7 +455,7 @@ def across(
                 case.config,
                 opened,
                 seeds=axes.seeds,
-                policies=names,
+                policies=techniques,
                 baseline=False,
                 beyond=beyond,
                 jobs=jobs,
@@ -455,7 +463,7 @@ def across(
             )
         except Interrupted:
             raise Interrupted(found if found.compared else None) from None
-        found.compared.append(Compared(case, compared, dict(_problems(compared, case, opened is not None))))
+        found.compared.append(Compared(case, compared, dict(problems_of(compared, case, opened is not None))))
     return found
 
 
@@ -463,7 +471,7 @@ def _stem(drive: str) -> str:
     return os.path.basename(drive).removesuffix(".toml")
 
 
-def _problems(compared: SeededComparison, case: Case, traced: bool) -> Iterator[tuple[str, str]]:
+def problems_of(compared: SeededComparison, case: Case, traced: bool) -> Iterator[tuple[str, str]]:
     """Policies that lose data or cannot serve the load, each with its worst problem."""
     open_loop = is_open_loop(json.loads(case.config.to_json()), traced)
     for run in compared.first.runs:

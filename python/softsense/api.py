@@ -12,7 +12,7 @@ from softsense._core import Config, ConfigError
 from softsense.base import NO_SOFT_SENSING, Progress
 from softsense.log_directory import LogDirectory
 from softsense.own import opening
-from softsense.read_policies import as_overrides, policy_names, with_policy
+from softsense.read_policies import Policies, as_overrides, techniques_of, with_policy
 from softsense.results import Comparison, RunResult
 from softsense.simulating import Task, simulate_all
 from softsense.traces import Trace
@@ -105,7 +105,7 @@ def compare(
     config: str | os.PathLike[str] | Config,
     trace: str | os.PathLike[str] | Trace | None = None,
     *,
-    policies: Sequence[str] | str = "all",
+    policies: Policies = "all",
     baseline: bool = True,
     overrides: Sequence[str] = (),
     seed: int | None = None,
@@ -123,7 +123,8 @@ def compare(
         config: a TOML file or a `Config`.
         trace: a trace file, or a `Trace` if its format or units must be given; None for the config's `[workload]`.
         policies: `all`, or names such as `two_step`, each optionally with its retry as in `two_step:restart`; or of
-            your own, such as `my_policies.py:Ladder` (see `softsense.own`).
+            your own, such as `my_policies.py:Ladder` (see `softsense.own`); or techniques, which have overrides of
+            their own (see `softsense.read_policies.Technique`).
         baseline: also run `no_soft_sensing`, in which every read succeeds with hard sensing, and report slowdowns
             relative to it. Without effect with BCH codes, which use hard decisions only.
         overrides: config fields to replace, each written as `ftl.over_provisioning=0.28`.
@@ -145,7 +146,7 @@ def compare(
     >>> compared.slowdown(compared["ideal"]) < compared.slowdown(compared["two_step"])
     True
     """
-    names = policy_names(policies)
+    techniques = techniques_of(policies)
     base = configured(config, overrides, seed, None)
     with LogDirectory(log_requests) as logs:
         tasks: list[Task] = []
@@ -156,7 +157,7 @@ def compare(
             perfect = with_policy(base, "ideal").with_overrides([_without_errors(fields)])
             tasks.append(Task(NO_SOFT_SENSING, perfect, logs.log(NO_SOFT_SENSING)))
         first = len(tasks)
-        tasks += [Task(name, with_policy(base, name), logs.log(name)) for name in names]
+        tasks += [Task(each.name, each.of(base), logs.log(each.name)) for each in techniques]
 
         def measured() -> Comparison | None:
             runs = [task.result for task in tasks[first:] if task.result]

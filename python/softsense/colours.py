@@ -89,16 +89,25 @@ place."""
 
 def of_runs(runs: Sequence[RunResult]) -> list[str]:
     """A colour for each run: its policy's, or a spare one where that is taken or not known."""
-    spare = iter(SPARE * (1 + len(runs) // len(SPARE)))
+    return _each_its_own(
+        [BASELINE if run.name == NO_SOFT_SENSING else POLICIES.get(run.summary["policy"], "") for run in runs]
+    )
+
+
+def of_techniques(names: Sequence[str]) -> list[str]:
+    """A colour for each technique by its name: its policy's if it is named by that, or a spare one."""
+    return _each_its_own([POLICIES.get(name.partition(":")[0], "") for name in names])
+
+
+def _each_its_own(wanted: Sequence[str]) -> list[str]:
+    spare = iter(SPARE * (1 + len(wanted) // len(SPARE)))
     taken: set[str] = set()
     colours = []
-    for result in runs:
-        colour = BASELINE if result.name == NO_SOFT_SENSING else POLICIES.get(result.summary["policy"], "")
+    for colour in wanted:
         # A policy that is shown again with another retry gets a colour of its own.
-        if not colour or colour in taken:
-            colour = next(spare)
-        taken.add(colour)
-        colours.append(colour)
+        found = next(spare) if not colour or colour in taken else colour
+        taken.add(found)
+        colours.append(found)
     return colours
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from softsense import _core
@@ -93,6 +94,51 @@ def follows_age(summary: Mapping[str, Any]) -> bool:
 def is_bound(summary: Mapping[str, Any]) -> bool:
     """Whether the policy of a run knows facts that no controller does: the level that will decode, or the age."""
     return knows_level(summary["policy"]) or follows_age(summary)
+
+
+@dataclass(frozen=True)
+class Technique:
+    """A way of reading that is compared with others: a read policy, and fields of the config that belong to it.
+
+    Attributes:
+        name: name in tables and pictures.
+        policy: read policy, optionally with its retry, such as `progressive:restart`.
+        overrides: config fields to replace, each written as `read.references="sentinels"`.
+    """
+
+    name: str
+    policy: str
+    overrides: tuple[str, ...] = ()
+
+    def of(self, config: Config) -> Config:
+        """A copy of the configuration that is read by the technique; raises `ConfigError` if it cannot be."""
+        return with_policy(config.with_overrides(list(self.overrides)) if self.overrides else config, self.policy)
+
+
+Policies = Sequence[str | Technique] | str
+"""Read policies by their names, as for `policy_names`, and techniques."""
+
+
+def techniques_of(policies: Policies) -> list[Technique]:
+    """The techniques that are named or given, without repeats; a policy's name is that of a technique of it alone.
+
+    Raises:
+        ConfigError: a policy is not known, none is named, or two techniques have the same name.
+
+    >>> [each.name for each in techniques_of(["two_step:restart", Technique("mine", "progressive")])]
+    ['two_step:restart', 'mine']
+    """
+    if isinstance(policies, str):
+        return [Technique(name, name) for name in policy_names(policies)]
+    given = [each for each in policies if isinstance(each, Technique)]
+    if not given:
+        return techniques_of(",".join(policy_names([each for each in policies if isinstance(each, str)])))
+    named = ([each] if isinstance(each, Technique) else techniques_of(each) for each in policies)
+    found = list(dict.fromkeys(technique for some in named for technique in some))
+    for at, each in enumerate(found):
+        if any(each.name == other.name for other in found[:at]):
+            raise ConfigError(f"policies: found two techniques named `{each.name}`, expected each name once")
+    return found
 
 
 def with_policy(config: Config, policy: str) -> Config:

@@ -70,8 +70,9 @@ def reproduce_command(
 
     `all` stands for every paper; without PAPER the papers are listed. The folder holds a picture and a CSV file for
     each figure, claims.json, runs.csv with the command of each simulation, and two reports that compare measured with
-    published results: report.md, and report.html for a browser. With `all` each paper has a folder of its own within
-    it, beside a page of all claims.
+    published results: report.md, and report.html for a browser. Figure `across` has the paper's headline on drives of
+    today, and across.json the same as data. With `all` each paper has a folder of its own within it, beside a page of
+    all claims and all headlines.
     """
     from softsense import following, papers, tables
     from softsense.files import sha256_of
@@ -181,6 +182,8 @@ def reproduce_command(
 
             every = {result.paper.name: result.claims for result in results}
             folder.write("claims.json", json.dumps(every, indent=2, allow_nan=False) + "\n")
+            if across := {result.paper.name: result.elsewhere for result in results if result.elsewhere}:
+                folder.write("across.json", json.dumps(across, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", papers.overview(results))
             folder.write("report.html", of_reproductions(results))
         folder.sign(manifest if everything else of_simulations(results[0]), interrupted=interrupted)
@@ -192,6 +195,7 @@ def reproduce_command(
                 "interrupted": result.interrupted,
                 "claims": result.claims,
                 "counted": papers.counted(result.claims),
+                "across": result.elsewhere or None,
             }
             for result in results
         ]

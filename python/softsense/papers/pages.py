@@ -20,7 +20,17 @@ from softsense.papers.judging import (
     UNDER_SOME,
 )
 from softsense.papers.plans import configured
-from softsense.papers.telling import claim_cells, claim_heads, claim_row, headline, reasons, summed, tally
+from softsense.papers.telling import (
+    ELSEWHERE,
+    claim_cells,
+    claim_heads,
+    claim_row,
+    elsewhere_table,
+    headline,
+    reasons,
+    summed,
+    tally,
+)
 from softsense.report.pages import html, versions
 from softsense.report.parts import Attachment, Picture, Section, Table
 
@@ -72,6 +82,10 @@ def of_reproductions(results: Sequence[Reproduction]) -> str:
     """All claims of several papers on one page, each with its verdict; their reports are in folders beside it."""
     every = [row for result in results for row in result.claims]
     sections = []
+    heads, cells = elsewhere_table(results)
+    if cells:
+        title = "The headlines on drives of today"
+        sections.append(Section(title, [" ".join(ELSEWHERE.split())], [Table("Paper by drive", heads, cells)]))
     for result in results:
         claims = {claim.id: claim for claim in result.paper.claims}
         texts = [text for text in (headline(result), " ".join(summed(result))) if text]

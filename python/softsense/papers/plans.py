@@ -67,6 +67,12 @@ class Case:
     seed: int = 1
     device: str = ""
     """The shipped configuration of the device; empty: that of the paper."""
+    apart: bool = False
+    """Whether the overrides of the plan, which are of the paper's device, are left out."""
+
+    def changed(self, shared: Sequence[str]) -> list[str]:
+        """All overrides of the device in their order, where `shared` are those of the plan."""
+        return [*(() if self.apart else shared), *self.workload.overrides, *self.overrides]
 
 
 @dataclass(frozen=True)
@@ -99,13 +105,15 @@ class Measured:
     """The measurement of a figure.
 
     A measurement has numbers, evidence for claims by their ids, paragraphs for the report, and the workloads that the
-    figure left out, each with the reason.
+    figure left out, each with the reason. That of figure `across` also has, as `elsewhere`, where the paper's headline
+    holds on other drives, ready for JSON.
     """
 
     frame: pl.DataFrame
     evidence: dict[str, Evidence] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,7 @@ class Paper:
             is the field of a shipped configuration, such as `mlc-lae: flash.erase_us`, or why the number is not used.
         headline: function that makes the main result in one sentence, from the rows of `claims.json` by their ids; for
             whole runs only.
+        not_elsewhere: why there is no figure `across`, which measures the headline on drives of today; else empty.
     """
 
     name: str
@@ -154,6 +163,7 @@ class Paper:
     intro: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     headline: Callable[[Mapping[str, Mapping[str, Any]]], str] | None = None
+    not_elsewhere: str = ""
 
     def chosen(self, ids: Iterable[str]) -> list[Figure]:
         """The figures of these ids in the paper's order, all for no ids; `ConfigError` names the known ids."""

@@ -63,6 +63,11 @@ class Reproduction:
     interrupted: bool = False
 
     @property
+    def elsewhere(self) -> Mapping[str, Any]:
+        """The data of figure `across`, where the headline holds on drives of today; empty if it was not measured."""
+        return next((measured.elsewhere for _, measured in self.figures if measured.elsewhere), {})
+
+    @property
     def biased(self) -> list[Claim]:
         """The claims for which this run is biased, as it is a quick one."""
         return [] if self.plan.full else [claim for claim in self.paper.claims if claim.quick_bias]
@@ -74,7 +79,7 @@ class _StopError(Exception):
 
 def _simulated(device: str, case: Case, shared: Sequence[str], traces: str | None, progress: Progress | None) -> Any:
     """The summary of a case."""
-    config = configured(device, [*shared, *case.workload.overrides, *case.overrides])
+    config = configured(device, case.changed(shared))
     trace = None
     if case.workload.file:
         options: dict[str, Any] = dict(case.workload.options)
@@ -96,7 +101,7 @@ def _of_file(path: str, size: int, changed_ns: int) -> str:
 
 def _identity(device: str, case: Case, shared: Sequence[str], traces: str | None) -> str:
     """A hash of all inputs of the summary of a case."""
-    config = configured(device, [*shared, *case.workload.overrides, *case.overrides])
+    config = configured(device, case.changed(shared))
     requests = ""
     if case.workload.file:
         path = os.path.join(str(traces), case.workload.file)
@@ -204,7 +209,7 @@ class _Simulations(Mapping[Case, dict[str, Any]]):
 def command(device: str, case: Case, shared: Sequence[str]) -> str:
     """A shell command that runs a case alone, in which `TRACES` is the folder of traces."""
     words = ["softsense", "run", case.device or device, "--policy", case.policy, "--seed", str(case.seed)]
-    for override in (*shared, *case.workload.overrides, *case.overrides):
+    for override in case.changed(shared):
         words += ["--set", override]
     line = shlex.join(words)
     if case.workload.file:
@@ -230,6 +235,9 @@ def _runs(device: str, cases: Mapping[str, Sequence[Case]], shared: Sequence[str
 
 def _with_left_out(measured: Measured, plan: Plan) -> Measured:
     """The measurement of a figure, with the workloads that the plan left out in it and in each evidence."""
+    if measured.elsewhere:
+        # Shipped drives have workloads of their own.
+        return measured
     left = {workload.name: "its trace was not given" for workload in plan.left_out}
     evidence = {id_: replace(each, left_out=left) for id_, each in measured.evidence.items()}
     return replace(measured, evidence=evidence, left_out=left)
@@ -310,6 +318,8 @@ def reproduce(
                 of_figures = {figure.id: cases[figure.id] for figure, _ in result.figures}
                 folder.write("runs.csv", _runs(paper.config, of_figures, plan.overrides))
             folder.write("claims.json", json.dumps(result.claims, indent=2, allow_nan=False) + "\n")
+            if result.elsewhere:
+                folder.write("across.json", json.dumps(result.elsewhere, indent=2, allow_nan=False) + "\n")
             folder.write("report.md", report(result))
             folder.write("report.html", of_reproduction(result))
     return result

@@ -32,8 +32,10 @@ from softsense.papers import (
 )
 from softsense.papers.comparing import Arm, Compared, Summary, cases, percent, saved, summaries
 from softsense.papers.drawing import Line, lines, point
+from softsense.papers.elsewhere import AS_SHIPPED, Headline, on_workload
 from softsense.papers.stand_ins import stand_in
 from softsense.papers.techniques import at_age, ladder, reading
+from softsense.read_policies import Technique
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -290,6 +292,18 @@ _CLAIMS = (
     ),
 )
 
+_ELSEWHERE = Headline(
+    "references that known cells tell read faster than a retry table",
+    (
+        Technique("retry table", "progressive", ("read.references=retry_table",)),
+        Technique("Sentinel", "progressive", ("read.references=sentinels",)),
+    ),
+    on_workload("prn0", _TABLES[_JUDGED], _SENTINEL),
+    "tlc-femu, prn0",
+    "tlc-femu",
+    note=AS_SHIPPED,
+)
+
 PAPER = Paper(
     name="sentinel",
     title="Sentinel: cells that are known tell where references belong",
@@ -320,6 +334,7 @@ PAPER = Paper(
             ),
             _read_cases,
         ),
+        _ELSEWHERE.figure,
     ),
     claims=_CLAIMS,
     plan=_plan,

@@ -143,7 +143,10 @@ def table(result: Reproduction) -> str:
     claims = {claim.id: claim for claim in result.paper.claims}
     rows = [["figure", "claim", "published", "measured (95 %)", "verdict"]]
     rows += [[found["figure"], found["id"], *claim_row(claims[found["id"]], found)] for found in result.claims]
-    return "\n".join([*_aligned(rows), "", *summed(result)])
+    lines = [*_aligned(rows), "", *summed(result)]
+    if sentence := result.elsewhere.get("sentence"):
+        lines += ["", *wrap(f"On drives of today: {sentence}", 120)]
+    return "\n".join(lines)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -227,7 +230,31 @@ def summary_table(results: Sequence[Reproduction]) -> str:
     for result in results:
         if sentence := headline(result):
             lines += ["", *wrap(f"{result.paper.name}: {sentence}", 120)]
+    told = {result.paper.name: result.elsewhere["sentence"] for result in results if result.elsewhere}
+    for name, sentence in told.items():
+        lines += ["", *wrap(f"{name} on drives of today: {sentence}", 120)]
     return "\n".join(lines)
+
+
+ELSEWHERE = """The last technique of each headline beside the first one, in the statistic of reads that is named:
+differences with 95 % intervals, < faster, > slower, ! counted nowhere. Several numbers are of several ages, the
+youngest first. Papers do not speak of these drives, so that none of their claims is judged here."""
+"""Words below the title of the table of all papers' headlines on drives of today."""
+
+
+def elsewhere_table(results: Sequence[Reproduction]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the table of all papers' headlines on drives of today; no rows if none was measured."""
+    drives = dict.fromkeys(drive for result in results for drive in result.elsewhere.get("drives", ()))
+    rows = []
+    for result in results:
+        data, why = result.elsewhere, result.paper.not_elsewhere
+        if data:
+            of = [data["own"], *(data["drives"].get(drive, ["not run"]) for drive in drives)]
+            named = f"{result.paper.name}: {data['technique']} beside {data['reference']}, {data['by']}"
+            rows.append([named, *("; ".join(each) for each in of)])
+        elif why:
+            rows.append([f"{result.paper.name}: {why}", *[""] * (1 + len(drives))])
+    return ["paper", "its own drive, %", *(f"{drive}, %" for drive in drives)], rows if drives else []
 
 
 def overview(results: Sequence[Reproduction], folder: str = "") -> str:
@@ -237,6 +264,10 @@ def overview(results: Sequence[Reproduction], folder: str = "") -> str:
     lines += [f"{len(every)} claims of {len(results)} papers.", "", *(f"- {sentence}" for sentence in tally(every)), ""]
     lines += [f"- *{kind}*: {what}." for kind, what in KINDS.items()]
     lines += ["", " ".join(RULE.split())]
+    heads, rows = elsewhere_table(results)
+    if rows:
+        lines += ["", "## The headlines on drives of today", "", " ".join(ELSEWHERE.split()), ""]
+        lines.append(markdown_table(heads, rows))
     for result in results:
         claims = {claim.id: claim for claim in result.paper.claims}
         lines += ["", f"## {result.paper.title}", "", f"{result.paper.published}. "]

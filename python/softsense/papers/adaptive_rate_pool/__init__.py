@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from softsense.papers import Paper
+from softsense.formats import as_plain_share
+from softsense.papers import Case, Paper, Plan
 from softsense.papers.adaptive_rate_pool import (
     accelerators,
     equal_area,
@@ -25,9 +26,12 @@ from softsense.papers.adaptive_rate_pool import (
     scenario_2,
     table2,
 )
-from softsense.papers.adaptive_rate_pool.loads import planned
+from softsense.papers.adaptive_rate_pool.decoders import PER_SSD, POOL
+from softsense.papers.adaptive_rate_pool.loads import HOT_SHARES, array_of_any, planned
 from softsense.papers.adaptive_rate_pool.machine import CONFIG
-from softsense.papers.adaptive_rate_pool.published import INPUTS
+from softsense.papers.adaptive_rate_pool.published import GEOMETRY, INPUTS
+from softsense.papers.elsewhere import Headline
+from softsense.read_policies import Technique
 
 _PARTS = (
     *(iterations, io_rate, table2, scenario_1, hot_data, scenario_2),
@@ -46,6 +50,28 @@ def _headline(claims: Mapping[str, Mapping[str, Any]]) -> str:
     )
 
 
+_OF_EACH = 16
+"""Decoders of each drive of an array of drives of today: those of `tlc-client`."""
+
+
+def _own(plan: Plan) -> list[Case]:
+    return [hot_data.hottest(plan, decoders).cases[0] for decoders in (PER_SSD, POOL)]
+
+
+_ELSEWHERE = Headline(
+    "where two of eight drives are hot, a pool of decoders reads faster than as many in the drives",
+    (
+        Technique("in each drive", "progressive", (f"decoder.placement={{ per_ssd = {_OF_EACH} }}",)),
+        Technique("pool", "progressive", (f"decoder.placement={{ pool = {_OF_EACH * GEOMETRY['ssds']} }}",)),
+    ),
+    _own,
+    f"the paper's array, {as_plain_share(HOT_SHARES[-1])} of reads hot",
+    CONFIG,
+    load=array_of_any(HOT_SHARES[-1]),
+    note=f"Each is an array of {GEOMETRY['ssds']} such drives with {_OF_EACH} decoders for each drive, saturated: the "
+    "mean response is the inverse of the rate. Links take no time.",
+)
+
 PAPER = Paper(
     name="adaptive-rate-pool",
     title="A pool of adaptive-rate decoders, reproduced",
@@ -61,7 +87,7 @@ PAPER = Paper(
     "decoder. An age is a device all of whose blocks have that many P/E cycles, read with the rate that an adaptive "
     "device uses then. What the paper leaves open is said at each figure.",
     plan=planned,
-    figures=tuple(figure for part in _PARTS for figure in part.FIGURES),
+    figures=(*(figure for part in _PARTS for figure in part.FIGURES), _ELSEWHERE.figure),
     inputs=INPUTS,
     headline=_headline,
     claims=tuple(claim for part in _PARTS for claim in part.CLAIMS),

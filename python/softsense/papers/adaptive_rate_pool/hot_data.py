@@ -55,10 +55,10 @@ def _cases_fig08(plan: Plan) -> list[Case]:
         for decoders in (POOL, PER_SSD):
             found += [case for age in ages(plan.full) for case in _fig08(plan, share, decoders, age)]
             found += _fig08(plan, share, decoders, oldest, "bounded")
-    return found + in_all_settings(*(_hottest(plan, decoders) for decoders in (POOL, PER_SSD)))
+    return found + in_all_settings(*(hottest(plan, decoders) for decoders in (POOL, PER_SSD)))
 
 
-def _hottest(plan: Plan, decoders: Decoders) -> Arm:
+def hottest(plan: Plan, decoders: Decoders) -> Arm:
     """The arm with the hottest data at the oldest age."""
     return arm(_fig08(plan, HOT_SHARES[-1], decoders, ages(plan.full)[-1]), decoders)
 
@@ -124,7 +124,7 @@ def _measure_fig08(plan: Plan, runs: Runs) -> Measured:
             + " How hot data is, and how it is queued, the paper does not say.",
             in_all=all(gains[key].value > 1 for key in told_apart),
             in_mean=fmean(gain.value for gain in gains.values()) > 1,
-            **elsewhere(runs, _hottest(plan, POOL), _hottest(plan, PER_SSD), iops, order=1),
+            **elsewhere(runs, hottest(plan, POOL), hottest(plan, PER_SSD), iops, order=1),
         )
     }
     note = (

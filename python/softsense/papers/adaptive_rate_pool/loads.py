@@ -22,12 +22,14 @@ HOT_SHARES = (0.5, 0.8)
 HOT_SSDS = 2
 
 
-def _workload(name: str, what: str, requests: int, addresses: Any, *overrides: str) -> Workload:
+def _workload(
+    name: str, what: str, requests: int, addresses: Any, *overrides: str, codeword: int = CODEWORD
+) -> Workload:
     fields = synthetic(
         requests=requests,
         read_fraction=1.0,
-        sizes=[{"bytes": CODEWORD, "share": 1.0}],
-        align_bytes=CODEWORD,
+        sizes=[{"bytes": codeword, "share": 1.0}],
+        align_bytes=codeword,
         addresses=addresses,
         arrivals="immediate",
     )
@@ -53,11 +55,21 @@ def crowded(requests: int, queue_depth: int) -> Workload:
     return _workload(f"crowded {queue_depth}", what, requests, "uniform", saturated, "host.spread=round_robin")
 
 
-def hot(requests: int, share: float) -> Workload:
+def hot(requests: int, share: float, codeword: int = CODEWORD) -> Workload:
     """A saturating workload of which two SSDs have the hot data."""
     what = f"{requests:,} reads of a codeword, {as_plain_share(share)} of them from two SSDs, {QUEUE_DEPTH:,} at a time"
     addresses = {"hot_cold": {"hot_fraction": HOT_SSDS / GEOMETRY["ssds"], "hot_share": share}}
-    return _workload(f"hot {share:g}", what, requests, addresses, _SATURATED, "host.spread=address")
+    more = (_SATURATED, "host.spread=address")
+    return _workload(f"hot {share:g}", what, requests, addresses, *more, codeword=codeword)
+
+
+def array_of_any(share: float) -> tuple[str, ...]:
+    """Overrides that make an array of any drive, and give it the hot workload, without its number of requests.
+
+    An array has a link for each drive, so that the drive's own link to its host is left out.
+    """
+    codeword = 4096
+    return (f"geometry.ssds={GEOMETRY['ssds']}", "host.link=none", *hot(1, share, codeword).overrides)
 
 
 def planned(full: bool) -> Plan:

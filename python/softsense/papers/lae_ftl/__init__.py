@@ -107,4 +107,7 @@ PAPER = Paper(
     claims=tuple(claim for module in _MODULES for claim in module.CLAIMS),
     inputs=_INPUTS,
     headline=_headline,
+    not_elsewhere="its codes are read by one hard decision, and those that save latency correct fewer errors than new "
+    "pages of drives of today have at the chip's default references, and than pages in the middle of life have at the "
+    "best ones",
 )

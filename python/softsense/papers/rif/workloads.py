@@ -68,6 +68,10 @@ def _stand_in(read_share: float, requests: int) -> Workload:
 _READ_SHARES = (0.27, 0.37, 0.47, 0.57, 0.66, 0.76, 0.86, 0.96)
 
 
+SATURATING = (*_stand_in(_READ_SHARES[-1], 1).overrides, "host.issue.closed_loop.queue_depth=256")
+"""Overrides for the workload with the most reads, on any drive; without its number of requests."""
+
+
 def plan_of(full: bool) -> Plan:
     """The plan of a quick or a full run."""
     shares = _READ_SHARES if full else (_READ_SHARES[0], _READ_SHARES[4], _READ_SHARES[-1])

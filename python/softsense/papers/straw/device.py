@@ -40,6 +40,8 @@ COMPRESSED = 50
 _LAYER_FACTORS = (0.74, 0.82, 0.88, 0.94, 1.0, 1.07, 1.17, 1.35)
 """Factors of layers on raw bit error rates [assumed]: eight layers, two of each class."""
 
+_LAYERS = f"reliability.table.variation={inline({'layer_factors': list(_LAYER_FACTORS)})}"
+
 _CLASSES = len(FLASH["wordline_classes"])
 
 _BLOCKS = 40
@@ -47,17 +49,17 @@ _BLOCKS = 40
 
 
 @cache
-def _compressed() -> dict[str, Any]:
+def _compressed(whole_table: bool = False) -> dict[str, Any]:
     """The cells, disturbed by each read as by many.
 
-    Soft levels follow at once after the default references. The retry table is left out: it goes down, for data that
-    has lost charge, which does not help where reads have raised the voltages.
+    Soft levels follow at once after the default references. The retry table, which is left out unless `whole_table`
+    asks for it, goes down for data that has lost charge, and does not help where reads have raised the voltages.
     """
     spec: dict[str, Any] = json.loads(Cells.open(CELLS).spec_json)
     disturb, references = spec["read_disturb"], spec["references"]
     return spec | {
         "read_disturb": disturb | {"doubling_reads": disturb["doubling_reads"] / COMPRESSED},
-        "references": references | {"retry_table_v": references["retry_table_v"][:1]},
+        "references": references | {"retry_table_v": references["retry_table_v"][: None if whole_table else 1]},
     }
 
 
@@ -87,9 +89,19 @@ def _device(pe_cycles: int, *, disturbed: bool = True) -> tuple[str, ...]:
         f"geometry.pages_per_block={3 * WORDLINES}",
         *("geometry.channels=2", "geometry.chips_per_channel=1", "geometry.dies_per_chip=1"),
         of_cells(Cells.from_json(json.dumps(spec))),
-        f"reliability.table.variation={inline({'layer_factors': list(_LAYER_FACTORS)})}",
+        _LAYERS,
         *("ftl.over_provisioning=0.3", "precondition.layout=sequential", "host.write_buffer_bytes=0"),
         *at_age(pe_cycles, 1.0),
+    )
+
+
+def on_two_dies() -> tuple[str, ...]:
+    """Overrides with which a drive of any TLC has these cells, and so few blocks that a run reads them often enough."""
+    return (
+        *_device(0)[:5],
+        of_cells(Cells.from_json(json.dumps(_compressed(whole_table=True)))),
+        _LAYERS,
+        *("ftl.over_provisioning=0.3", "ftl.slc_cache=none", "precondition.layout=sequential"),
     )
 
 
@@ -112,6 +124,11 @@ def _reclaims(pe_cycles: int) -> dict[str, dict[str, Any]]:
         "wordlines": {"wordline": wordline},
         "STRAW": {"wordline": wordline | {"pass_through_reduction": 0.05}},
     }
+
+
+def reclaim_at(reclaim: str, pe_cycles: int) -> str:
+    """The override for a way of reclaiming with its limits at a stage of life."""
+    return f"ftl.read_reclaim={inline(_reclaims(pe_cycles)[reclaim])}"
 
 
 @cache
