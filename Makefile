@@ -29,6 +29,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find -L crates -type f)
 
 # Cargo and maturin must agree on the interpreter, or each would rebuild what the other has built.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
+# Images of containers set it; then each of the hundreds of processes of the tests would compile all Python that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help environment build demo mount-demo artifact compile-tests test laws fuzz soak bench docs lint lint-rust format schema audit lock clean
 

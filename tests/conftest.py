@@ -18,6 +18,7 @@ import pytest
 
 from browser import BROWSERS, Browser
 from softsense.charts import Chart
+from softsense.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = ROOT / "configs"
@@ -120,16 +121,32 @@ def config() -> Path:
     return CONFIGS / "mlc-25nm.toml"
 
 
+def words_of(arguments: Sequence[str | Path | Sequence[str]]) -> list[str]:
+    """The words of a command, some of which come in lists."""
+    return [word for each in arguments for word in ([str(each)] if isinstance(each, str | Path) else each)]
+
+
 @pytest.fixture
-def softsense_command(tmp_path: Path) -> Softsense:
-    """Run `softsense` as a user would, in an empty folder."""
+def softsense_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Softsense:
+    """Run `softsense` in an empty folder and in the process of the tests, which has imported it already."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "150")
 
     def call(*arguments: str | Path | Sequence[str]) -> subprocess.CompletedProcess[str]:
-        words: list[str] = []
-        for argument in arguments:
-            words += [str(argument)] if isinstance(argument, str | Path) else argument
+        capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, main(words_of(arguments)), *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def softsense_process(tmp_path: Path) -> Softsense:
+    """Run `softsense` as a user would, in an empty folder and a process of its own."""
+
+    def call(*arguments: str | Path | Sequence[str]) -> subprocess.CompletedProcess[str]:
+        program = "import sys; from softsense.cli import main; sys.exit(main())"
         return subprocess.run(
-            [sys.executable, "-c", "import sys; from softsense.cli import main; sys.exit(main())", *words],
+            [sys.executable, "-c", program, *words_of(arguments)],
             cwd=tmp_path,
             env={**os.environ, "COLUMNS": "150"},
             capture_output=True,

@@ -213,16 +213,16 @@ def test_pictures_of_all_shapes_can_be_drawn(config: Path, small: list[str], tmp
 
 
 def test_memory_does_not_grow_with_the_trace(
-    tmp_path: Path, softsense_command: Softsense, set_small: list[str]
+    tmp_path: Path, softsense_process: Softsense, set_small: list[str]
 ) -> None:
     """Four times the requests: what a run keeps of each would be some hundred bytes at least, 60 MB in all."""
     peaks = []
     for requests in (200_000, 800_000):
         trace = tmp_path / f"{requests}.trace"
         small = [*set_small, "--set", f"workload.requests={requests}"]
-        assert softsense_command("trace", "generate", CONFIGS / "mlc-25nm.toml", trace, small).returncode == 0
+        assert softsense_process("trace", "generate", CONFIGS / "mlc-25nm.toml", trace, small).returncode == 0
         replay = ["--trace", str(trace), "--format", "mqsim", "--json"]
-        ran = softsense_command("run", CONFIGS / "mlc-25nm.toml", replay, set_small)
+        ran = softsense_process("run", CONFIGS / "mlc-25nm.toml", replay, set_small)
         assert ran.returncode == 0, ran.stderr
         summary = json.loads(ran.stdout)
         assert summary["requests"] == requests

@@ -384,10 +384,10 @@ def test_what_is_refused_is_not_passed() -> None:
     assert on(Refuses, "rate 7/10").conforms
 
 
-def test_the_first_difference_is_told(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_the_first_difference_is_told(softsense_process: Softsense, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(TEXT.replace("+ 8) >> 4", ") >> 4"))
     (tmp_path / "small.qc").write_text(CODES["rate 7/10"].to_qc())
-    done = softsense_command("code", "conform", "mine.py:Decoder", "--code", "small.qc", "--decoder", "min-sum")
+    done = softsense_process("code", "conform", "mine.py:Decoder", "--code", "small.qc", "--decoder", "min-sum")
     assert done.returncode == 1
     told = " ".join(done.stdout.split())
     assert "differs in" in told
@@ -397,16 +397,16 @@ def test_the_first_difference_is_told(softsense_command: Softsense, tmp_path: Pa
     assert "conforms" not in told
 
 
-def test_an_error_of_the_backend_has_its_own_traceback(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_an_error_of_the_backend_has_its_own_traceback(softsense_process: Softsense, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(TEXT.replace("frames = totals.shape[1]", "frames = totals.shape[7]"))
     arguments = ("--code", "flash-8/9", "--decoder", "min-sum", "--no-progress")
-    done = softsense_command("code", "conform", "mine.py:Decoder", *arguments)
+    done = softsense_process("code", "conform", "mine.py:Decoder", *arguments)
     assert done.returncode == 1
     assert "exception: expected none, found IndexError" in done.stdout
     assert "mine.py" in done.stderr
     assert "totals.shape[7]" in done.stderr
     assert "conformance.py" not in done.stderr
-    done = softsense_command(
+    done = softsense_process(
         "code", "bench", "flash-8/9", "--errors", "9", "--frames", "9", "--backend", "mine.py:Decoder"
     )
     assert done.returncode == 1
@@ -458,10 +458,10 @@ def test_counts_do_not_depend_on_batches(frames: int) -> None:
     assert max(given) == frames
 
 
-def test_a_backend_that_differs_is_told(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_a_backend_that_differs_is_told(softsense_process: Softsense, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(TEXT.replace("+ 8) >> 4", ") >> 4"))
     arguments = ("flash-8/9", "--channel", "bsc:0.009", "--frames", "30", "--backend", "mine.py:Decoder")
-    done = softsense_command("code", "bench", *arguments, "--no-progress")
+    done = softsense_process("code", "bench", *arguments, "--no-progress")
     assert done.returncode == 0, "a decoder of one's own may be another one, but it is told"
     alike = int(done.stdout.split("as the CPU in ")[1].split()[0])
     assert alike < 30

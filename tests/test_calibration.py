@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import hidden_loads
-from softsense import ConfigError, FileError, Store, calibration, cli, run
+from conftest import Softsense
+from softsense import ConfigError, FileError, Store, calibration, run
 from softsense.calibration import (
     PARAMETERS,
     Calibration,
@@ -399,20 +400,16 @@ def test_a_calibration_tells_what_it_found(hidden: hidden_loads.Hidden, calibrat
 
 
 def test_the_command_writes_a_config_that_can_be_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    softsense_command: Softsense, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a plan that is shorter than that of `--quick`, which test_shell.py runs as it is."""
     monkeypatch.setattr(calibration, "QUICK", TINY)
     text = TOML.replace("held_out = true\n", "")
-    out = tmp_path / "out"
-    words = ["calibrate", str(written(tmp_path, text)), "--quick", "--out", str(out), "--no-progress"]
-    code = cli.main(words)
-    told = capfd.readouterr()
-    assert code == 0, told.err
-    assert "60,000 of 80,000 writes a second" in told.err
-    assert "Not told by these loads" in told.out
-    assert "writes, too" in told.out
+    told = softsense_command("calibrate", written(tmp_path, text), "--quick", "--out", "out", "--no-progress")
+    assert told.returncode == 0, told.stderr
+    assert "60,000 of 80,000 writes a second" in told.stderr
+    assert "Not told by these loads" in told.stdout
+    assert "writes, too" in told.stdout
     for name in ("calibrated.toml", "calibration.json", "calibration.png", "results.json"):
-        assert (out / name).exists()
-    code = cli.main(["config", "check", str(out / "calibrated.toml")])
-    assert code == 0, capfd.readouterr().err
+        assert (tmp_path / "out" / name).exists()
+    assert softsense_command("config", "check", "out/calibrated.toml").returncode == 0

@@ -139,12 +139,12 @@ def test_counts_do_not_depend_on_threads_or_processes() -> None:
 
 @pytest.mark.law
 @pytest.mark.filterwarnings("ignore")
-def test_counts_are_the_same_from_a_dask_cluster(softsense_command: Softsense) -> None:
+def test_counts_are_the_same_from_a_dask_cluster(softsense_process: Softsense) -> None:
     command = ["fer", "flash-8/9", "--rber", "0.0085", "--relative-error", "0.3", "--json"]
-    expected = softsense_command(command)
+    expected = softsense_process(command)
     assert expected.returncode == 0, expected.stderr
     with dask_cluster(2) as cluster:
-        done = softsense_command(command, "--dask", cluster.scheduler_address)
+        done = softsense_process(command, "--dask", cluster.scheduler_address)
         assert done.returncode == 0, done.stderr
         assert done.stdout == expected.stdout
     assert json.loads(done.stdout)["points"][0]["failures"] > 1000
@@ -201,12 +201,12 @@ JUDGED = ["--rber", "0.0079", "--relative-error", "0.25", "--judge", "2"]
     "options", [pytest.param(MEASURED, id="measured"), pytest.param(JUDGED, id="judged", marks=pytest.mark.law)]
 )
 def test_a_killed_campaign_resumes_to_the_same_result(
-    softsense_command: Softsense, tmp_path: Path, options: list[str]
+    softsense_process: Softsense, tmp_path: Path, options: list[str]
 ) -> None:
     """Killed at any moment, while it writes and while it splits; then byte for byte what nobody killed."""
     long = ["fer", "flash-8/9", "--json", "--workers", "2", *options]
     started = time.monotonic()
-    whole = softsense_command(long)
+    whole = softsense_process(long)
     took_s = time.monotonic() - started
     assert whole.returncode == 0, whole.stderr
     command, store = [*COMMAND, *long, "--store", "s.fer"], tmp_path / "s.fer"
@@ -232,17 +232,17 @@ def test_a_killed_campaign_resumes_to_the_same_result(
     assert sum(kills) >= 2, "it ended before it was killed"
     kept = len(rows(store))
     assert kept > 0
-    done = softsense_command(long, "--store", "s.fer")
+    done = softsense_process(long, "--store", "s.fer")
     assert done.returncode == 0, done.stderr
     assert done.stdout == whole.stdout
     assert len(rows(store)) == len({row[:3] for row in rows(store)})
     assert kept < len(rows(store)) or options is JUDGED or not all(kills)
     started = time.monotonic()
-    assert softsense_command(long, "--store", "s.fer").stdout == whole.stdout
+    assert softsense_process(long, "--store", "s.fer").stdout == whole.stdout
     assert time.monotonic() - started < 10, "what is in the store was done again"
 
 
-def test_ctrl_c_reports_and_keeps_what_was_counted(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_ctrl_c_reports_and_keeps_what_was_counted(softsense_process: Softsense, tmp_path: Path) -> None:
     command = ["fer", "flash-8/9", "--rber", "0.0060,0.0078", "--json", "--store", "s.fer"]
     process = subprocess.Popen(
         [*COMMAND, *command], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -368,12 +368,12 @@ def test_a_bad_store_is_one_error_and_left_alone(softsense_command: Softsense, s
     assert sorted(path.name for path in store_file.parent.iterdir()) == ["s.fer", "s.fer.progress.json"]
 
 
-def test_a_store_is_one_process_s_at_a_time(softsense_command: Softsense, store_file: Path) -> None:
+def test_a_store_is_one_process_s_at_a_time(softsense_process: Softsense, store_file: Path) -> None:
     with Store(store_file):
-        assert_bad_input(softsense_command(QUICK, "--store", "s.fer"), "s.fer", "another process")
-    assert softsense_command(QUICK, "--store", "s.fer").returncode == 0
-    assert_bad_input(softsense_command(QUICK, "--store", "no/s.fer"), "no/s.fer")
-    assert_bad_input(softsense_command(QUICK, "--store", "."), ".", "store")
+        assert_bad_input(softsense_process(QUICK, "--store", "s.fer"), "s.fer", "another process")
+    assert softsense_process(QUICK, "--store", "s.fer").returncode == 0
+    assert_bad_input(softsense_process(QUICK, "--store", "no/s.fer"), "no/s.fer")
+    assert_bad_input(softsense_process(QUICK, "--store", "."), ".", "store")
 
 
 def test_a_store_holds_many_tasks_and_knows_its_gaps(tmp_path: Path) -> None:
@@ -552,10 +552,10 @@ def test_cells_at_level_1_are_hard_decisions_at_their_own_rate() -> None:
 # Decode tables.
 
 
-def test_a_built_table_is_monotone_and_says_what_it_is(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_a_built_table_is_monotone_and_says_what_it_is(softsense_process: Softsense, tmp_path: Path) -> None:
     command = ["table", "build", "teaching-1/2", "--levels", "1-3", "--rber", "0.01:0.13:0.03", "--iterations", "10"]
     command += ["--relative-error", "0.5", "--down-to", "1e-3", "--frames", "50000", "--store", "s.fer"]
-    done = softsense_command(command, "--out", "t.toml")
+    done = softsense_process(command, "--out", "t.toml")
     assert done.returncode == 0, done.stderr
     assert "t.toml" in done.stdout
     text = (tmp_path / "t.toml").read_text()
@@ -579,15 +579,15 @@ def test_a_built_table_is_monotone_and_says_what_it_is(softsense_command: Softse
         # Fewer errors take fewer iterations.
         means = [sum(i * p for i, p in enumerate(row, start=1)) for row in level["iterations"]]
         assert means == sorted(means)
-    assert_bad_input(softsense_command(command, "--out", "t.toml"), "t.toml", "--force")
-    again = softsense_command(command, "--out", "t.toml", "--force", "--workers", "1")
+    assert_bad_input(softsense_process(command, "--out", "t.toml"), "t.toml", "--force")
+    again = softsense_process(command, "--out", "t.toml", "--force", "--workers", "1")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "t.toml").read_text() == text, "the store, or the number of workers, made a difference"
-    shown = softsense_command("table", "show", "t.toml", "--json", "--picture", "t.png")
+    shown = softsense_process("table", "show", "t.toml", "--json", "--picture", "t.png")
     assert shown.returncode == 0, shown.stderr
     assert {found["failure"] for found in json.loads(shown.stdout)["thresholds"]} >= {1e-2}
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    assert softsense_command("table", "show", "t.toml").stdout.startswith("table    t\n")
+    assert softsense_process("table", "show", "t.toml").stdout.startswith("table    t\n")
 
 
 def test_a_table_of_a_bch_code_is_the_binomial_tail(softsense_command: Softsense, tmp_path: Path) -> None:

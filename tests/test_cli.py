@@ -132,10 +132,10 @@ def test_unknown_policy_lists_the_known_ones(softsense_command: Softsense, confi
     assert_bad_input(softsense_command("run", config, "--policy", "guess"), "guess", *POLICIES)
 
 
-def test_unknown_option_is_one_error(softsense_command: Softsense, config: Path) -> None:
-    assert_bad_input(softsense_command("run", config, "--wings"), "--wings")
-    assert_bad_input(softsense_command("run"), "CONFIG")
-    assert_bad_input(softsense_command("trace", "stats", "x", "--format", "punched-card"), "punched-card", "mqsim")
+def test_unknown_option_is_one_error(softsense_process: Softsense, config: Path) -> None:
+    assert_bad_input(softsense_process("run", config, "--wings"), "--wings")
+    assert_bad_input(softsense_process("run"), "CONFIG")
+    assert_bad_input(softsense_process("trace", "stats", "x", "--format", "punched-card"), "punched-card", "mqsim")
 
 
 def test_trace_beyond_the_device_is_refused_unless_told_otherwise(
@@ -156,11 +156,11 @@ def test_trace_beyond_the_device_is_refused_unless_told_otherwise(
 
 
 def test_unwritable_folder_is_one_error_before_anything_runs(
-    softsense_command: Softsense, tmp_path: Path, config: Path
+    softsense_process: Softsense, tmp_path: Path, config: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     started = time.monotonic()
-    done = softsense_command("compare", config, "--set", "workload.requests=1000000000", "--out", "file/results")
+    done = softsense_process("compare", config, "--set", "workload.requests=1000000000", "--out", "file/results")
     assert_bad_input(done, "file", "cannot write")
     assert time.monotonic() - started < 30
 
@@ -200,9 +200,9 @@ def test_no_line_is_wider_than_the_screen(softsense_command: Softsense, config: 
 
 
 def test_json_is_all_there_is_on_standard_output(
-    softsense_command: Softsense, config: Path, set_small: list[str]
+    softsense_process: Softsense, config: Path, set_small: list[str]
 ) -> None:
-    done = softsense_command("run", config, set_small, "--json")
+    done = softsense_process("run", config, set_small, "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["machine"].keys() == {"wall_s", "requests_per_s", "setup_s", "peak_rss_bytes"}
@@ -211,11 +211,11 @@ def test_json_is_all_there_is_on_standard_output(
 
 
 def test_written_config_repeats_the_run(
-    softsense_command: Softsense, tmp_path: Path, config: Path, set_small: list[str]
+    softsense_process: Softsense, tmp_path: Path, config: Path, set_small: list[str]
 ) -> None:
-    first = softsense_command("run", config, set_small, "--seed", "7", "--json", "--out", "first")
+    first = softsense_process("run", config, set_small, "--seed", "7", "--json", "--out", "first")
     assert first.returncode == 0, first.stderr
-    again = softsense_command("run", tmp_path / "first" / "config.toml", "--json", "--out", "again")
+    again = softsense_process("run", tmp_path / "first" / "config.toml", "--json", "--out", "again")
     assert again.returncode == 0, again.stderr
     for field in ("response", "codeword_reads", "config_sha256", "seed"):
         assert json.loads(first.stdout)[field] == json.loads(again.stdout)[field]
@@ -314,17 +314,17 @@ def test_generated_workload_is_a_trace(softsense_command: Softsense, config: Pat
     assert json.loads(stats.stdout)["requests"] == 3000
 
 
-def test_version_and_help(softsense_command: Softsense) -> None:
+def test_version_and_help(softsense_process: Softsense) -> None:
     profile = _core.build_info()["profile"]
     assert profile in {"release", "debug"}
     told = rf"softsense \d+\.\d+\.\d+, model \d+, {profile} build for \S+, codecs use \S+(, commit \S+)?\n"
-    assert re.fullmatch(told, softsense_command("--version").stdout)
+    assert re.fullmatch(told, softsense_process("--version").stdout)
     for command in ([], ["run"], ["compare"], ["trace"], ["trace", "stats"], ["config"], ["policies"]):
-        assert softsense_command(command, "--help").returncode == 0
+        assert softsense_process(command, "--help").returncode == 0
     for command in ([], ["config"]):
-        asked = softsense_command(command)
-        assert (asked.returncode, asked.stdout, asked.stderr) == (0, softsense_command(command, "--help").stdout, "")
-    listed = softsense_command("policies").stdout
+        asked = softsense_process(command)
+        assert (asked.returncode, asked.stdout, asked.stderr) == (0, softsense_process(command, "--help").stdout, "")
+    listed = softsense_process("policies").stdout
     assert all(name in listed for name in POLICIES)
 
 

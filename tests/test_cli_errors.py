@@ -14,6 +14,7 @@ import click
 import pytest
 
 import softsense
+from conftest import Softsense
 from softsense import cli, store
 
 Rows = list[tuple[list[str], list[str]]]
@@ -926,21 +927,20 @@ def test_every_command_has_rows() -> None:
 
 @pytest.mark.parametrize(("arguments", "says"), CASES, ids=[" ".join(arguments) for arguments, _ in CASES])
 def test_bad_input_is_one_error(
-    folder: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], says: list[str]
+    folder: Path, softsense_command: Softsense, arguments: list[str], says: list[str]
 ) -> None:
     before = contents(folder)
-    code = cli.main(arguments)
-    printed = capfd.readouterr()
-    assert code == 2, printed
-    assert "Traceback" not in printed.err
+    done = softsense_command(arguments)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
     # What a trace was recognised as is said before it turns out not to fit, with the results of a run.
-    mark = re.search("^error: ", printed.err, re.MULTILINE)
-    assert mark, printed.err
-    before_it, message = printed.err[: mark.start()], printed.err[mark.end() :]
-    assert not before_it or before_it.endswith("\n"), printed.err
+    mark = re.search("^error: ", done.stderr, re.MULTILINE)
+    assert mark, done.stderr
+    before_it, message = done.stderr[: mark.start()], done.stderr[mark.end() :]
+    assert not before_it or before_it.endswith("\n"), done.stderr
     # A line for each fault, of which all but the first are indented.
-    assert all(line.startswith("       ") for line in message.splitlines()[1:]), printed.err
-    assert "\x1b" not in printed.err + printed.out
+    assert all(line.startswith("       ") for line in message.splitlines()[1:]), done.stderr
+    assert "\x1b" not in done.stderr + done.stdout
     for word in says:
         assert word in message, f"{word} not in {message}"
     assert contents(folder) == before, "something was left behind"
@@ -956,7 +956,6 @@ def test_all_faults_of_a_config_are_told_in_one_block(folder: Path, capfd: pytes
         "       --set geometry.channels",
         "       --set host.max_outstanding",
     ]
-    assert (
-        cli.main(["config", "check", "three.toml", "--set", "nonsense", "--set", "wings=2", "--set", "ftl.ovr=1"]) == 2
-    )
+    wrong = ["--set", "nonsense", "--set", "wings=2", "--set", "ftl.ovr=1"]
+    assert cli.main(["config", "check", "three.toml", *wrong]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 3

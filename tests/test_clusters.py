@@ -51,10 +51,10 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_job_arrays_of_slurm_come_to_what_one_process_does(
-    softsense_command: Softsense, commands: Path, tmp_path: Path
+    softsense_process: Softsense, commands: Path, tmp_path: Path
 ) -> None:
     """The script's arrays, merges and last job, by a stand-in of `sbatch` that loses a shard."""
-    expected = softsense_command(CAMPAIGN)
+    expected = softsense_process(CAMPAIGN)
     (commands / "sbatch").write_text(SBATCH)
     (commands / "sbatch").chmod(0o755)
     script = ["bash", str(CLUSTERS / "slurm.sh"), "all.fer", "softsense", *CAMPAIGN]
@@ -70,13 +70,13 @@ def test_job_arrays_of_slurm_come_to_what_one_process_does(
 
 @pytest.mark.law
 def test_an_array_on_slurm_that_is_killed_twice_comes_to_what_one_process_does(
-    softsense_command: Softsense, commands: Path, tmp_path: Path
+    softsense_process: Softsense, commands: Path, tmp_path: Path
 ) -> None:
     """A real Slurm, where there is one that runs: sixteen shards, of which two are killed in the middle."""
     if not shutil.which("sinfo") or subprocess.run(["sinfo"], capture_output=True, check=False).returncode:
         pytest.skip("there is no Slurm that runs")
     long = ["fer", "flash-8/9", "--rber", "0.0066,0.0072", "--relative-error", "0.12", "--frames", "262144"]
-    expected = softsense_command(long)
+    expected = softsense_process(long)
     script = ["bash", str(CLUSTERS / "slurm.sh"), "all.fer", "softsense", *long]
     subprocess.run(script, cwd=tmp_path, env={**os.environ, "PARTS": "16"}, check=True)
     killed: set[str] = set()
@@ -95,7 +95,7 @@ def test_an_array_on_slurm_that_is_killed_twice_comes_to_what_one_process_does(
     assert (tmp_path / "all.txt").read_text() == expected.stdout
 
 
-def test_each_pod_of_the_indexed_job_does_a_shard(softsense_command: Softsense, commands: Path, tmp_path: Path) -> None:
+def test_each_pod_of_the_indexed_job_does_a_shard(softsense_process: Softsense, commands: Path, tmp_path: Path) -> None:
     """The pods' command, run here with their indices and a shorter campaign."""
     job = yaml.safe_load((CLUSTERS / "kubernetes.yaml").read_text())["spec"]
     (container,) = job["template"]["spec"]["containers"]
@@ -107,9 +107,9 @@ def test_each_pod_of_the_indexed_job_does_a_shard(softsense_command: Softsense, 
     line = line.replace("fer flash-8/9 --relative-error 0.05", campaign).replace("/data/", "").replace("/64 ", "/3 ")
     for index in ("2", "0", "1"):
         subprocess.run(["sh", "-c", line], cwd=tmp_path, env={**os.environ, "JOB_COMPLETION_INDEX": index}, check=True)
-    merged = softsense_command("merge", "flash.fer", *(f"flash-{part}-of-3.fer" for part in (1, 2, 3)))
+    merged = softsense_process("merge", "flash.fer", *(f"flash-{part}-of-3.fer" for part in (1, 2, 3)))
     assert merged.returncode == 0, merged.stderr
-    assert softsense_command(CAMPAIGN, "--store", "flash.fer").stdout == softsense_command(CAMPAIGN).stdout
+    assert softsense_process(CAMPAIGN, "--store", "flash.fer").stdout == softsense_process(CAMPAIGN).stdout
 
 
 @pytest.mark.law

@@ -101,13 +101,13 @@ def test_more_codes_than_colours_have_other_markers() -> None:
     assert len(looks) == len(set(looks)) == 12
 
 
-def test_the_command_leaves_a_folder_of_results(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_the_command_leaves_a_folder_of_results(softsense_process: Softsense, tmp_path: Path) -> None:
     words = ("fer", "teaching-1/2", BCH, "--rber", "0.02,0.05,0.08", "--store", "s.fer", *OPTIONS)
-    done = softsense_command(*words, "--out", "one", "--picture", "one.png")
+    done = softsense_process(*words, "--out", "one", "--picture", "one.png")
     assert done.returncode == 0, done.stderr
-    again = softsense_command(*words, "--out", "two", "--workers", "2")
+    again = softsense_process(*words, "--out", "two", "--workers", "2")
     assert again.returncode == 0, again.stderr
-    fresh = softsense_command(*words[: -len(OPTIONS) - 2], *OPTIONS, "--out", "three", "--workers", "2")
+    fresh = softsense_process(*words[: -len(OPTIONS) - 2], *OPTIONS, "--out", "three", "--workers", "2")
     assert fresh.returncode == 0, fresh.stderr
     # Whatever the store has, and whoever measures.
     for name in ("fer.json", "table.txt", "report.html"):
@@ -121,7 +121,7 @@ def test_the_command_leaves_a_folder_of_results(softsense_command: Softsense, tm
     assert [(row["code"], row["rber"]) for row in rows] == [
         (code, rber) for code in ("teaching-1/2", BCH) for rber in RATES
     ]
-    side = softsense_command("results", "compare", "one", "two", "--metric", "fer")
+    side = softsense_process("results", "compare", "one", "two", "--metric", "fer")
     assert f"{BCH}, 1, 0.02" in side.stdout, side.stderr
 
 

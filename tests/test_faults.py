@@ -125,10 +125,8 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     out = tmp_path / "out"
     assert cli.main(["run", str(config), *set_small, "--requests-log", "--out", str(out)]) == 2
     said = capsys.readouterr()
-    assert (
-        said.err
-        == f"error: {out}/requests.parquet: cannot write: No space left on device; everything else is written\n"
-    )
+    full = "cannot write: No space left on device; everything else is written"
+    assert said.err == f"error: {out}/requests.parquet: {full}\n"
     assert sorted(path.name for path in out.iterdir()) == [
         "config.toml",
         "over-time.png",
@@ -161,19 +159,19 @@ def test_results_are_said_before_they_are_written(
 
 
 @pytest.mark.parametrize("command", [("trace", "generate", "mlc-25nm"), ("code", "export", "teaching-1/2")])
-def test_links_are_followed_and_pipes_refused(softsense_command: Softsense, tmp_path: Path, command: list[str]) -> None:
+def test_links_are_followed_and_pipes_refused(softsense_process: Softsense, tmp_path: Path, command: list[str]) -> None:
     """What is no file is not replaced by one, and a link stays one, whoever writes."""
     small = ["--set", "workload.requests=100"] if command[0] == "trace" else ["--force"]
     suffix = "" if command[0] == "trace" else ".alist"
     pipe, link, file = (tmp_path / f"{name}{suffix}" for name in ("pipe", "link", "file"))
     os.mkfifo(pipe)
-    done = softsense_command(*command, pipe, *small)
+    done = softsense_process(*command, pipe, *small)
     assert (done.returncode, done.stdout) == (2, "")
     assert "expected a file to write to" in done.stderr
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     file.write_text("before")
     link.symlink_to(file)
-    assert softsense_command(*command, link, *small).returncode == 0
+    assert softsense_process(*command, link, *small).returncode == 0
     assert link.is_symlink()
     assert len(file.read_text()) > 100
 
@@ -234,8 +232,8 @@ def test_an_unknown_instruction_set_is_refused(tmp_path: Path) -> None:
     [("config", "check"), ("code", "show"), ("table", "show"), ("sweep",), ("fer", "teaching-1/2", "--traps")],
     ids=" ".join,
 )
-def test_what_has_no_end_is_not_read_to_its_end(softsense_command: Softsense, command: tuple[str, ...]) -> None:
-    done = softsense_command(*command, "/dev/zero")
+def test_what_has_no_end_is_not_read_to_its_end(softsense_process: Softsense, command: tuple[str, ...]) -> None:
+    done = softsense_process(*command, "/dev/zero")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: /dev/zero: found more than 256 MiB, expected a text file")
     assert done.stderr.count("\n") == 1
@@ -330,7 +328,7 @@ def test_ctrl_c_ends_a_sweep_and_its_processes_in_silence(tmp_path: Path, after_
     assert len(errors.strip().splitlines()) == 1
 
 
-def test_runs_differ_in_nothing_but_what_is_of_the_machine(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_runs_differ_in_nothing_but_what_is_of_the_machine(softsense_process: Softsense, tmp_path: Path) -> None:
     """The summary has it under one name; the table and the report in one column, named as what it is.
 
     When it was asked, and how, is in `results.json` alone.
@@ -339,7 +337,7 @@ def test_runs_differ_in_nothing_but_what_is_of_the_machine(softsense_command: So
 
     small = [word for text in SMALL for word in ("--set", text)]
     for out in ("a", "b"):
-        done = softsense_command(["compare", "mlc-25nm", *small, "--out", out])
+        done = softsense_process(["compare", "mlc-25nm", *small, "--out", out])
         assert done.returncode == 0, done.stderr
 
     def masked(path: Path) -> object:

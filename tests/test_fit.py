@@ -336,9 +336,8 @@ def test_depth_tells_how_many_dies_serve_reads(
     found = fit.fit_depth(fitted, logs)
     assert found.to_dict()["queue_depth"] == [queue.to_dict(), None]
     told = fit.table(fitted, deep=found)
-    assert (
-        "Queue depth of the deep log: 15.8 on average (the clock)\nDies that serve reads at once, by 16 and 4 " in told
-    )
+    said = "Queue depth of the deep log: 15.8 on average (the clock)\nDies that serve reads at once, by 16 and 4 "
+    assert said in told
     assert "By each log alone: 4 by 16 and 4 by 4." in told
     assert found.best == 4
     assert found.interval() == (4, 4)

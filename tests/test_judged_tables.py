@@ -104,13 +104,13 @@ def test_a_judged_level_meets_frames_that_were_counted(unjudged: Path) -> None:
     assert "rates at least half was measured otherwise" in table["source"]
 
 
-def test_building_and_judging_say_the_same(unjudged: Path, softsense_command: Softsense, tmp_path: Path) -> None:
+def test_building_and_judging_say_the_same(unjudged: Path, softsense_process: Softsense, tmp_path: Path) -> None:
     """`table build` does at once what `table judge` does later, whatever the number of workers."""
     rber = ("--rber", "0.01:0.06:0.01")
-    built = softsense_command("table", "build", "teaching-1/2", "--out", "built.toml", *SMALL, *rber)
+    built = softsense_process("table", "build", "teaching-1/2", "--out", "built.toml", *SMALL, *rber)
     assert built.returncode == 0, built.stderr
     judging = ("table", "judge", str(unjudged), "--floor-frames", "2000", "--no-progress", "--down-to", "1e-15")
-    done = softsense_command(*judging, "--out", "judged.toml", "--workers", "1", "--json")
+    done = softsense_process(*judging, "--out", "judged.toml", "--workers", "1", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["entries"] >= 2
@@ -121,7 +121,7 @@ def test_building_and_judging_say_the_same(unjudged: Path, softsense_command: So
         assert one.keys() == other.keys()
         assert one["p_fail"] == pytest.approx(other["p_fail"], rel=1e-5)
     # What was judged has nothing left to judge.
-    again = softsense_command("table", "judge", "judged.toml", *judging[3:], "--out", "again.toml", "--workers", "2")
+    again = softsense_process("table", "judge", "judged.toml", *judging[3:], "--out", "again.toml", "--workers", "2")
     assert again.returncode == 0, again.stderr
     assert "0 failure probabilities by splitting, 0 frames" in again.stdout
     third = decode_tables.describe(tmp_path / "again.toml")

@@ -82,14 +82,14 @@ COMMANDS = re.findall(r"^\$ softsense (.*)$", TUTORIAL + COLLECTION, re.MULTILIN
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_tutorial_runs(command: str, softsense_command: Softsense, tmp_path: Path) -> None:
+def test_the_tutorial_runs(command: str, softsense_process: Softsense, tmp_path: Path) -> None:
     if "my_compiled" in command:
         pytest.importorskip("numba", reason="Numba is not installed: pip install 'softsense[numba]'")
     tutorial_files(tmp_path)
     words = shlex.split(command)
     # The whole workload of the first one would take a while.
     quick = [] if words[0] == "sweep" or "workload.requests" in command else ["--set", "workload.requests=20000"]
-    done = softsense_command(*words, *quick, "--no-progress")
+    done = softsense_process(*words, *quick, "--no-progress")
     assert done.returncode == 0, done.stderr
     written = tmp_path / words[words.index("--out") + 1]
     assert any(written.iterdir())
@@ -275,7 +275,7 @@ def test_bare_levels_read_as_shipped_policies_do(here: Callable[[str], Path], co
                 assert measured([*fields, *more, f"read.policy=own.py:{twin}"], config)[0] == expected, (twin, more)
 
 
-def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], softsense_command: Softsense) -> None:
+def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], softsense_process: Softsense) -> None:
     """It is faster than any that reads as the drive does, and is said to know what no controller knows."""
     here(
         "from softsense import ReadStep\n"
@@ -288,25 +288,24 @@ def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], s
     fields = ["workload.requests=2000", "precondition.pe_cycles=3000", "precondition.retention_days=365"]
     sets = [word for field in fields for word in ("--set", field)]
     names = ["two_step", "own.py:Knows", "own.py:Mine"]
-    told = softsense_command("compare", "tlc-femu", "--policies", ",".join(names), *sets, "--out", "out")
+    told = softsense_process("compare", "tlc-femu", "--policies", ",".join(names), *sets, "--out", "out")
     summary = json.loads(Path("out/summary.json").read_text())
     shipped, knows, mine = (each["references"] for each in summary["policies"])
-    assert (
-        shipped == mine == {"hard": "retry_table", "soft": "fewest_violated", "own_cells": False, "follow_age": False}
-    )
+    bare = {"hard": "retry_table", "soft": "fewest_violated", "own_cells": False, "follow_age": False}
+    assert shipped == mine == bare
     assert knows == shipped | {"own_cells": True, "follow_age": True}
     said = "own.py:Knows reads at references that follow the true age of the data"
     before, _, after = told.stdout.partition("Response time of requests")
     assert said in before
     assert "two_step reads in" in after or "own.py:Mine reads in" in after
-    alone = softsense_command("run", "tlc-femu", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
+    alone = softsense_process("run", "tlc-femu", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
     assert said in alone.partition("Response time of requests")[0]
     small = ["geometry.blocks_per_plane=64", "geometry.pages_per_block=96", "ftl.over_provisioning=0.2", *fields]
     Path("s.toml").write_text(
         f'config = "tlc-femu"\npolicies = {json.dumps(names)}\nset = {json.dumps(small)}\n'
         '[grid]\n"workload.footprint_bytes" = [67108864]\n'
     )
-    told = softsense_command("sweep", "s.toml", "--out", "swept")
+    told = softsense_process("sweep", "s.toml", "--out", "swept")
     assert "bounds of what can be built: own.py:Knows" in " ".join(told.stdout.split()), told.stdout + told.stderr
     built = dict(pl.read_csv("swept/designs.csv").select("policy", "can_be_built").iter_rows())
     assert built == {"two_step": True, "own.py:Knows": False, "own.py:Mine": True}
@@ -500,10 +499,10 @@ def test_what_is_no_policy_is_one_error(case: str, here: Callable[[str], Path], 
     assert "\n" not in str(caught.value)
 
 
-def test_bad_answers_are_bad_input(softsense_command: Softsense, tmp_path: Path, set_small: list[str]) -> None:
+def test_bad_answers_are_bad_input(softsense_process: Softsense, tmp_path: Path, set_small: list[str]) -> None:
     (tmp_path / "own.py").write_text("class A:\n    def choose(self, blocks): return 1 << 40\n")
     writes = [word for field in WRITES for word in ("--set", field)]
-    done = softsense_command("run", "mlc-25nm", *writes, "--set", "ftl.victims=own.py:A", "--out", "out")
+    done = softsense_process("run", "mlc-25nm", *writes, "--set", "ftl.victims=own.py:A", "--out", "out")
     assert (done.returncode, done.stdout.count("wrote")) == (2, 0)
     assert done.stderr.splitlines()[-1].startswith("error: own.py:A: choose: found 1099511627776, expected the index")
     assert not (tmp_path / "out").exists()
@@ -512,7 +511,7 @@ def test_bad_answers_are_bad_input(softsense_command: Softsense, tmp_path: Path,
 @pytest.mark.parametrize("where", ["file", "constructor", "table", "run", "undeclared"])
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_errors_of_ones_own_end_with_their_traceback(
-    command: str, where: str, softsense_command: Softsense, tmp_path: Path, set_small: list[str]
+    command: str, where: str, softsense_process: Softsense, tmp_path: Path, set_small: list[str]
 ) -> None:
     bad = "[][3]  # where it is wrong"
     parts = {
@@ -525,7 +524,7 @@ def test_errors_of_ones_own_end_with_their_traceback(
     }
     (tmp_path / "own.py").write_text(parts[where])
     policy = ["--policy", "own.py:A"] if command == "run" else ["--policies", "two_step,own.py:A"]
-    done = softsense_command(command, "mlc-25nm", *set_small, *policy, "--out", "out", "--no-progress")
+    done = softsense_process(command, "mlc-25nm", *set_small, *policy, "--out", "out", "--no-progress")
     assert done.returncode == 1, done.stderr
     shown = done.stderr[done.stderr.index("Traceback") :].splitlines()
     assert re.match(r' *File "[^"]*own\.py"', shown[1]), shown
@@ -547,7 +546,7 @@ def test_errors_of_ones_own_end_with_their_traceback(
     ],
 )
 def test_errors_of_rules_end_the_run_with_their_traceback(
-    field: str, method: str, softsense_command: Softsense, tmp_path: Path
+    field: str, method: str, softsense_process: Softsense, tmp_path: Path
 ) -> None:
     (tmp_path / "own.py").write_text(
         f"class A:\n    asked = 0\n    def {method}(self, seen):\n        self.asked += 1\n"
@@ -555,7 +554,7 @@ def test_errors_of_rules_end_the_run_with_their_traceback(
     )
     fields = [*WRITES, "workload.read_fraction=0.5", "host.read_buffer.bytes=262144", f"{field}=own.py:A"]
     sets = [word for value in fields for word in ("--set", value)]
-    done = softsense_command("run", "mlc-25nm", *sets, "--out", "out", "--no-progress")
+    done = softsense_process("run", "mlc-25nm", *sets, "--out", "out", "--no-progress")
     assert (done.returncode, done.stdout.count("wrote")) == (1, 0), done.stderr
     shown = done.stderr[done.stderr.index("Traceback") :].splitlines()
     assert any("where it is wrong" in line for line in shown)

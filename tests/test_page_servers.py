@@ -356,18 +356,10 @@ def test_what_is_no_request_is_told_so(servers: dict[str, Counted]) -> None:
     assert server.answered == []
     # A page can put a request into a body, as if it were the user's.
     whole = f"GET {path} HTTP/1.1\r\n{tail}"
-    assert (
-        exchanged(server, f"POST /x HTTP/1.1\r\nContent-Length: {len(whole)}\r\n{tail}{whole}".encode()).count(
-            b"HTTP/1.1 "
-        )
-        == 1
-    )
-    assert (
-        exchanged(server, f"GET {path} HTTP/1.1\r\nContent-Length: {len(whole)}\r\n{tail}{whole}".encode()).count(
-            b"HTTP/1.1 "
-        )
-        == 1
-    )
+    answers = exchanged(server, f"POST /x HTTP/1.1\r\nContent-Length: {len(whole)}\r\n{tail}{whole}".encode())
+    assert answers.count(b"HTTP/1.1 ") == 1
+    answers = exchanged(server, f"GET {path} HTTP/1.1\r\nContent-Length: {len(whole)}\r\n{tail}{whole}".encode())
+    assert answers.count(b"HTTP/1.1 ") == 1
     assert server.answered == []
     assert exchanged(server, f"GET {path} HTTP/1.1\r\n{tail}{whole}".encode()).count(b"HTTP/1.1 200 ") == 2
     status, content = got(server.address, "HEAD")

@@ -37,10 +37,10 @@ def test_a_folder_says_what_it_is_of(softsense_command: Softsense, tmp_path: Pat
     assert manifest["date_utc"].endswith("Z")
 
 
-def test_only_results_json_differs_when_the_same_is_asked_again(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_only_results_json_differs_when_the_same_is_asked_again(softsense_process: Softsense, tmp_path: Path) -> None:
     kept = []
     for jobs in ("1", "2"):
-        done = softsense_command("compare", "mlc-25nm", QUICK, "--policies", "two_step,progressive", "--jobs", jobs)
+        done = softsense_process("compare", "mlc-25nm", QUICK, "--policies", "two_step,progressive", "--jobs", jobs)
         assert done.returncode == 0, done.stderr
         folder = tmp_path / "out" / "compare-mlc-25nm"
         kept.append({name: (folder / name).read_bytes() for name in ("config.toml", "comparison.png")})

@@ -298,7 +298,7 @@ def test_measurements_of_several_steps_end_in_shards_as_in_one_process(
     assert measure(of_all) == expected
 
 
-def test_a_killed_shard_goes_on(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_a_killed_shard_goes_on(softsense_process: Softsense, tmp_path: Path) -> None:
     """Killed twice while it counts, merged unfinished, and gone on with: the result of one process."""
     long = [
         "fer",
@@ -312,7 +312,7 @@ def test_a_killed_shard_goes_on(softsense_command: Softsense, tmp_path: Path) ->
         "2",
         "--no-progress",
     ]
-    whole = softsense_command(long)
+    whole = softsense_process(long)
     assert whole.returncode == 0, whole.stderr
     file = tmp_path / "all-1-of-2.fer"
     for _ in range(2):
@@ -324,15 +324,15 @@ def test_a_killed_shard_goes_on(softsense_command: Softsense, tmp_path: Path) ->
         time.sleep(1)
         process.kill()
         process.wait()
-    merged = softsense_command("merge", "all.fer", "all-1-of-2.fer")
+    merged = softsense_process("merge", "all.fer", "all-1-of-2.fer")
     assert merged.returncode == 0, merged.stderr
     assert "missing: shard 2 of 2" in merged.stdout
     for part in ("1/2", "2/2"):
-        done = softsense_command(long, "--store", "all.fer", "--shard", part)
+        done = softsense_process(long, "--store", "all.fer", "--shard", part)
         assert done.returncode == 0, done.stderr
         assert "has done its share" in done.stderr or done.stdout == whole.stdout
-    assert softsense_command("merge", "all.fer", "all-1-of-2.fer", "all-2-of-2.fer").returncode == 0
-    again = softsense_command(long, "--store", "all.fer")
+    assert softsense_process("merge", "all.fer", "all-1-of-2.fer", "all-2-of-2.fer").returncode == 0
+    again = softsense_process(long, "--store", "all.fer")
     assert again.stdout == whole.stdout, again.stderr
 
 
@@ -361,16 +361,16 @@ def shards(made: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_merge_says_what_is_missing_and_what_counts_once(softsense_command: Softsense, shards: Path) -> None:
-    done = softsense_command("merge", "all.fer", "all-1-of-3.fer", "all-2-of-3.fer", "all-1-of-3.fer")
+def test_a_merge_says_what_is_missing_and_what_counts_once(softsense_process: Softsense, shards: Path) -> None:
+    done = softsense_process("merge", "all.fer", "all-1-of-3.fer", "all-2-of-3.fer", "all-1-of-3.fer")
     assert done.returncode == 0, done.stderr
     assert "merged 2 into all.fer" in done.stdout
     assert "count once" in done.stdout
     assert "missing: shard 3 of 3" in done.stdout
-    document = json.loads(softsense_command("merge", "all.fer", "all-2-of-3.fer", "--json").stdout)
+    document = json.loads(softsense_process("merge", "all.fer", "all-2-of-3.fer", "--json").stdout)
     assert document["new"] == 0
     assert document["missing"] == [1, 3]
-    expected, found = softsense_command(COMMON), softsense_command(COMMON, "--store", "all.fer")
+    expected, found = softsense_process(COMMON), softsense_process(COMMON, "--store", "all.fer")
     assert found.stdout == expected.stdout
 
 
@@ -384,18 +384,18 @@ def test_a_merge_says_what_is_missing_and_what_counts_once(softsense_command: So
     ],
 )
 def test_a_shard_of_another_plan_is_refused_by_name(
-    softsense_command: Softsense, shards: Path, options: list[str], says: list[str]
+    softsense_process: Softsense, shards: Path, options: list[str], says: list[str]
 ) -> None:
-    other = softsense_command(options, "--store", "other.fer", "--shard", "3/3", "--no-progress")
+    other = softsense_process(options, "--store", "other.fer", "--shard", "3/3", "--no-progress")
     assert other.returncode == 0, other.stderr
     before = {path.name: path.read_bytes() for path in shards.glob("*.fer")}
-    done = softsense_command("merge", "new.fer", "all-1-of-3.fer", "all-2-of-3.fer", "other-3-of-3.fer")
+    done = softsense_process("merge", "new.fer", "all-1-of-3.fer", "all-2-of-3.fer", "other-3-of-3.fer")
     assert_bad_input(done, "other-3-of-3.fer", "another plan", *says)
     assert {path.name: path.read_bytes() for path in shards.glob("*.fer")} == before
     # A shard does not become one of another plan either.
     (shards / "other-3-of-3.fer").rename(shards / "all-3-of-3.fer")
     assert_bad_input(
-        softsense_command(COMMON, "--store", "all.fer", "--shard", "3/3"), "all-3-of-3.fer", "another plan"
+        softsense_process(COMMON, "--store", "all.fer", "--shard", "3/3"), "all-3-of-3.fer", "another plan"
     )
 
 
@@ -450,25 +450,25 @@ def no_store(folder: Path) -> None:
     ],
 )
 def test_a_merge_that_cannot_be_right_is_one_error_and_nothing_is_written(
-    softsense_command: Softsense, shards: Path, spoil: Callable[[Path], None], says: list[str]
+    softsense_process: Softsense, shards: Path, spoil: Callable[[Path], None], says: list[str]
 ) -> None:
     spoil(shards)
-    done = softsense_command("merge", "all.fer", "all-1-of-3.fer", "all-2-of-3.fer")
+    done = softsense_process("merge", "all.fer", "all-1-of-3.fer", "all-2-of-3.fer")
     assert_bad_input(done, "all-2-of-3.fer", *says)
     assert not (shards / "all.fer").exists()
 
 
-def test_shards_that_cannot_be_are_one_error_each(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_shards_that_cannot_be_are_one_error_each(softsense_process: Softsense, tmp_path: Path) -> None:
     for text in ("0/3", "4/3", "1", "a/b", "1/0", "-1/3", "1/3/3"):
-        assert_bad_input(softsense_command(COMMON, "--store", "all.fer", f"--shard={text}"), "--shard", text, "3/64")
+        assert_bad_input(softsense_process(COMMON, "--store", "all.fer", f"--shard={text}"), "--shard", text, "3/64")
         with pytest.raises(ConfigError):
             parse_part(text)
-    assert_bad_input(softsense_command(COMMON, "--shard", "1/3"), "--shard", "--store")
+    assert_bad_input(softsense_process(COMMON, "--shard", "1/3"), "--shard", "--store")
     with pytest.raises(ConfigError, match="part 4 of 3"):
         Shard(tmp_path / "all.fer", 4, 3)
     with Store(tmp_path / "all.fer"):
         pass
-    assert_bad_input(softsense_command("merge", "all.fer", "all.fer"), "all.fer", "into itself")
+    assert_bad_input(softsense_process("merge", "all.fer", "all.fer"), "all.fer", "into itself")
 
 
 def test_ranges_across_each_other_are_left_out_and_told(tmp_path: Path) -> None:
@@ -499,15 +499,15 @@ def test_a_store_of_before_is_read_and_goes_on(tmp_path: Path) -> None:
         assert len(store.plans()) == 1
 
 
-def test_a_paper_in_shards_is_that_of_one_process(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_a_paper_in_shards_is_that_of_one_process(softsense_process: Softsense, tmp_path: Path) -> None:
     paper = ["reproduce", "lae-ftl", "--figure", "lone", "--no-progress"]
-    assert softsense_command(paper, "--out", "one").returncode == 0
+    assert softsense_process(paper, "--out", "one").returncode == 0
     for part in (2, 1):
-        done = softsense_command(paper, "--store", "all.store", "--shard", f"{part}/2", "--out", "all")
+        done = softsense_process(paper, "--store", "all.store", "--shard", f"{part}/2", "--out", "all")
         assert (done.returncode, "has done its share" in done.stdout) == (0, True), done.stderr
-    merged = softsense_command("merge", "all.store", "all-1-of-2.store", "all-2-of-2.store")
+    merged = softsense_process("merge", "all.store", "all-1-of-2.store", "all-2-of-2.store")
     assert "new results of other work" in merged.stdout
-    done = softsense_command(paper, "--store", "all.store", "--out", "all")
+    done = softsense_process(paper, "--store", "all.store", "--out", "all")
     assert done.returncode == 0, done.stderr
     for name in ("claims.json", "lone.csv", "lone.png", "report.md"):
         assert (tmp_path / "all" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
@@ -525,26 +525,26 @@ set = {[*SMALL, "workload.requests=300"]}
 """
 
 
-def test_a_sweep_in_shards_is_that_of_one_process(softsense_command: Softsense, tmp_path: Path) -> None:
+def test_a_sweep_in_shards_is_that_of_one_process(softsense_process: Softsense, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SWEEP)
     sweep = ["sweep", "s.toml", "--workers", "1", "--no-progress"]
-    assert softsense_command(sweep, "--out", "one").returncode == 0
+    assert softsense_process(sweep, "--out", "one").returncode == 0
     for part in (3, 1):
-        done = softsense_command(sweep, "--out", "all", "--shard", f"{part}/3")
+        done = softsense_process(sweep, "--out", "all", "--shard", f"{part}/3")
         assert done.returncode == 0, done.stderr
         assert f"shard {part} of 3 has done its share" in done.stdout
-    merged = softsense_command("merge", "all", "all/points-1-of-3", "all/points-3-of-3")
+    merged = softsense_process("merge", "all", "all/points-1-of-3", "all/points-3-of-3")
     assert merged.returncode == 0, merged.stderr
     assert "merged 2 into all: 5 points, 5 of them new" in merged.stdout
     assert "missing: shard 2 of 3" in merged.stdout
-    ended = softsense_command(sweep, "--out", "all")
+    ended = softsense_process(sweep, "--out", "all")
     assert ended.returncode == 0, ended.stderr
     for name in ("sweep.parquet", "designs.csv", "failures.csv", "report.html"):
         assert (tmp_path / "all" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
     # Another sweep's points, and numbers that are not those of another shard.
     (tmp_path / "s.toml").write_text(SWEEP.replace("8.0]", "9.0]"))
-    softsense_command(sweep, "--out", "else", "--shard", "2/3")
-    other = softsense_command("merge", "all", "all/points-1-of-3", "else/points-2-of-3")
+    softsense_process(sweep, "--out", "else", "--shard", "2/3")
+    other = softsense_process("merge", "all", "all/points-1-of-3", "else/points-2-of-3")
     assert_bad_input(other, "points-2-of-3", "another plan", "grid")
     part = next((tmp_path / "all" / "points-1-of-3").glob("*.parquet"))
     assert pl.read_parquet(part).height > 0

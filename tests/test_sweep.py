@@ -336,14 +336,14 @@ def test_what_no_point_could_run_with_is_one_error_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
-def test_bad_input_ends_the_command_with_2(softsense_command: Softsense, tmp_path: Path) -> None:
-    assert_bad_input(softsense_command("sweep", "nowhere.toml"), "nowhere.toml", "No such file")
+def test_bad_input_ends_the_command_with_2(softsense_process: Softsense, tmp_path: Path) -> None:
+    assert_bad_input(softsense_process("sweep", "nowhere.toml"), "nowhere.toml", "No such file")
     (tmp_path / "bad.toml").write_text("config = [")
-    assert_bad_input(softsense_command("sweep", "bad.toml"), "bad.toml:1")
+    assert_bad_input(softsense_process("sweep", "bad.toml"), "bad.toml:1")
     sweep_file(tmp_path)
-    assert_bad_input(softsense_command("sweep", "s.toml", "--dask", "tcp://127.0.0.1:9"), "--dask", "cannot connect")
+    assert_bad_input(softsense_process("sweep", "s.toml", "--dask", "tcp://127.0.0.1:9"), "--dask", "cannot connect")
     (tmp_path / "file").write_text("in the way")
-    assert_bad_input(softsense_command("sweep", "s.toml", "--out", "file/results"), "file", "cannot write")
+    assert_bad_input(softsense_process("sweep", "s.toml", "--out", "file/results"), "file", "cannot write")
 
 
 # Latin hypercubes.
@@ -537,7 +537,7 @@ def kill_at(command: list[str], folder: Path, count: int, how: int = signal.SIGK
 SWEEP = ["sweep", "s.toml", "--out", "out", "--json"]
 
 
-def test_a_killed_sweep_resumes_to_the_same_bytes(softsense_command: Softsense, expected: Path, tmp_path: Path) -> None:
+def test_a_killed_sweep_resumes_to_the_same_bytes(softsense_process: Softsense, expected: Path, tmp_path: Path) -> None:
     """Killed twice with SIGKILL, which leaves no process behind; no finished point is simulated again."""
     sweep_file(tmp_path, SLOW)
     kill_at([*SWEEP, "--workers", "1"], tmp_path, 1)
@@ -581,13 +581,13 @@ def test_ctrl_c_keeps_what_is_finished_and_tells_it(expected: Path, tmp_path: Pa
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_dask_cluster_makes_the_same_bytes(softsense_command: Softsense, expected: Path, tmp_path: Path) -> None:
+def test_a_dask_cluster_makes_the_same_bytes(softsense_process: Softsense, expected: Path, tmp_path: Path) -> None:
     """The sweep is killed once on it."""
     sweep_file(tmp_path, SLOW)
     with dask_cluster(2) as cluster:
         command = [*SWEEP, "--dask", cluster.scheduler_address]
         kill_at(command, tmp_path, 1)
-        done = softsense_command(command)
+        done = softsense_process(command)
         assert done.returncode == 0, done.stderr
         assert sha256(tmp_path / "out") == sha256(expected)
         with cluster.get_client() as client:

@@ -23,7 +23,7 @@ import click
 import pytest
 
 import softsense
-from conftest import ROOT, SMALL
+from conftest import ROOT, SMALL, Softsense
 from softsense import cli, terminal
 from test_cli_errors import commands
 
@@ -42,20 +42,16 @@ Ran = Callable[..., str]
 
 
 @pytest.fixture
-def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Ran:
+def ran(softsense_command: Softsense, monkeypatch: pytest.MonkeyPatch) -> Ran:
     """Run a command in an empty folder; what it printed, in which nothing steers."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("softsense.cli.measuring._CONNECT_S", 0.2)
 
     def run(*arguments: str, code: int | None = None) -> str:
-        capfd.readouterr()
-        ended = cli.main(list(arguments))
-        printed = capfd.readouterr()
-        for text in printed:
-            assert not STEERS.search(text), (arguments, text)
-        if code is not None:
-            assert ended == code, printed
-        return printed.out + printed.err
+        done = softsense_command(*arguments)
+        printed = done.stdout + done.stderr
+        assert not STEERS.search(printed), (arguments, printed)
+        assert code in (None, done.returncode), printed
+        return printed
 
     return run
 

@@ -212,10 +212,8 @@ def test_events_of_a_real_blkparse_trace(tmp_path: Path, capsys: pytest.CaptureF
     first = next(event for event in "IDC" if event in counts)
     assert cli.main(["trace", "stats", str(rest)]) == 0
     assert f"blkparse (recognised), {first} events" in capsys.readouterr().out
-    assert (
-        cli.main(["run", "mlc-25nm", "--trace", str(rest), "--beyond", "wrap", "--json", "--out", str(tmp_path / "o")])
-        == 0
-    )
+    replay = ["run", "mlc-25nm", "--trace", str(rest), "--beyond", "wrap"]
+    assert cli.main([*replay, "--json", "--out", str(tmp_path / "o")]) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == counts[first]
 
 

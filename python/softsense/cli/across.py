@@ -95,10 +95,9 @@ def compare_across(
         folder.write("table.txt", f"{found.text(150)}\n")
         folder.write("cases.csv", found.table.write_csv())
         if not as_json:
+            title = f"Does the ranking hold? {config.stem} and {len(found.compared) - 1} other cases"
             with folder.replacing("cases.png") as path:
-                found.plot(f"Does the ranking hold? {config.stem} and {len(found.compared) - 1} other cases").savefig(
-                    path
-                )
+                found.plot(title).savefig(path)
         else:
             folder.remove("cases.png")
         folder.sign(manifest, interrupted=interrupted)

@@ -47,6 +47,7 @@ def _parts(word: str, inches: float, bold: bool) -> list[str]:
     return parts
 
 
+@cache
 def inches_of(text: str, *, bold: bool = False) -> float:
     """The width in inches of a text of one line or several at eight points."""
     font = FontProperties(size=POINTS, weight="bold" if bold else "normal")

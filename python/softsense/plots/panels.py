@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
 from softsense.colours import INK
 from softsense.plots.lettering import POINTS, that_fit, wrapped
 from softsense.plots.paper import leave_out, shrink, wrap_labels
@@ -31,6 +33,9 @@ def fit_panels(axes: Axes, panels: tuple[str, ...], *, on_paper: bool) -> None:
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
+    # Texts are measured on one canvas, also in a figure that came without one.
+    if not hasattr(figure.canvas, "get_renderer"):
+        FigureCanvasAgg(figure)
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     if on_paper:
@@ -42,7 +47,8 @@ def fit_panels(axes: Axes, panels: tuple[str, ...], *, on_paper: bool) -> None:
             _put(axes, *key, 1, POINTS, 0.0)
     drawn = [each for each in figure.axes if each.get_label() in panels]
     for _ in range(_ROUNDS):
-        figure.draw_without_rendering()
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
         for each in drawn:
             _fit(each, figure)
         figure.draw_without_rendering()

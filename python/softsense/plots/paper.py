@@ -310,7 +310,6 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
         _place(panel.axes, inner, across, height)
     before = None
     for round_ in range(_ROUNDS):
-        figure.draw_without_rendering()
         margins = [_margins(panel.axes) for panel in panels]
         for panel, (left, bottom, right) in zip(panels, margins, strict=True):
             if panel.aligned:
@@ -321,7 +320,6 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
         # In the last round nothing changes that takes room.
         if round_ == _ROUNDS - 1:
             break
-        figure.draw_without_rendering()
         for panel in panels:
             _widen(panel)
             _thin(panel.axes, panel.axes.xaxis, upright=False)

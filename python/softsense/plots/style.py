@@ -38,7 +38,8 @@ def heading(picture: Figure, title: str, note: str = "") -> None:
 
 def head(axes: Axes, title: str) -> None:
     """Put the title of a panel, and draw its frame without top and right."""
-    axes.set_title(title, loc="left", fontsize=TITLE_POINTS, weight="bold", color=INK, pad=22)
+    # With a height of its own: to find one, matplotlib would place all labels of the y axis anew.
+    axes.set_title(title, loc="left", fontsize=TITLE_POINTS, weight="bold", color=INK, y=1.0, pad=22)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
