@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use softsense_base::{Purpose, Stream};
 
-use super::{Group, Held, PageMap, Writer, ones};
+use super::{Block, Group, Held, PageMap, Writer, ones};
 use crate::checked::CheckedConfig;
 use crate::config::{EraseFailureSpec, ProgramFailureSpec};
 
@@ -281,18 +281,19 @@ impl PageMap {
     /// Takes a condemned superblock of a set whose data is to be moved, if its data fits other superblocks. The superblock is no
     /// candidate for garbage collection from then on.
     pub fn take_condemned(&mut self, set: u32) -> Option<u32> {
-        let bad = self.bad_blocks.as_ref()?;
-        let of_set = bad.condemned.range(self.geometry.superblocks_of_set(set));
-        let of_set: Vec<u32> = of_set.map(|(&superblock, _)| superblock).collect();
-        of_set.iter().for_each(|&superblock| self.settle(set, superblock));
+        let unsettled: Vec<u32> = self.unsettled(set).collect();
+        unsettled.into_iter().for_each(|superblock| self.settle(set, superblock));
         if !self.takes_data(set) {
             return None;
         }
-        let is_due = |&superblock: &u32| {
-            let condemned = &self.bad_blocks.as_ref().expect("it is condemned").condemned[&superblock];
-            self.blocks[superblock as usize].closed && !condemned.found_no_room && self.fits_others(set, superblock)
+        // Near the end of life a set has many of them, which wait for room, and is asked at each end of an operation.
+        let room = self.room_of_others(set);
+        let of_set = self.bad_blocks.as_ref()?.condemned.range(self.geometry.superblocks_of_set(set));
+        let is_due = |superblock: u32, condemned: &Condemned| {
+            let Block { closed, valid, .. } = self.blocks[superblock as usize];
+            closed && !condemned.found_no_room && valid <= room
         };
-        let superblock = of_set.into_iter().find(is_due)?;
+        let superblock = of_set.into_iter().find_map(|(&of, condemned)| is_due(of, condemned).then_some(of))?;
         self.withdraw(set, superblock);
         Some(superblock)
     }

@@ -258,19 +258,19 @@ impl PageMap {
     /// Takes a superblock whose data is to be moved, if it holds data that fits others. Where the set has lost room, the data may take
     /// all free superblocks but the last one. The superblock is no candidate for garbage collection from then on.
     pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
-        let takes = self.holds_data(superblock) && self.fits_others(set, superblock);
+        let takes = self.holds_data(superblock) && self.blocks[superblock as usize].valid <= self.room_of_others(set);
         if takes {
             self.withdraw(set, superblock);
         }
         takes
     }
 
-    /// Whether the current data of a superblock fits another one. Where the set has lost room, the data may take all free superblocks
-    /// but the last one.
-    pub(super) fn fits_others(&self, set: u32, superblock: u32) -> bool {
+    /// The most codewords of a superblock of a set that fit others. Where the set has lost room, they may take all free superblocks but
+    /// the last one.
+    pub(super) fn room_of_others(&self, set: u32) -> u32 {
         let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
         let others = if self.has_lost_room() { beside_last.max(1) } else { 1 };
-        self.blocks[superblock as usize].valid <= self.most_that_fits(set).saturating_mul(others)
+        self.most_that_fits(set).saturating_mul(others)
     }
 
     pub(super) fn withdraw(&mut self, set: u32, superblock: u32) {
