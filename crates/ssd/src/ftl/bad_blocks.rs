@@ -28,6 +28,10 @@ pub(super) struct BadBlocks {
     being_erased: BTreeMap<u32, u32>,
     /// Superblocks in which a program has failed, until they are erased.
     condemned: BTreeMap<u32, Condemned>,
+    /// The condemned superblocks of each set, in ascending order: those to which programs are under way, or whose failed data is not
+    /// elsewhere yet; and those that are closed, whose data can be moved.
+    unsettled: Vec<Vec<u32>>,
+    settled: Vec<Vec<u32>>,
     failed_programs: u64,
     grown_by_programs: u64,
     /// Spares that each plane has left.
@@ -46,8 +50,6 @@ struct Condemned {
     failed: Vec<Group>,
     /// For each member, the pages that were given out.
     given: Vec<u32>,
-    /// Whether no program is under way to the superblock any more, so that its data can be moved.
-    is_settled: bool,
     /// Whether its data was to be moved and found no room, and no superblock of the set has been erased since.
     found_no_room: bool,
 }
@@ -86,6 +88,8 @@ impl BadBlocks {
             programs: Stream::new(seed, Purpose::ProgramFailures),
             being_erased: BTreeMap::new(),
             condemned: BTreeMap::new(),
+            unsettled: vec![Vec::new(); geometry.sets() as usize],
+            settled: vec![Vec::new(); geometry.sets() as usize],
             failed_programs: 0,
             grown_by_programs: 0,
             spares: factory.iter().map(|bad| spec.spare_blocks_per_plane - bad).collect(),
@@ -94,6 +98,11 @@ impl BadBlocks {
             retired: BTreeSet::new(),
         })
     }
+}
+
+/// Adds a superblock to others that are in ascending order.
+fn add(to: &mut Vec<u32>, superblock: u32) {
+    to.insert(to.partition_point(|&of| of < superblock), superblock);
 }
 
 impl PageMap {
@@ -161,6 +170,11 @@ impl PageMap {
         let set = self.geometry.set_of_superblock(superblock);
         let Some(bad) = &mut self.bad_blocks else { return false };
         let by_program = bad.condemned.remove(&superblock).map_or(0, |condemned| condemned.members);
+        if by_program != 0 {
+            for of_set in [&mut bad.unsettled, &mut bad.settled] {
+                of_set[set as usize].retain(|&of| of != superblock);
+            }
+        }
         let by_erase = bad.being_erased.remove(&superblock).unwrap_or(0);
         bad.condemned
             .range_mut(self.geometry.superblocks_of_set(set))
@@ -250,6 +264,7 @@ impl PageMap {
         condemned.failed.push(group);
         if let Some(given) = given {
             condemned.given = given;
+            add(&mut bad.unsettled[group.set as usize], group.superblock);
         }
         self.programmed(group, now_s);
     }
@@ -274,8 +289,8 @@ impl PageMap {
     /// Whether programs have failed in a superblock of a set.
     #[inline]
     pub fn has_condemned(&self, set: u32) -> bool {
-        let of_set = self.geometry.superblocks_of_set(set);
-        self.bad_blocks.as_ref().is_some_and(|bad| bad.condemned.range(of_set).next().is_some())
+        let has = |of: &[Vec<u32>]| !of[set as usize].is_empty();
+        self.bad_blocks.as_ref().is_some_and(|bad| has(&bad.unsettled) || has(&bad.settled))
     }
 
     /// Takes a condemned superblock of a set whose data is to be moved, if its data fits other superblocks. The superblock is no
@@ -288,12 +303,12 @@ impl PageMap {
         }
         // Near the end of life a set has many of them, which wait for room, and is asked at each end of an operation.
         let room = self.room_of_others(set);
-        let of_set = self.bad_blocks.as_ref()?.condemned.range(self.geometry.superblocks_of_set(set));
-        let is_due = |superblock: u32, condemned: &Condemned| {
+        let bad = self.bad_blocks.as_ref()?;
+        let is_due = |superblock: u32| {
             let Block { closed, valid, .. } = self.blocks[superblock as usize];
-            closed && !condemned.found_no_room && valid <= room
+            closed && valid <= room && !bad.condemned[&superblock].found_no_room
         };
-        let superblock = of_set.into_iter().find_map(|(&of, condemned)| is_due(of, condemned).then_some(of))?;
+        let superblock = bad.settled[set as usize].iter().copied().find(|&superblock| is_due(superblock))?;
         self.withdraw(set, superblock);
         Some(superblock)
     }
@@ -301,9 +316,6 @@ impl PageMap {
     /// Closes a condemned superblock if no program is under way to it any more and all data of failed programs is elsewhere.
     fn settle(&mut self, set: u32, superblock: u32) {
         let condemned = &self.bad_blocks.as_ref().expect("it is condemned").condemned[&superblock];
-        if condemned.is_settled {
-            return;
-        }
         let has_ended = |(member, &given): (u32, &u32)| {
             let block = self.geometry.block_in(superblock, member);
             let given = given.min(self.gets(set, member, block, given));
@@ -312,7 +324,8 @@ impl PageMap {
         let written_elsewhere = |&group: &Group| self.current_in(group).is_empty();
         if (0..).zip(&condemned.given).all(has_ended) && condemned.failed.iter().all(written_elsewhere) {
             let bad = self.bad_blocks.as_mut().expect("it is condemned");
-            bad.condemned.get_mut(&superblock).expect("it is condemned").is_settled = true;
+            bad.unsettled[set as usize].retain(|&of| of != superblock);
+            add(&mut bad.settled[set as usize], superblock);
             self.close(set, superblock);
         }
     }
@@ -335,9 +348,7 @@ impl PageMap {
 
     /// Condemned superblocks of a set that are not closed yet.
     pub(super) fn unsettled(&self, set: u32) -> impl Iterator<Item = u32> {
-        let of_set = self.geometry.superblocks_of_set(set);
-        let condemned = self.bad_blocks.iter().flat_map(move |bad| bad.condemned.range(of_set.clone()));
-        condemned.filter(|(_, condemned)| !condemned.is_settled).map(|(&superblock, _)| superblock)
+        self.bad_blocks.iter().flat_map(move |bad| bad.unsettled[set as usize].iter().copied())
     }
 
     /// Retires a superblock that has been erased: it does not become free.
