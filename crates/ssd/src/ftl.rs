@@ -6,7 +6,7 @@
 //!
 //! Blocks that are written, collected and erased together are a superblock. Pages that are programmed at once are a group, or one page
 //! of it where its codewords are not interleaved (see [`crate::geometry`]). Without interleaving a superblock is one block, and a group
-//! is one page.
+//! is one page, or the pages of a wordline where these are programmed at once.
 //!
 //! [`BlockLayout`] says which pages of its block a codeword is in. It depends on the P/E cycles of the block: the room of a page may
 //! change with age, and units may cross from a page to the next. Places, capacity and the pages that a read senses follow from the
@@ -149,8 +149,8 @@ impl Writer {
 }
 
 /// Pages that are read or programmed together. With interleaving, they have the same index in the blocks of a superblock: all of them,
-/// which hold interleaved codewords, or a single one. Without interleaving, a group is a page of a superblock, or the pages of a read
-/// whose units cross pages. [`Geometry::turn`] says where the pages are.
+/// which hold interleaved codewords, or a single one. Without interleaving, a group is a page of a superblock, the pages of a read whose
+/// units cross pages, or those of a wordline that is programmed at once. [`Geometry::turn`] says where the pages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Group {
     /// The set of planes.
