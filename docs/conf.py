@@ -10,106 +10,19 @@ Zensical is a beta that runs no plugins but its own.
 from __future__ import annotations
 
 import html
+import posixpath
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 
-# Every page of the site, by section, in reading order. A test compares this with what is in the folder.
-NAVIGATION = {
-    "Start": ["README", "installing", "newcomers-log"],
-    "Tutorials": [
-        "tutorials/first-comparison",
-        "tutorials/your-own-trace",
-        "should-my-controller-look-ahead",
-        "explain",
-        "one-page-from-program-to-decode",
-        "tutorials/your-own-code",
-        "tutorials/from-a-spare-area-to-a-code",
-        "tutorials/your-own-read-policy",
-        "tutorials/your-own-collection-and-caches",
-        "tutorials/your-own-policy-in-rust",
-        "tutorials/mounting",
-        "sweeps",
-    ],
-    "How-to": [
-        "how-to",
-        "traces",
-        "fio",
-        "report",
-        "results",
-        "measuring-codes",
-        "frame-error-rates",
-        "clusters",
-        "designing-a-code",
-        "few-bit-decoders",
-        "accelerators",
-        "decoders-in-hardware",
-        "length-and-levels",
-        "fitting-a-drive",
-        "fitted-drives",
-        "calibrating-a-drive",
-        "nvme-under-load",
-        "when-things-go-wrong",
-        "faq",
-    ],
-    "Reproduced papers": [
-        "claims",
-        "ldpc-in-ssd",
-        "laldpc",
-        "adaptive-rate-pool",
-        "lae-ftl",
-        "rif",
-        "sentinel",
-        "pr2-ar2",
-        "straw",
-        "read-retry",
-        "a-drive-of-today",
-        "cells-of-today",
-        "failure-probability",
-    ],
-    "Model reference": [
-        "model/measurement",
-        "model/host",
-        "model/ssd-timing",
-        "model/disksim",
-        "model/mqsim",
-        "model/fit",
-        "model/read-policies",
-        "model/reliability",
-        "model/decode-table",
-        "model/ftl",
-        "model/memory",
-        "model/dftl",
-        "model/maintenance",
-        "model/slc-cache",
-        "model/parity",
-        "model/copyback",
-        "model/bad-blocks",
-        "model/power-loss",
-        "model/interleaving",
-        "model/energy",
-        "model/adaptive-rates",
-        "model/bch-by-age",
-        "model/lifetime",
-        "model/threshold-voltage",
-        "model/sensing",
-        "model/aging",
-        "model/ldpc-codes",
-        "model/ldpc-decoding",
-        "model/bch",
-        "model/frame-error-rates",
-        "model/error-floors",
-        "model/hardware",
-        "model/served-drive",
-    ],
-    "Reference": ["reference/cli", "reference/drive", "reference/config", "reference/python", "glossary"],
-    "About": ["design", "other-tools", "citing", "changelog", "security"],
-}
+# The entries of the navigation, in their order. A group is folded: the list on its page is what is in it.
+_GROUPS = ["tutorials/README", "guides", "papers", "model/README", "reference/README", "about"]
+ENTRIES = ["installing", *_GROUPS]
 
 # Pages that stand in the root of the repository; the site shows them under About.
 FROM_ROOT = {"design": "DESIGN.md", "changelog": "CHANGELOG.md", "security": "SECURITY.md"}
@@ -120,7 +33,7 @@ copyright = author  # noqa: A001
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["images"]
+exclude_patterns = ["images", "README.md"]  # The front page includes README.md.
 suppress_warnings = ["misc.highlighting_failure"]  # Excerpts have dots where something was left out.
 default_role = "literal"  # Docstrings write code as `code`.
 
@@ -146,23 +59,18 @@ napoleon_use_ivar = True
 sys.path.insert(0, str(DOCS))
 
 
-def _pages() -> dict[str, list[str]]:
-    """The navigation, without pages that are not there: the test of the documentation names them."""
-    return {
-        caption: [page for page in pages if (DOCS / f"{page}.md").exists()] for caption, pages in NAVIGATION.items()
-    }
+def navigation() -> dict[str, list[str]]:
+    """The pages that each entry of the navigation lists, in their order: those with which items of its list begin."""
+
+    def listed(entry: str) -> Iterator[str]:
+        for link in re.findall(r"^- \[[^]]+\]\(([^)#]+)\.md\)", (DOCS / f"{entry}.md").read_text(), re.MULTILINE):
+            yield posixpath.normpath(PurePosixPath(entry).parent / link)
+
+    return {entry: list(listed(entry)) if entry in _GROUPS else [] for entry in ENTRIES}
 
 
-def _navigation() -> str:
-    blocks = (
-        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *map(_entry, pages), "```"])
-        for caption, pages in _pages().items()
-    )
-    return "\n\n".join(blocks)
-
-
-def _entry(page: str) -> str:
-    return f"All pages <{page}>" if page == "README" else page
+def _toctree(pages: Iterable[str]) -> str:
+    return "\n".join(["", "```{toctree}", ":hidden:", "", *(f"/{page}" for page in pages), "```", ""])
 
 
 def _from_root(name: str) -> str:
@@ -180,7 +88,9 @@ def _complete_source(_app: Any, page: str, source: list[str]) -> None:
     import reference
 
     if page == root_doc:
-        source[0] += "\n" + _navigation() + "\n"
+        source[0] += _toctree(ENTRIES)
+    elif page in _GROUPS:
+        source[0] += _toctree(navigation()[page])
     elif page in FROM_ROOT:
         source[0] = _from_root(FROM_ROOT[page])
     elif page in reference.GENERATED:
