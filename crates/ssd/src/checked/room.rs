@@ -14,8 +14,8 @@ impl CheckedConfig {
         let over_provisioning = ftl.over_provisioning;
         // One block of each plane is open for the host (with placement handles one for each), and one for garbage collection. With
         // interleaving another one is open for codewords that do not fill a group. The free blocks up to the high watermark and one block
-        // to collect come on top. A block is worth collecting when it has as many stale places as are programmed at once (a page's, a
-        // group's or a wordline's), so up to one less in each block may have to stay. With so many spare blocks, some plane always has a
+        // to collect come on top. A block is worth collecting when it has as many stale places as are programmed at once: a page's, a
+        // group's or a wordline's. So up to one less in each block may have to stay. With so many spare blocks, some plane always has a
         // block to collect when no plane can be written.
         let blocks = self.config.geometry.blocks_per_plane;
         let plain_too = self.geometry.ways() > 1 && ftl.interleaving.remainder == Remainder::Plain;

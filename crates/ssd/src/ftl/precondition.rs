@@ -613,7 +613,7 @@ impl PageMap {
     /// closed, oldest first, and one that is not full is open for the host.
     fn adopt_blocks(&mut self, set: u32, pages: u64) {
         let ways = u64::from(self.geometry.blocks_per_superblock());
-        // What is programmed at once is written whole, once it was begun.
+        // Pages that are programmed at once are all written, once one of them is.
         let at_once = if self.sets[set as usize].interleaves { ways } else { self.geometry.pages_per_program().into() };
         let pages = pages.next_multiple_of(at_once);
         let per_superblock = u64::from(self.geometry.pages_per_superblock());
