@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _MOMENT_S = 0.01
+_AGAIN_S = 0.5
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,8 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     70, and Ctrl-C 130. If the reader of standard output has closed it, the code is 141.
     """
     _core.keep_panics_quiet()
-    said_before, sys.unraisablehook = sys.unraisablehook, _hear_ctrl_c
+    said_before, over = sys.unraisablehook, threading.Event()
     with escaping(), _noting_ctrl_c() as heard:
+        sys.unraisablehook = functools.partial(_hear_ctrl_c, heard, over)
         try:
             code = _command(arguments)
             # A program that was started with standard output closed wants no output.
@@ -49,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
                 return INTERRUPTED
             return failed(error)
         finally:
+            over.set()
             sys.unraisablehook = said_before
 
 
@@ -77,18 +81,31 @@ def _noting_ctrl_c() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
-def _hear_ctrl_c(dropped: sys.UnraisableHookArgs) -> None:
+def _hear_ctrl_c(heard: list[int], over: threading.Event, dropped: sys.UnraisableHookArgs) -> None:
     """Send Ctrl-C once more if a destructor or a weak reference's callback received it.
 
     Python drops the exceptions of these.
+
+    Args:
+        heard: grows when Ctrl-C is heard.
+        over: set when the command has ended.
+        dropped: the exception that Python drops, and where.
     """
-    if isinstance(dropped.exc_value, KeyboardInterrupt):
-        # Sent at once, the signal would be dropped again within this hook; so would another Ctrl-C that comes
-        # meanwhile.
-        with contextlib.suppress(KeyboardInterrupt):
-            threading.Timer(_MOMENT_S, os.kill, (os.getpid(), signal.SIGINT)).start()
-    else:
+    if not isinstance(dropped.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
+        return
+    count = len(heard)
+
+    def send() -> None:
+        # Sent at once, the signal would be dropped again within the hook; so would another Ctrl-C that comes meanwhile.
+        # A call that begins to wait just as the signal comes hears no more than the next one.
+        pause_s = _MOMENT_S
+        while not over.wait(pause_s) and len(heard) == count:
+            os.kill(os.getpid(), signal.SIGINT)
+            pause_s = _AGAIN_S
+
+    with contextlib.suppress(KeyboardInterrupt):
+        threading.Thread(target=send, daemon=True).start()
 
 
 def _command(arguments: list[str] | None) -> int:
