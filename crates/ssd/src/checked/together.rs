@@ -103,7 +103,7 @@ impl CheckedConfig {
     }
 
     /// Lists all choices that exclude each other: a new feature that excludes another one is a row here.
-    fn clashes(&self) -> [Clash; 75] {
+    fn clashes(&self) -> [Clash; 76] {
         let config = &self.config;
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
@@ -651,6 +651,13 @@ impl CheckedConfig {
                 programs_fail && !config.host.serves_in_flight,
                 "flash.bad_blocks.program_failure",
                 "found with `host.serves_in_flight = false`, expected true: reads of a page whose program fails are served from memory".into(),
+            ),
+            clash(
+                programs_fail && flash.one_shot_program && slc.is_some(),
+                "flash.bad_blocks.program_failure",
+                "found with `flash.one_shot_program` and `ftl.slc_cache`, expected at most one of these: the data of a wordline whose program \
+                 fails may go to pages of the cache, which hold less"
+                    .into(),
             ),
             // Planes share no register, and parity is computed from data that the controller has seen.
             clash(
