@@ -179,27 +179,13 @@ impl Run {
 
     /// Returns the distribution of response times of one kind of request, or of all requests.
     pub fn responses(&self, kind: Option<RequestKind>) -> Histogram {
-        let statistics = self.simulation.statistics();
-        match kind {
-            Some(RequestKind::Read) => statistics.reads.clone(),
-            Some(RequestKind::Write | RequestKind::FuaWrite) => statistics.writes.clone(),
-            Some(RequestKind::Trim) => statistics.trims.clone(),
-            Some(RequestKind::Flush) => statistics.flushes.clone(),
-            None => statistics.all(),
-        }
+        self.simulation.statistics().of(kind)
     }
 
     /// Returns the distribution of response times of one kind of request of a tenant, or of all its requests, by the tenant's number in
     /// the config; `None` without such a tenant.
     pub fn responses_of_tenant(&self, tenant: usize, kind: Option<RequestKind>) -> Option<Histogram> {
-        let tenant = self.simulation.statistics().tenants.get(tenant)?;
-        Some(match kind {
-            Some(RequestKind::Read) => tenant.reads.clone(),
-            Some(RequestKind::Write | RequestKind::FuaWrite) => tenant.writes.clone(),
-            Some(RequestKind::Trim) => tenant.trims.clone(),
-            Some(RequestKind::Flush) => tenant.flushes.clone(),
-            None => tenant.all(),
-        })
+        Some(self.simulation.statistics().tenants.get(tenant)?.of(kind))
     }
 
     /// Returns the names of tenants, in the order of the tenant numbers in the request log; empty without tenants.

@@ -359,7 +359,12 @@ impl TenantStatistics {
 
     /// Response times of all requests.
     pub fn all(&self) -> Histogram {
-        merged([&self.reads, &self.writes, &self.trims, &self.flushes])
+        self.of(None)
+    }
+
+    /// Response times of one kind of request, or of all requests.
+    pub(crate) fn of(&self, kind: Option<RequestKind>) -> Histogram {
+        of_kind([&self.reads, &self.writes, &self.trims, &self.flushes], kind)
     }
 
     /// Time from the first arrival to the last completion.
@@ -368,11 +373,19 @@ impl TenantStatistics {
     }
 }
 
-/// The merged counts of several histograms.
-fn merged([first, others @ ..]: [&Histogram; 4]) -> Histogram {
-    let mut all = first.clone();
-    others.into_iter().for_each(|other| all.merge(other));
-    all
+/// The histogram of one kind of request, of those of reads, writes, trims and flushes; or the merged counts of all.
+fn of_kind([reads, writes, trims, flushes]: [&Histogram; 4], kind: Option<RequestKind>) -> Histogram {
+    match kind {
+        Some(RequestKind::Read) => reads.clone(),
+        Some(RequestKind::Write | RequestKind::FuaWrite) => writes.clone(),
+        Some(RequestKind::Trim) => trims.clone(),
+        Some(RequestKind::Flush) => flushes.clone(),
+        None => {
+            let mut all = reads.clone();
+            [writes, trims, flushes].into_iter().for_each(|other| all.merge(other));
+            all
+        }
+    }
 }
 
 /// Counts of a run.
@@ -685,7 +698,12 @@ impl Statistics {
 
     /// Response times of all requests.
     pub fn all(&self) -> Histogram {
-        merged([&self.reads, &self.writes, &self.trims, &self.flushes])
+        self.of(None)
+    }
+
+    /// Response times of one kind of request, or of all requests.
+    pub(crate) fn of(&self, kind: Option<RequestKind>) -> Histogram {
+        of_kind([&self.reads, &self.writes, &self.trims, &self.flushes], kind)
     }
 
     /// Time from the first arrival to the last completion.
