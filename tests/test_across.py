@@ -213,7 +213,7 @@ def test_new_pages_of_today_are_beyond_the_codes_that_save_latency() -> None:
 def test_a_headline_says_what_the_comparison_across_drives_says(
     few_elsewhere: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The same simulations by the other way, `across`, give the same rows to the last bit."""
+    """The function `across`, which plans and runs by itself, gives the same rows to the last bit."""
     monkeypatch.setattr(elsewhere, "_QUICK_DRIVES", ("tlc-client", "qlc-client"))
     headline, plan = sentinel._ELSEWHERE, small_plan()
     found = papers.reproduce(sentinel.PAPER, sentinel.PAPER.chosen(["across"]), plan, Folder(tmp_path))

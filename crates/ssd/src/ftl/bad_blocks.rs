@@ -301,7 +301,7 @@ impl PageMap {
         if !self.takes_data(set) {
             return None;
         }
-        // Near the end of life a set has many of them, which wait for room, and is asked at each end of an operation.
+        // Near the end of life a set has dozens of superblocks that wait for room, and is asked at each end of an operation.
         let room = self.room_of_others(set);
         let bad = self.bad_blocks.as_ref()?;
         let is_due = |superblock: u32| {
