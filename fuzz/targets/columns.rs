@@ -7,8 +7,8 @@ use std::io::{Seek, Write};
 use std::sync::Mutex;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use softsense_ssd::request::{RequestKind, RequestSource};
-use softsense_ssd::trace::{Beyond, Columns, Event, Format, Trace, TraceSpec};
+use softsense_requests::trace::{Beyond, Columns, Event, Format, Trace, TraceSpec};
+use softsense_requests::{RequestKind, RequestSource};
 
 /// One file for all inputs: its name does not matter.
 static FILE: Mutex<Option<tempfile::NamedTempFile>> = Mutex::new(None);

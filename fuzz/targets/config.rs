@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use softsense_ssd::checked::CheckedConfig;
+use softsense_config::checked::CheckedConfig;
 
 fuzz_target!(|text: &str| {
     // A config may name files, of which only those that come with softsense are the same everywhere.

@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value as Schema;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::{self, MeasurementSpec, Warmup};
 use softsense_link::ReliabilitySpec;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::{self, MeasurementSpec, Warmup};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 use softsense_ssd::summary::MachineSummary;
 use toml::Value;
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| serde_json::from_str(&config::schema()).unwrap());
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| serde_json::from_str(&spec::schema()).unwrap());
 
 /// Shipped configs with a device and a workload small enough for thousands of runs a minute.
 static BASES: LazyLock<Vec<Value>> = LazyLock::new(|| {

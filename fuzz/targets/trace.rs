@@ -5,8 +5,8 @@ use std::io::{Seek, Write};
 use std::sync::Mutex;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use softsense_ssd::request::{MAX_REQUEST_BYTES, MAX_TRIM_BYTES, RequestKind, RequestSource};
-use softsense_ssd::trace::{Beyond, Format, Trace, TraceSpec};
+use softsense_requests::trace::{Beyond, Format, Trace, TraceSpec};
+use softsense_requests::{MAX_REQUEST_BYTES, MAX_TRIM_BYTES, RequestKind, RequestSource};
 
 /// One file for all inputs: its name does not matter.
 static FILE: Mutex<Option<tempfile::NamedTempFile>> = Mutex::new(None);

@@ -4,9 +4,9 @@
 
 use std::time::Instant;
 
+use softsense_config::checked::CheckedConfig;
 use softsense_drive::nbd::Export as _;
 use softsense_drive::{DriveSpec, ServedDrive};
-use softsense_ssd::checked::CheckedConfig;
 
 const SIZE_BYTES: u64 = 256 << 20;
 const REQUEST_BYTES: usize = 1 << 20;

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use softsense_base::{Error, Ns, Purpose, Result, Stream};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::{AllocationPool, BusyUnit, GcPacing, PartialWrite, ReadReclaimSpec};
 use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec, StoredReader};
 use softsense_nand::{Factors, Rber, ReferencesAt, States};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::{AllocationPool, BusyUnit, GcPacing, PartialWrite, ReadReclaimSpec};
 
 use crate::Shape;
 use crate::image::{Identity, Image, Unwritten};

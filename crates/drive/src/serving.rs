@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use softsense_base::{Error, Ns, Result, expect_number};
-use softsense_ssd::checked::CheckedConfig;
+use softsense_config::checked::CheckedConfig;
 
 use crate::drive::{Drive, DriveSpec, Refused};
 use crate::nbd::{Export, Extent, Failure};

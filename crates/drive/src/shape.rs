@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use softsense_base::{Error, Result, format_bytes};
-use softsense_ssd::config::GeometrySpec;
+use softsense_config::spec::GeometrySpec;
 
 /// Fewest superblocks of a drive whose blocks were made shorter for it: fewer would make collection coarse.
 const FEWEST_SUPERBLOCKS: u64 = 48;

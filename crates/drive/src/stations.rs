@@ -1,10 +1,10 @@
 //! The times at which dies, buses and decoders become free. The times of requests on the drive's clock follow from them.
 
 use softsense_base::Ns;
+use softsense_config::spec::{BusyUnit, Config, DecodeTime, PageTiming};
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::LdpcShape;
 use softsense_link::{DecodeAttempt, PredictorPlace, Step};
-use softsense_ssd::config::{BusyUnit, Config, DecodeTime, PageTiming};
 
 use crate::Shape;
 

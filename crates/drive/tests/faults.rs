@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 use softsense_base::{Purpose, Stream};
+use softsense_config::checked::CheckedConfig;
 use softsense_drive::nbd::{Export as _, Failure};
 use softsense_drive::{DriveSpec, ServedDrive};
-use softsense_ssd::checked::CheckedConfig;
 use support::{UNIT, ask, config, data, number, open, spec};
 
 /// What a unit may read as: versions, 0 of which is nothing. The first is what is sure, the others what was written since.

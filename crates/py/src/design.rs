@@ -4,8 +4,8 @@ use std::path::Path;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use softsense_config::design::{self, BchStage, Design, DesignWear, TableStage};
 use softsense_nand::{RberModel, WearLaw, fit_wear as fit};
-use softsense_ssd::design::{self, BchStage, Design, DesignWear, TableStage};
 
 use crate::{option, raise};
 
@@ -84,7 +84,7 @@ pub(crate) fn wear_law(
 /// 1.88
 #[pyfunction]
 pub(crate) fn uniform_write_amplification(utilisation: f64) -> f64 {
-    1.0 / (1.0 - softsense_ssd::ftl::steady_state_victim_fraction(utilisation))
+    1.0 / (1.0 - softsense_ftl::steady_state_victim_fraction(utilisation))
 }
 
 fn open_model(json: &str) -> PyResult<RberModel> {

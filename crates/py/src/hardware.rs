@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{expect_number, expect_whole};
+use softsense_config::spec::{BchDecoderSpec, LdpcDecoderSpec};
 use softsense_ecc::catalogue;
 use softsense_ecc::hardware::{
     BchDecoderCircuit, BchEncoderCircuit, BchShape, LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape, Node, Parts,
     RcqDecoderCircuit,
 };
 use softsense_ecc::ldpc::RcqDesign;
-use softsense_ssd::config::{BchDecoderSpec, LdpcDecoderSpec};
 
 use crate::codes::Code;
 use crate::raise;

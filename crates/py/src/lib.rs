@@ -27,16 +27,16 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::{Error, ErrorKind, Faults, MOST_DEPTH, MOST_TOLD};
+use softsense_config::checked::{self, CheckedConfig};
+use softsense_config::spec::{self, MODEL_VERSION};
 use softsense_ecc::InstructionSet;
 use softsense_link::{MAX_LEVEL, MOST_STEPS, Policy};
 use softsense_nand::Wear;
-use softsense_ssd::checked::{self, CheckedConfig};
-use softsense_ssd::config::{self, MODEL_VERSION};
-use softsense_ssd::request::RequestKind;
+use softsense_requests::RequestKind;
+use softsense_requests::trace::{self, Beyond, TraceSpec};
 use softsense_ssd::run::{self, Requests};
 use softsense_ssd::simulation::{LogRow, Window};
 use softsense_ssd::tenants::Fairness;
-use softsense_ssd::trace::{self, Beyond, TraceSpec};
 
 /// Rows of a label and a value, for people.
 type Rows = Vec<(String, String)>;
@@ -281,7 +281,7 @@ impl Config {
     /// `codewords_at_once` (in a decoder). The times of one codeword are `transfer_us`, `decode_us` and `decode_without_errors_us`.
     fn bch_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let codes = self.checked.bch_codes();
-        let dict = |code: &softsense_ssd::format::UnitCode| {
+        let dict = |code: &softsense_config::format::UnitCode| {
             let fields = PyDict::new(py);
             for (name, whole) in [
                 ("to_pe_cycles", code.to_pe_cycles),
@@ -661,7 +661,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// True
 #[pyfunction]
 fn config_schema() -> String {
-    config::schema()
+    spec::schema()
 }
 
 /// The shipped configurations, a dict each: `name`, `description`, `user_bytes` (capacity that the user can address) and `reliability` (its
@@ -708,14 +708,14 @@ fn policies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// returned unchanged.
 #[pyfunction]
 fn own_path(path: &str) -> String {
-    softsense_ssd::checked::own_path(path)
+    softsense_config::checked::own_path(path)
 }
 
 /// Path and line of every key, and of every element of a list, in a text of TOML; indices in paths are text. Empty for a text that is no
 /// TOML.
 #[pyfunction]
 fn toml_lines(text: &str) -> Vec<(Vec<String>, usize)> {
-    softsense_ssd::checked::toml_lines(text)
+    softsense_config::checked::toml_lines(text)
 }
 
 /// An error that lists these faults, each with its place: the first `MOST_TOLD`, and how many more there are. `untold` is the number of

@@ -11,10 +11,10 @@ use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use softsense_base::{Error, ErrorKind, OwnName, Result};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{Own, OwnDevice, OwnPolicy, OwnThing};
 use softsense_link::{MOST_STEPS, Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy, Retry, Watched};
 use softsense_nand::ReferencesAt;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::own::{Own, OwnDevice, OwnPolicy, OwnThing};
 
 use crate::raise;
 pub(crate) use rules::{ClosedBlocks, MissedEntry, MissedPage, PacedPlane, WritePlanes};

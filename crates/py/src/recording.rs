@@ -8,7 +8,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use softsense_base::Error;
-use softsense_ssd::checked::CheckedConfig;
+use softsense_config::checked::CheckedConfig;
 use softsense_ssd::simulation::{self, LogRow, Recorded, Window};
 use softsense_ssd::trace_events;
 

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use softsense_ssd::checked::CheckedConfig;
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::trace::Beyond;
 use softsense_ssd::run::{Requests, Run};
-use softsense_ssd::trace::Beyond;
 
 mod loads;
 

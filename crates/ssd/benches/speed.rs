@@ -18,9 +18,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use softsense_ssd::checked::CheckedConfig;
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::trace::Beyond;
 use softsense_ssd::run::{Requests, Run};
-use softsense_ssd::trace::Beyond;
 
 mod loads;
 

@@ -4,9 +4,9 @@
 //! to age; a failed hard decision is read again with three levels before all are tried.
 
 use softsense_base::Result;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes};
 use softsense_link::{Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::own::{Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::summary::Summary;
 

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use softsense_base::Ns;
+use softsense_config::spec::MAX_INDEX;
 
 /// The end of an operation, or another thing that happens at an instant. Variants are in the order of their numbers in keys, so that
 /// converting costs nothing.
@@ -73,7 +74,7 @@ pub enum Event {
 /// of index. So keys compare in the order in which events happen, and the queue moves 16 bytes.
 pub type Key = u128;
 
-const INDEX_BITS: u32 = 22;
+const INDEX_BITS: u32 = MAX_INDEX.ilog2();
 const KIND_BITS: u32 = 4;
 const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
 
@@ -82,9 +83,6 @@ const RANK_BITS: u32 = 64 - INDEX_BITS - KIND_BITS;
 pub fn moved_to(key: Key, at: Ns) -> Key {
     u128::from(at.0) << 64 | u128::from(key as u64)
 }
-
-/// Upper bound, exclusive, of the indices of events.
-pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
 
 /// Returns the instant of a key.
 #[inline]

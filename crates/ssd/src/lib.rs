@@ -5,19 +5,16 @@
 //!              > request --> simulation                                           --> summary
 //!   workload -/                 +-- link: steps of a read, what comes of them
 //! ```
-//! - [`config`]: every field of a run, its unit, default and range, with one file for each station.
-//! - [`checked`]: the conditions that fields have to meet together, with the geometry and the reliability that follow from them.
-//! - [`trace`], [`workload`]: sources of [`request`]s, recorded or synthetic; both are streams.
-//! - [`geometry`]: the number of all parts of the device, and their numbering. [`format`](mod@format): the pages of a block in which its
-//!   codewords lie. [`start_ages`]: the age of each block before the run.
-//! - [`ftl`]: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
+//! - `softsense_config`: every field of a run, the conditions that fields have to meet together, and what follows from them.
+//! - `softsense_requests`: sources of requests, recorded or synthetic; both are streams.
+//! - `softsense_ftl`: the page map, allocation and victim choice; the mapping cache. It decides, and takes no time.
 //! - [`simulation`]: stations (host, write path, translation, array, bus, decoders) on one event queue. A station calls the stations below
 //!   it, and tells the stations above it what it has done.
 //! - [`tenants`]: several users of one device, and how fair the device is to them.
 //! - [`run`] and [`summary`]: a simulation with wall-clock times, and its result. [`timeline`]: a simulation of one read, event by event.
 //!   [`trace_events`]: the operations in a window of a run, for trace viewers.
 //!
-//! Modules import from below only; `tests/all/layers.rs` states their order and checks it.
+//! Modules import from below only, which `tests/all/layers.rs` checks.
 //!
 //! **Order.** Time is integer nanoseconds. Events of one instant happen in the order in which they were scheduled (see
 //! [`events`]). A run is a function of config, requests and seed, bit for bit, on every CPU.
@@ -32,7 +29,7 @@
 //! Ten thousand requests on the default device, for which hard decision fails at 28.8 % of codewords:
 //!
 //! ```
-//! use softsense_ssd::checked::CheckedConfig;
+//! use softsense_config::checked::CheckedConfig;
 //! use softsense_ssd::run::{Requests, Run};
 //!
 //! # fn main() -> softsense_base::Result<()> {
@@ -48,24 +45,12 @@
 //! # }
 //! ```
 
-pub mod checked;
-pub mod config;
-pub mod design;
 pub mod events;
-pub mod format;
-pub mod ftl;
-pub mod geometry;
-pub mod own;
-mod recency;
-pub mod request;
 pub mod run;
 pub mod series;
 pub mod simulation;
 mod slab;
-pub mod start_ages;
 pub mod summary;
 pub mod tenants;
 pub mod timeline;
-pub mod trace;
 pub mod trace_events;
-pub mod workload;

@@ -4,11 +4,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use softsense_base::{Error, Histogram, Ns, Result, TotalNs};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
 use softsense_link::{DecodeTable, ReliabilitySpec};
+use softsense_requests::trace::{Beyond, Trace};
+use softsense_requests::{NoRequests, RequestKind};
 
-use crate::checked::CheckedConfig;
-use crate::config::{CacheAdmission, MODEL_VERSION, Mapping, PartialWrite};
-use crate::request::{NoRequests, RequestKind};
 use crate::series::{self, SeriesRow};
 use crate::simulation::{Cause, CodewordSample, Grown, LogRow, Recording, Simulation, Sources, Window};
 use crate::summary::{
@@ -20,7 +21,6 @@ use crate::summary::{
     WearSummary, WritePacingSummary, WritesDetail,
 };
 use crate::tenants::{self, TenantSources, TenantSummary};
-use crate::trace::{Beyond, Trace};
 
 /// The source of the requests of a run.
 pub enum Requests<'a> {

@@ -44,12 +44,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use softsense_base::{Error, Ns, OwnName, Result};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::{Group, Lcn, Location, MappingCache, PageMap};
 use softsense_link::{OwnCost, ReliabilitySpec};
+use softsense_requests::{RequestKind, RequestSource};
 
-use crate::checked::CheckedConfig;
 use crate::events::{Event, Key, instant};
-use crate::ftl::{Group, Lcn, Location, MappingCache, PageMap};
-use crate::request::{RequestKind, RequestSource};
 use back_end::Ended;
 pub use back_end::{Action, LinkShares, ScheduleCounts};
 use device::Device;

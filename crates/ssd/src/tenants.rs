@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use softsense_base::{Error, ResponseSummary, Result};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::within;
+use softsense_requests::trace::Trace;
+use softsense_requests::{End, NoRequests, Request, RequestSource};
 
-use crate::checked::CheckedConfig;
-use crate::config::within;
-use crate::request::{End, NoRequests, Request, RequestSource};
 use crate::simulation::TenantStatistics;
-use crate::trace::Trace;
 
 /// Distance between the seeds of successive tenants: 2^64 over the golden ratio. The first tenant has the seed of the config.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -2,10 +2,10 @@
 //! The timeline is a recording of a [`Simulation`] of one request on an idle device, from the beginning to the completion of the request.
 
 use softsense_base::{Error, Ns, Result};
+use softsense_config::checked::CheckedConfig;
 use softsense_link::{CompiledPredictor, GivenCodeword, ReliabilitySpec, Step};
+use softsense_requests::{Request, RequestKind, RequestSource};
 
-use crate::checked::CheckedConfig;
-use crate::request::{Request, RequestKind, RequestSource};
 pub use crate::simulation::{Action, Resource};
 use crate::simulation::{Recorded, Simulation, Window};
 

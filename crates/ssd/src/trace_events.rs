@@ -7,9 +7,9 @@ use std::io::{Result, Write};
 
 use serde_json::json;
 use softsense_base::{Ns, format_bytes};
+use softsense_config::geometry::Geometry;
+use softsense_requests::RequestKind;
 
-use crate::geometry::Geometry;
-use crate::request::RequestKind;
 use crate::simulation::{Action, LogRow, Owner, Recorded, Recording, Resource};
 
 /// The process of requests; the processes of resources have the numbers after it.

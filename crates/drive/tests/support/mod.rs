@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use softsense_base::{Purpose, Stream};
+use softsense_config::checked::CheckedConfig;
 use softsense_drive::{DriveSpec, ServedDrive};
-use softsense_ssd::checked::CheckedConfig;
 
 pub(crate) const UNIT: usize = 4096;
 

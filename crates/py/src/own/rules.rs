@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use softsense_base::{OwnName, Result};
-use softsense_ssd::own::{
+use softsense_config::own::{
     AdmitEntries, AdmitPages, Candidates, ChooseVictim, MissedEntry as EntryThere, MissedPage as PageThere, Pace,
     PaceCollection, PacedSet, PlaceWrites, Planes as PlanesThere,
 };

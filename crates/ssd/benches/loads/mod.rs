@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::trace::{Format, Trace, TraceSpec, write_requests};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::trace::{Format, Trace, TraceSpec, write_requests};
 
 /// The workload of the text traces.
 pub(crate) const TEXT: &str = r#"

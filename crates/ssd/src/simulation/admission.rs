@@ -4,11 +4,10 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 use softsense_base::{OwnName, Result};
+use softsense_config::own::AtWork;
+use softsense_config::spec::CacheAdmission;
+use softsense_ftl::recency::Recency;
 use softsense_link::OwnCost;
-
-use crate::config::CacheAdmission;
-use crate::own::AtWork;
-use crate::recency::Recency;
 
 /// An admission that does not take in everything; `T` is the trait of the user's own rule.
 pub(super) struct Admission<T: ?Sized> {

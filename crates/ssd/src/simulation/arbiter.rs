@@ -2,7 +2,7 @@
 //!
 //! Source: NVM Express Base Specification 2.0, 3.4.4 (1.4: 4.13).
 
-use crate::config::{ArbitrationScheme, ArbitrationSpec, Priority, TenantSpec};
+use softsense_config::spec::{ArbitrationScheme, ArbitrationSpec, Priority, TenantSpec};
 
 /// Queues that take turns.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Arbiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Issue, Namespace};
+    use softsense_config::spec::{Issue, Namespace};
 
     fn arbiter(scheme: ArbitrationScheme, burst: u32, tenants: &[(Priority, u32)]) -> Arbiter {
         let tenants: Vec<TenantSpec> = tenants

@@ -4,7 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use softsense_base::{OwnName, Pj, Result};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::geometry::Geometry;
+use softsense_config::spec::{DecodeTime, Layout, Mapping, ScrubLimit};
+use softsense_ftl::{Group, Lcn, Location, PageMap, Place};
 use softsense_link::{FewErrors, Observable, OwnCost, Questions};
+use softsense_requests::Request;
 
 use super::back_end::{BackEnd, ReadOrder};
 use super::dram::Dram;
@@ -16,11 +21,6 @@ use super::read_ahead::{Awaited, ReadAhead};
 use super::read_buffer::{Asked, ReadBuffer};
 use super::statistics::{CodewordSample, ExpectedUber};
 use super::translation::{Access, Translation};
-use crate::checked::CheckedConfig;
-use crate::config::{DecodeTime, Layout, Mapping, ScrubLimit};
-use crate::ftl::{Group, Lcn, Location, PageMap, Place};
-use crate::geometry::Geometry;
-use crate::request::Request;
 
 /// Number of codewords whose probability to fail is looked up at the end.
 const UBER_SAMPLES: u32 = 100_000;

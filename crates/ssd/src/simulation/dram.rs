@@ -1,10 +1,10 @@
 //! The controller's DRAM: one port, which data and map entries cross one after the other.
 
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::DramSpec;
 
 use super::lane::Lane;
-use crate::checked::CheckedConfig;
-use crate::config::DramSpec;
 
 /// Bytes that have crossed the port, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

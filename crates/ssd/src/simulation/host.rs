@@ -4,6 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Purpose, Result, Stream};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::MAX_INDEX;
+use softsense_config::spec::MIN_CODEWORD_BYTES;
+use softsense_config::spec::{AddedTime, ServiceSpec, WritePacingSpec};
+use softsense_ftl::{Lcn, Location};
+use softsense_requests::{End, MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use strength_reduce::StrengthReducedU64;
 
 use super::arbiter::Arbiter;
@@ -13,12 +19,7 @@ use super::kernel::Kernel;
 use super::lane::Lane;
 use super::queue::Queue;
 use super::statistics::LogRow;
-use crate::checked::CheckedConfig;
-use crate::config::{AddedTime, ServiceSpec, WritePacingSpec};
-use crate::events::{Event, MAX_INDEX};
-use crate::ftl::{Lcn, Location};
-use crate::geometry::MIN_CODEWORD_BYTES;
-use crate::request::{End, MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
+use crate::events::Event;
 use crate::slab::Slab;
 
 /// The number of codewords of requests under way from which on no other request comes in. It bounds what the device remembers, however

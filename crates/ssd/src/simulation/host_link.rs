@@ -1,9 +1,9 @@
 //! The link between host and device: commands and written data one way, data that was read and completions the other.
 
 use softsense_base::Ns;
+use softsense_config::spec::HostLinkSpec;
 
 use super::lane::Lane;
-use crate::config::HostLinkSpec;
 
 #[derive(Debug)]
 pub(super) struct HostLink {

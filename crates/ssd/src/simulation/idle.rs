@@ -2,10 +2,10 @@
 //! something is done in idle time.
 
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::ScrubWhen;
 
 use super::kernel::Kernel;
-use crate::checked::CheckedConfig;
-use crate::config::ScrubWhen;
 use crate::events::Event;
 
 #[derive(Debug)]

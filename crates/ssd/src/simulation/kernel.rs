@@ -1,12 +1,12 @@
 //! The kernel, which stations share: the time, the events that are due, the statistics, and completions for the stations above.
 
 use softsense_base::{Error, Ns, Pj};
+use softsense_ftl::{Group, Place};
 
 use super::dram::Dram;
 use super::owners::ReadOwner;
 use super::statistics::Statistics;
 use crate::events::{Event, EventQueue, Key};
-use crate::ftl::{Group, Place};
 use crate::slab::Slab;
 
 /// The latest instant of a simulation: half of the nanoseconds that 64 bits can count, so that whatever begins before it ends in time. It

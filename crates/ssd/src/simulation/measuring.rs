@@ -6,10 +6,10 @@
 use std::ops::{AddAssign, Sub};
 
 use softsense_base::{Histogram, Ns, Recorded};
+use softsense_config::spec::{MeasurementSpec, Warmup};
+use softsense_requests::End;
 
 use super::Simulation;
-use crate::config::{MeasurementSpec, Warmup};
-use crate::request::End;
 
 const MOST_INTERVALS: usize = 120;
 /// The length of intervals at first.

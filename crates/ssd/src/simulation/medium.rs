@@ -4,6 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::format::UnitCode;
+use softsense_config::geometry::Geometry;
+use softsense_ftl::{Group, Lcn, Location, PageMap, Place, prefetch};
 use softsense_link::{
     ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Side, Step,
 };
@@ -11,10 +15,6 @@ use softsense_nand::Wear;
 
 use super::back_end::{CodewordOrder, ReadOrder};
 use super::statistics::{CodewordSample, ExpectedUber};
-use crate::checked::CheckedConfig;
-use crate::format::UnitCode;
-use crate::ftl::{Group, Lcn, Location, PageMap, Place, prefetch};
-use crate::geometry::Geometry;
 
 /// Number of the codewords of a BCH code in a unit, and their sizes.
 #[derive(Debug, Clone, Copy)]

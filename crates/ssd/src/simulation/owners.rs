@@ -3,8 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::ftl::Lcn;
+use softsense_ftl::Lcn;
 
 /// The cause of work, by which work is counted and ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]

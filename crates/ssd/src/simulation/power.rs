@@ -5,11 +5,10 @@
 use std::sync::Arc;
 
 use softsense_base::{Ns, Purpose, Stream, TotalNs};
-
-use crate::checked::CheckedConfig;
-use crate::config::{PowerLossScan, PowerLossSpec};
-use crate::ftl::{Lcn, PageMap};
-use crate::geometry::Geometry;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::geometry::Geometry;
+use softsense_config::spec::{PowerLossScan, PowerLossSpec};
+use softsense_ftl::{Lcn, PageMap};
 
 /// Counts of losses of power.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use softsense_base::{Error, Ns, Result};
+use softsense_config::spec::{Issue, TenantSpec};
+use softsense_ftl::Lcn;
+use softsense_requests::{End, Request, RequestSource};
 use strength_reduce::StrengthReducedU64;
 
 use super::device::Device;
 use super::kernel::{Kernel, LATEST};
-use crate::config::{Issue, TenantSpec};
 use crate::events::{Key, instant};
-use crate::ftl::Lcn;
-use crate::request::{End, Request, RequestSource};
 
 /// Number of requests that are read before their turn.
 const READ_AHEAD: usize = 4;

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use softsense_base::Ns;
+use softsense_config::spec::ReadAheadSpec;
+use softsense_ftl::{Group, Lcn, Place};
+use softsense_requests::Request;
 
 use super::owners::ReadOwner;
-use crate::config::ReadAheadSpec;
-use crate::ftl::{Group, Lcn, Place};
-use crate::request::Request;
 use crate::slab::Slab;
 
 /// Reads of a tenant that follow one another.
@@ -153,7 +153,7 @@ impl ReadAhead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::RequestKind;
+    use softsense_requests::RequestKind;
 
     /// Do windows double from the second request on, for streams that are told apart, and do lone reads have none?
     #[test]

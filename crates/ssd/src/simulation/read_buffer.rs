@@ -8,15 +8,15 @@
 
 use rustc_hash::FxHashMap;
 use softsense_base::{OwnName, Result};
+use softsense_config::geometry::Geometry;
+use softsense_config::own::{AdmitPages, MissedPage};
+use softsense_config::spec::{ReadBufferSpec, ReadBufferTakes, ReadReplacement};
+use softsense_ftl::recency::Recency;
+use softsense_ftl::{Group, PageMap, Place};
 use softsense_link::OwnCost;
 
 use super::admission::Admission;
 use super::owners::ReadOwner;
-use crate::config::{ReadBufferSpec, ReadBufferTakes, ReadReplacement};
-use crate::ftl::{Group, PageMap, Place};
-use crate::geometry::Geometry;
-use crate::own::{AdmitPages, MissedPage};
-use crate::recency::Recency;
 
 #[derive(Debug)]
 pub(super) struct ReadBuffer {

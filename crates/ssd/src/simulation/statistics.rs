@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, SumsByDuration, TotalNs};
 use softsense_link::{MAX_LEVEL, Side};
+use softsense_requests::RequestKind;
 
 use super::growth::Growth;
 use super::owners::Cause;
-use crate::request::RequestKind;
 
 /// Host codewords whose raw bit error rate lies outside their decode table, the file with the failure probability of each level by that
 /// rate. Their outcome is a guess.

@@ -13,13 +13,13 @@
 use std::ops::Range;
 
 use softsense_base::{OwnName, Result};
+use softsense_config::own::{AdmitEntries, MissedEntry};
+use softsense_config::spec::DemandSpec;
+use softsense_ftl::{Evicted, Lcn, MappingCache, PageMap};
 use softsense_link::OwnCost;
 
 use super::admission::Admission;
 use super::statistics::Statistics;
-use crate::config::DemandSpec;
-use crate::ftl::{Evicted, Lcn, MappingCache, PageMap};
-use crate::own::{AdmitEntries, MissedEntry};
 
 /// The access for which codewords are translated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

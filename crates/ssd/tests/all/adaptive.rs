@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use crate::support::{assert_map, random_requests, run, served, shipped, simulation, units_of};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::Layout;
-use softsense_ssd::ftl::{Location, PageMap};
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::Layout;
+use softsense_ftl::{Location, PageMap};
+use softsense_requests::{Request, RequestKind};
 
 const UNIT: u64 = 512;
 

@@ -3,9 +3,9 @@
 
 use crate::support::{request, run, simulation};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Action, Cause, Window};
 
 const BLOCKS: u32 = 40;

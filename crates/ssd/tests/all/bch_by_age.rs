@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
 use proptest::prelude::*;
 use softsense_base::{Ns, binomial_tail};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 /// LAE-FTL's codes with up to 4,096 bytes, and what squeezes a unit by 128, 256, 384 and 512.

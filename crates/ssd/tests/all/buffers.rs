@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use crate::support::{request, run, shipped, units_of};
 use softsense_base::{Ns, Purpose, Result, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::own::{AdmitPages, MissedPage, Own, OwnDevice, OwnThing};
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{AdmitPages, MissedPage, Own, OwnDevice, OwnThing};
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 
@@ -463,7 +463,7 @@ fn a_steady_state_of_a_part_maps_that_part() {
     let start = support::simulation(&config, Vec::new());
     let mapped = (config.user_codewords() as f64 * 0.4).ceil() as u64;
     for lcn in 0..config.user_codewords() {
-        let found = matches!(start.ftl().locate(lcn), softsense_ssd::ftl::Location::Flash(_));
+        let found = matches!(start.ftl().locate(lcn), softsense_ftl::Location::Flash(_));
         assert_eq!(found, lcn < mapped, "{lcn}");
     }
     start.ftl().assert_consistent();

@@ -2,10 +2,10 @@
 
 use crate::support::{SMALL_TLC, request, run, shipped};
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
 use softsense_link::ReliabilitySpec;
 use softsense_nand::{RberModel, Wear};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 fn device(more: &[&str]) -> CheckedConfig {

@@ -1,8 +1,9 @@
 //! Physics: what commands take of a bus, who goes first on it, and what planes of a die do together. Each to the nanosecond.
 
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::RequestKind::{Read, Write};
+
 use crate::support::responses;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind::{Read, Write};
 
 const COMMAND: u64 = 300;
 const SENSE: u64 = 75_000;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::support::{CODEWORD, random_requests, run, simulation};
 use softsense_base::{Ns, Pj};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Action, Cause, Owner, Resource, Simulation, Window};
 
 const SENSE: u64 = 40_000;

@@ -4,9 +4,9 @@
 use crate::support;
 use crate::support::{request, run, shipped};
 use softsense_base::{Ns, Purpose, Result, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::own::{AdmitEntries, MissedEntry, Own, OwnDevice, OwnThing};
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{AdmitEntries, MissedEntry, Own, OwnDevice, OwnThing};
+use softsense_requests::{Request, RequestKind};
 
 /// LaLDPC's device and latencies, T_L = 85 + 24 (L - 1), on which every codeword needs level 3: one attempt at it takes 133 us,
 /// a read from level 1 takes 85 + 109 + 133.

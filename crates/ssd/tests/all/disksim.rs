@@ -3,9 +3,9 @@
 use crate::support;
 use crate::support::{request, run, small_disksim};
 use softsense_base::Ns;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind};
 
 // Of configs/disksim-ssd.toml, in nanoseconds.
 const SENSE: u64 = 25_000;

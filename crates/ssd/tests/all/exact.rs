@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use softsense_config::checked::CheckedConfig;
 use softsense_link::{CodewordReader, ExactSpec, FrameCounts, FrameSpec, FrameTask, ReadChannel};
 use softsense_nand::{Placement, RberModel, Variation};
-use softsense_ssd::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::LogRow;
 use softsense_ssd::summary::Summary;

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use crate::support::{CODEWORD, request, run, shipped, simulation};
 use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::Mapping;
-use softsense_ssd::ftl::{Location, PageMap, steady_state_victim_fraction};
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::Mapping;
+use softsense_ftl::{Location, PageMap, steady_state_victim_fraction};
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 /// A device small enough that garbage collection is always at work.

@@ -2,10 +2,10 @@
 
 use crate::support::{lone_reads, request, run, shipped};
 use softsense_base::Pj;
+use softsense_config::checked::CheckedConfig;
 use softsense_ecc::catalogue::Code;
 use softsense_ecc::hardware::{BchDecoderCircuit, BchShape, LdpcDecoderCircuit, LdpcEncoderCircuit, LdpcShape, Node};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind;
+use softsense_requests::RequestKind;
 
 /// One channel, reads of which only the decoder takes time, by the measured table of `flash-8/9`.
 fn by_table(more: &[&str]) -> CheckedConfig {
@@ -77,7 +77,7 @@ fn the_code_of_a_block_says_how_long_an_iteration_takes() {
         );
         let reads: Vec<_> = lone_reads(&config, 20)
             .into_iter()
-            .map(|read| softsense_ssd::request::Request {
+            .map(|read| softsense_requests::Request {
                 offset_bytes: read.offset_bytes / 4096 * 512,
                 bytes: 512,
                 ..read

@@ -1,9 +1,12 @@
 //! The host: what each of several users of a device gets, under each arbitration, and what the link to the device costs.
 
+use std::io::Write as _;
+
 use crate::support;
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::trace::{Beyond, Trace, TraceSpec};
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 
@@ -499,8 +502,8 @@ fn choices_of_tenants_can_be_set() {
         "host.tenants[0].namespace.fraction=0.5",
         "host.tenants[0].workload.arrivals.fixed.requests_per_s=100",
     ]);
-    assert_eq!(tenant.issue, Some(softsense_ssd::config::Issue::ClosedLoop { queue_depth: 7 }));
-    assert_eq!(tenant.namespace, softsense_ssd::config::Namespace::Fraction(0.5));
+    assert_eq!(tenant.issue, Some(softsense_config::spec::Issue::ClosedLoop { queue_depth: 7 }));
+    assert_eq!(tenant.namespace, softsense_config::spec::Namespace::Fraction(0.5));
 }
 
 /// Is a run another one when the content of a tenant's trace has changed, and when it is not there?
@@ -519,4 +522,30 @@ fn a_changed_trace_makes_another_run() {
     std::fs::write(&path, "1,read,0,4096\n2,read,0,4096\n").unwrap();
     let second = identity();
     assert!(missing != first && first != second && missing != second);
+}
+
+/// Are flushes of a trace those of a workload, and refused where those are?
+#[test]
+fn flushes_of_traces_are_simulated() {
+    let text = "arrival_ns,device,kind,offset_bytes,bytes\n0,0,write,0,4096\n100000,0,flush,0,0\n";
+    let run = |config: &str, set: &[&str], text: &str| {
+        let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
+        let config = CheckedConfig::open(config, &set).unwrap();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let trace = Trace::open(TraceSpec::new(file.path()), &mut |_| true).unwrap();
+        let mut run = Run::new(&config, Requests::Trace(&trace, Beyond::Reject), false)?;
+        while run.advance(u64::MAX)? {}
+        Ok::<_, softsense_base::Error>(run.summary(false))
+    };
+    let alone = text.replace("100000,0,flush,0,0\n", "");
+    let through = run("mlc-25nm", &["host.write_buffer_bytes=0"], &alone).unwrap();
+    let summary = run("mlc-25nm", &["host.write_buffer_bytes=1_048_576"], text).unwrap();
+    assert_eq!((summary.flushes, summary.writes), (1, 1));
+    // The buffer programs what it holds at once, 100 us before the flush.
+    let flush = summary.response.flush.unwrap().max_us.unwrap();
+    let program = through.response.write.max_us.unwrap();
+    assert!((flush + 100.0 - program).abs() < 2.0, "{flush} and {program}");
+    let error = run("mlc-lae", &[], text).unwrap_err().to_string();
+    assert!(error.contains("found flushes (1) and writes with FUA (0)") && error.contains("--skip-flushes"), "{error}");
 }

@@ -3,8 +3,8 @@
 
 use crate::support::{lone_reads, random_requests, request, run, shipped};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind;
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::RequestKind;
 use softsense_ssd::run::sample_codewords;
 
 const P_FAIL: f64 = 0.288;
@@ -208,7 +208,7 @@ fn energy_is_the_sum_of_operations() {
         near(cut_short, pages * seven * (1.0 - ahead));
     }
     let config = interleaved(1, &["reliability=perfect"]);
-    let write = softsense_ssd::request::Request { bytes: 100, ..request(RequestKind::Write, Ns::ZERO, 0, 1) };
+    let write = softsense_requests::Request { bytes: 100, ..request(RequestKind::Write, Ns::ZERO, 0, 1) };
     let simulation = run(&config, vec![write]);
     near(simulation.statistics().energy.writes.as_uj(), sense + transfer + decode + 52.0);
     near(simulation.statistics().energy.total().as_uj(), sense + transfer + decode + 52.0);

@@ -2,7 +2,7 @@
 
 use crate::support::{lone_reads, request, run, shipped};
 use softsense_base::Ns;
-use softsense_ssd::request::RequestKind;
+use softsense_requests::RequestKind;
 
 const READS: u64 = 40_000;
 

@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, thread};
 
 use softsense_base::{Ns, Purpose, Result, Stream};
-use softsense_link::DecodeTable;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::own::{
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{
     AdmitEntries, AdmitPages, MissedEntry, MissedPage, Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet,
 };
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_ftl::Location;
+use softsense_link::DecodeTable;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::{Resource, Simulation, TenantStatistics, Window};
 

@@ -1,95 +1,29 @@
-//! Modules of this crate stand above one another, and import from below only: what Cargo enforces among crates, this test does
-//! within one.
+//! Modules stand above one another, and import from below only: what Cargo enforces among crates, this test does within each.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All modules, the lowest first. One that is not named belongs to the one that it is in.
-const ORDER: [&str; 76] = [
-    "events",
-    "recency",
-    "request",
-    "slab",
-    "workload",
-    "trace",
-    "config::duration",
-    "config::admission",
-    "config::spread",
-    "config::issue",
-    "config::host_link",
-    "config::tenants",
-    "config::geometry",
-    "config::rounds",
-    "config::scheduling",
-    "config::failures",
-    "config::copyback",
-    "config::bad_blocks",
-    "config::flash",
-    "config::bus",
-    "config::decoder",
-    "config::encoder",
-    "config::interconnect",
-    "config::interleaving",
-    "config::mapping",
-    "config::read_reclaim",
-    "config::maintenance",
-    "config::slc_cache",
-    "config::gc_pacing",
-    "config::parity",
-    "config::ftl",
-    "config::energy",
-    "config::dram",
-    "config::read_ahead",
-    "config::write_buffer",
-    "config::host",
-    "config::power_loss",
-    "config::precondition",
-    "config::shipped",
-    "config",
-    "config::set",
-    "config::read",
-    "own",
-    "geometry",
-    "start_ages",
-    "format",
-    "checked",
-    "design",
-    "ftl",
-    "simulation::power",
-    "simulation::owners",
-    "simulation::growth",
-    "simulation::statistics",
-    "simulation::lane",
-    "simulation::dram",
-    "simulation::kernel",
-    "simulation::idle",
-    "simulation::back_end",
-    "simulation::medium",
-    "simulation::admission",
-    "simulation::translation",
-    "simulation::read_buffer",
-    "simulation::read_ahead",
-    "simulation::device",
-    "simulation::write_path",
-    "simulation::arbiter",
-    "simulation::queue",
-    "simulation::host_link",
-    "simulation::host",
-    "simulation",
-    "tenants",
-    "summary",
-    "series",
-    "run",
-    "timeline",
-    "trace_events",
-];
+/// Crates of which no two modules import from one another. Most others have such pairs, inside one folder.
+const CRATES: [&str; 3] = ["requests", "config", "ssd"];
 
-/// Where a module, or an item in it, stands in the order.
-fn rank(path: &[String]) -> Option<usize> {
-    (1..=path.len()).rev().find_map(|length| {
-        let module = path[..length].join("::");
-        ORDER.iter().position(|name| *name == module)
-    })
+/// Folders in which each file, and each folder, is a room of its own. Any other top module is one room with all that is in it.
+const OF_ROOMS: [&str; 2] = ["spec", "simulation"];
+
+/// Files of such folders that hold methods of `Simulation` itself.
+const OF_SIMULATION: [&str; 2] = ["measuring", "recorder"];
+
+/// The room that an item is in; the root of a crate is one, too.
+fn room<'a>(path: &[String], rooms: &'a BTreeSet<Vec<String>>) -> &'a Vec<String> {
+    (0..=depth(path)).rev().find_map(|length| rooms.get(&path[..length])).expect("the root is a room")
+}
+
+/// How many names of a path name its room, at most.
+fn depth(path: &[String]) -> usize {
+    match path {
+        [top, inner, ..] if OF_ROOMS.contains(&&**top) && !OF_SIMULATION.contains(&&**inner) => 2,
+        _ => path.len().min(1),
+    }
 }
 
 /// All source files below a folder, with the modules that they are.
@@ -139,37 +73,46 @@ fn imports(code: &str, module: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-#[test]
-fn modules_import_from_below_only() {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let (mut wrong, mut seen) = (Vec::new(), 0);
-    for (path, module) in modules(&sources, &[]) {
-        if module == ["lib"] {
-            continue;
-        }
-        let name = path.strip_prefix(&sources).unwrap().display().to_string();
-        let Some(own) = rank(&module) else {
-            wrong.push(format!(
-                "{name}: found a module that is not in ORDER, expected every module to have its place there"
-            ));
-            continue;
-        };
-        for import in imports(&code(&fs::read_to_string(&path).unwrap()), &module) {
+/// The rooms that are on a circle of imports, or above one, each with what it uses of them; and the number of imports.
+fn circles(sources: &Path) -> (Vec<String>, usize) {
+    let mut files = modules(sources, &[]);
+    files.iter_mut().filter(|(_, module)| *module == ["lib"]).for_each(|(_, module)| module.clear());
+    let rooms = files.iter().map(|(_, module)| module[..depth(module)].to_vec()).collect();
+    let mut below: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> = BTreeMap::new();
+    let mut seen = 0;
+    for (path, module) in &files {
+        let own = room(module, &rooms);
+        let under = below.entry(own).or_default();
+        for import in imports(&code(&fs::read_to_string(path).unwrap()), module) {
             seen += 1;
-            match rank(&import) {
-                Some(used) if used <= own => {}
-                Some(used) => {
-                    let (own, used, import) = (ORDER[own], ORDER[used], import.join("::"));
-                    wrong.push(format!("{name}: found `{import}` of `{used}`, expected no module above `{own}`"));
-                }
-                None => {
-                    wrong.push(format!("{name}: found `{}`, expected a path that names a module", import.join("::")))
-                }
-            }
+            under.extend(Some(room(&import, &rooms)).filter(|&used| used != own));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(seen > 50, "found {seen} imports only: does the test still read them?");
+    // Takes away what stands on nothing that is left, until nothing does.
+    while let Some(free) = below.iter().find(|(_, under)| under.is_empty()).map(|(&room, _)| room) {
+        below.remove(free);
+        below.values_mut().for_each(|under| _ = under.remove(free));
+    }
+    let name = |room: &Vec<String>| if room.is_empty() { "the root".to_owned() } else { room.join("::") };
+    let told = |(room, under): (&&Vec<String>, &BTreeSet<&Vec<String>>)| {
+        format!("{} uses {}", name(room), under.iter().map(|room| name(room)).collect::<Vec<_>>().join(", "))
+    };
+    (below.iter().map(told).collect(), seen)
+}
+
+#[test]
+fn modules_import_from_below_only() {
+    let mut all = 0;
+    for name in CRATES {
+        let (found, seen) = circles(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"));
+        assert!(
+            found.is_empty(),
+            "{name}: found modules that use one another, expected an order:\n{}",
+            found.join("\n")
+        );
+        all += seen;
+    }
+    assert!(all > 50, "found {all} imports only: does the test still read them?");
 }
 
 /// Does the test see what it looks for, however it is written?
@@ -178,10 +121,49 @@ fn imports_are_found() {
     let path = |text: &str| text.split("::").map(str::to_owned).collect::<Vec<_>>();
     let text = "use crate::run::{Run, Requests};\n// crate::no\nmod child;\npub use child::X;\nuse super::set::{self};\n\
                 fn f() -> crate::ftl::Lcn {}\nuse super::Config;\n#[cfg(test)]\nmod tests { use crate::summary; }\n";
-    let found = imports(&code(text), &path("config::host"));
-    let expected = ["run", "config::host::child::X", "config::set", "ftl::Lcn", "config::Config"].map(path);
+    let found = imports(&code(text), &path("spec::host"));
+    let expected = ["run", "spec::host::child::X", "spec::set", "ftl::Lcn", "spec::Config"].map(path);
     assert_eq!(found, expected);
-    assert_eq!(rank(&path("config::host::child::X")), rank(&path("config::host")));
-    assert!(rank(&path("config::Config")) > rank(&path("config::host")));
-    assert_eq!(rank(&path("nowhere")), None);
+    let rooms = ["", "ftl", "spec", "spec::host"].map(|text| if text.is_empty() { vec![] } else { path(text) }).into();
+    let of = |text: &str| room(&path(text), &rooms).join("::");
+    assert_eq!(
+        ["spec::host::child::X", "spec::Config", "ftl::deep::X", "Request"].map(of),
+        ["spec::host", "spec", "ftl", ""]
+    );
+}
+
+/// Does the test say so when there is a circle?
+#[test]
+fn a_circle_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "lib.rs",
+        "mod a;
+mod b;
+mod c;
+",
+    );
+    write(
+        "a.rs",
+        "use crate::b::B;
+",
+    );
+    write(
+        "b.rs",
+        "use super::c::C;
+",
+    );
+    write(
+        "c.rs",
+        "fn c() {}
+",
+    );
+    assert_eq!(circles(folder.path()), (vec![], 2));
+    write(
+        "c.rs",
+        "use crate::a::A;
+",
+    );
+    assert_eq!(circles(folder.path()).0, ["a uses b", "b uses c", "c uses a"]);
 }

@@ -1,7 +1,7 @@
 //! Which part of a run is measured, and how the run goes over time: both look on, and change nothing of what is simulated.
 
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
+use softsense_config::checked::CheckedConfig;
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::{LogRow, Simulation};
 use softsense_ssd::summary::Summary;
@@ -76,7 +76,7 @@ fn a_warm_up_changes_nothing_but_what_is_counted() {
 }
 
 fn is_read_of_memory(row: &LogRow) -> bool {
-    row.kind == softsense_ssd::request::RequestKind::Read && row.max_level == 0
+    row.kind == softsense_requests::RequestKind::Read && row.max_level == 0
 }
 
 /// Does a run that ends at a time serve what came before that, and nothing else?

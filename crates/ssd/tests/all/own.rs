@@ -4,10 +4,10 @@
 use crate::support;
 use crate::support::{assert_map, random_requests, run, served, shipped};
 use softsense_base::{Error, ErrorKind, Ns, Result};
+use softsense_config::checked::{CheckedConfig, ShippedConfig, shipped_configs};
+use softsense_config::own::{Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes};
 use softsense_link::{Observes, OwnRead, OwnStep, PolicyTraits, ReadPolicy, Watched};
 use softsense_nand::ReferencesAt;
-use softsense_ssd::checked::{CheckedConfig, ShippedConfig, shipped_configs};
-use softsense_ssd::own::{Candidates, ChooseVictim, Own, OwnDevice, OwnPolicy, OwnThing, PlaceWrites, Planes};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 

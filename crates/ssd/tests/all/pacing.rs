@@ -2,9 +2,9 @@
 
 use crate::support::{Listed, assert_map, random_requests, request, run, served, shipped};
 use softsense_base::{Ns, Purpose, Result, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::own::{Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet};
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet};
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Cause, Simulation};
 
 fn device(more: &[&str]) -> CheckedConfig {
@@ -311,7 +311,7 @@ fn what_is_wrong_is_named() {
 fn longest_wait_us(simulation: &Simulation, config: &CheckedConfig, depth: u32) -> f64 {
     let (spec, geometry) = (config.config(), config.geometry());
     let per_page = geometry.codewords_per_page();
-    let most = |us: &dyn Fn(&softsense_ssd::config::PageTypeSpec) -> f64| {
+    let most = |us: &dyn Fn(&softsense_config::spec::PageTypeSpec) -> f64| {
         spec.flash.page_types.iter().map(us).fold(0.0, f64::max)
     };
     let (read, program) = (most(&|page| page.sense_us), most(&|page| page.program_us));

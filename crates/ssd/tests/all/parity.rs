@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use crate::support::{assert_map, config, random_requests, request, run, served, shipped};
 use softsense_base::Ns;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::run::{Requests, Run};
 use softsense_ssd::simulation::Simulation;
 

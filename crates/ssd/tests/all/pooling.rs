@@ -2,8 +2,8 @@
 
 use crate::support::{assert_map, random_requests, run, served, shipped, units_of};
 use softsense_base::Ns;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 const CODEWORD: u64 = 8192;

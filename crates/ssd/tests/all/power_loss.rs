@@ -2,9 +2,9 @@
 
 use crate::support::{CODEWORD, Listed, request, run};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{LogRow, Simulation};
 
 const SENSE: u64 = 40_000;

@@ -3,8 +3,8 @@
 use crate::support;
 use crate::support::{request, run, shipped, simulation};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Operations, Simulation};
 
 /// One plane on one channel, nothing fails, everything but the named resource takes no time.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::support::{SMALL_TLC, request, run, shipped};
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
 use softsense_link::{DecodeAttempt, GivenCodeword, Readings};
 use softsense_nand::{InferredBy, ReadWith, ReferencesAt};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind;
+use softsense_requests::RequestKind;
 use softsense_ssd::simulation::Statistics;
 use softsense_ssd::timeline::{Action, LoneRead};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::support::{random_requests, request, shipped, simulation};
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
 use softsense_link::{DecodeAttempt, GivenCodeword, Readings};
 use softsense_nand::{CellSpec, InferredBy, ReadWith, ReferencesAt};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Action, Owner, Recorded, Recording, Resource, Simulation, Window};
 use softsense_ssd::timeline::LoneRead;
 use softsense_ssd::trace_events;

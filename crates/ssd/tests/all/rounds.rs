@@ -4,8 +4,8 @@
 use crate::support;
 use crate::support::{request, responses, run, small_disksim};
 use softsense_base::Ns;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::RequestKind::{Read, Write};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::RequestKind::{Read, Write};
 use softsense_ssd::run::{Requests, Run};
 
 // Of configs/disksim-ssd.toml, in nanoseconds: an operation, its transfer with it, and a page on the bus.

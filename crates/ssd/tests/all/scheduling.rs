@@ -3,9 +3,9 @@
 use crate::support;
 use crate::support::{config, request};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::request::Request;
-use softsense_ssd::request::RequestKind::{self, Read, Write};
+use softsense_config::checked::CheckedConfig;
+use softsense_requests::Request;
+use softsense_requests::RequestKind::{self, Read, Write};
 use softsense_ssd::simulation::Simulation;
 
 /// One plane, of which a read takes 100 us and a program 1000, and nothing else takes any time.

@@ -2,9 +2,9 @@
 
 use crate::support::{CODEWORD, request, run};
 use softsense_base::Ns;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 /// Planes, codewords of a page, pages of a block, and of one in the cache.

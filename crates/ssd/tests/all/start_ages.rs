@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::config::Spread;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::Spread;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 /// A small SSD whose raw bit error rates are a function of P/E cycles and retention alone.

@@ -5,9 +5,9 @@
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
 use proptest::prelude::*;
 use softsense_base::Ns;
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::steady_state_victim_fraction;
-use softsense_ssd::request::{Request, RequestKind};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::steady_state_victim_fraction;
+use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
 
 /// LAE-FTL's code with 4,096 bytes that squeezes nothing, and those that squeeze a unit by 128, 256, 384 and 512.
@@ -233,7 +233,7 @@ proptest! {
         let config = small(&[(CODES[code], 9)], chips, &[layout, &share]);
         let of_start = simulation(&config, Vec::new());
         of_start.ftl().assert_consistent();
-        let mapped = (0..config.user_codewords()).filter(|&lcn| of_start.ftl().locate(lcn) != softsense_ssd::ftl::Location::Unmapped).count();
+        let mapped = (0..config.user_codewords()).filter(|&lcn| of_start.ftl().locate(lcn) != softsense_ftl::Location::Unmapped).count();
         let expected = config.user_codewords() as f64 * config.config().precondition.mapped_fraction;
         prop_assert!((mapped as f64 - expected).abs() <= 1.0, "{mapped} for {expected}");
         let requests = random_requests(&config, 150, u64::MAX, Ns(4_000_000)).into_iter().filter(|r| r.kind == RequestKind::Write).collect();

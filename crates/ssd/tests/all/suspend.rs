@@ -2,7 +2,7 @@
 
 use crate::support::{config, request, run};
 use softsense_base::Ns;
-use softsense_ssd::request::RequestKind::{self, Read, Write};
+use softsense_requests::RequestKind::{self, Read, Write};
 use softsense_ssd::simulation::{PARTS_OF_READS, Simulation};
 
 /// A plane whose program lasts from 10 us on, as a write comes in at once.
@@ -201,7 +201,7 @@ fn erases_are_suspended_for_the_host_alone() {
 /// Is what cannot be refused, with its place?
 #[test]
 fn bad_suspensions_are_refused() {
-    use softsense_ssd::checked::CheckedConfig;
+    use softsense_config::checked::CheckedConfig;
     let refused = |suspend: &str, more: &str| {
         let toml = device(suspend, "").replace("write_buffer_bytes = 0", &format!("write_buffer_bytes = 0\n{more}"));
         CheckedConfig::from_toml(&toml, "test.toml", &[]).unwrap_err().to_string()

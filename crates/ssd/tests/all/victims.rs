@@ -4,9 +4,9 @@
 use crate::support::{assert_map, random_requests, request, run, served, shipped};
 use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::{PageMap, Writer, steady_state_victim_fraction};
-use softsense_ssd::request::RequestKind;
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::{PageMap, Writer, steady_state_victim_fraction};
+use softsense_requests::RequestKind;
 
 const RULES: [&str; 5] = [
     "\"greedy\"",

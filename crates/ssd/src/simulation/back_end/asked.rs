@@ -1,6 +1,8 @@
 //! The properties of waiting work for a schedule: its kind, for whom it is, and how long it takes.
 
 use softsense_base::Ns;
+use softsense_config::spec::OperationKind;
+use softsense_ftl::Group;
 
 use super::super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::BackEnd;
@@ -8,8 +10,6 @@ use super::array::{NONE, Work};
 use super::bus::Transfer;
 use super::orders::ReadOrder;
 use super::schedule::{Asked, Asks, Comes, NEVER, ScheduleCounts};
-use crate::config::OperationKind;
-use crate::ftl::Group;
 
 /// The kind of an operation that moves data for a cause.
 ///

@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
+use softsense_config::spec::BusFirst;
 
 use super::super::kernel::Kernel;
 use super::array::Work;
-use crate::config::BusFirst;
 use crate::events::Event;
 
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 
 use softsense_base::{Ns, TotalNs};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::BchDecoderSpec;
 
 use super::super::kernel::Kernel;
 use super::array::NONE;
-use crate::checked::CheckedConfig;
-use crate::config::BchDecoderSpec;
 use crate::events::Event;
 
 /// A codeword that has arrived to be decoded.

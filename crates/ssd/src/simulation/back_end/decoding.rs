@@ -1,6 +1,7 @@
 //! Decoding: the work of decoders on a codeword, and where its time went.
 
 use softsense_base::{Ns, Pj};
+use softsense_config::spec::ScrubLimit;
 use softsense_link::{Observable, Step};
 
 use super::super::kernel::{Completion, Kernel};
@@ -9,7 +10,6 @@ use super::BackEnd;
 use super::decoders::{Arrived, Decoding, Lane};
 use super::reads::{Codeword, Part, Read};
 use super::timing::{BchTimes, DecodeTime};
-use crate::config::ScrubLimit;
 
 impl BackEnd {
     #[inline]

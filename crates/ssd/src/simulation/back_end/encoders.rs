@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 
 use softsense_base::{Ns, TotalNs};
+use softsense_config::checked::CheckedConfig;
 
 use super::super::kernel::Kernel;
 use super::array::NONE;
-use crate::checked::CheckedConfig;
 use crate::events::Event;
 
 /// Codewords of a page of a program that are to be encoded.

@@ -1,13 +1,13 @@
 //! Encoding, which comes before a program: codewords are encoded, and cross links where the encoders are outside the SSD.
 
 use softsense_base::Pj;
+use softsense_ftl::Group;
 
 use super::super::kernel::{Deferred, Kernel};
 use super::super::owners::ProgramOwner;
 use super::array::{Turn, Work};
 use super::links::Cargo;
 use super::{BackEnd, Program};
-use crate::ftl::Group;
 
 impl BackEnd {
     /// Begins to program pages.

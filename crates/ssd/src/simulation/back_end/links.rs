@@ -2,12 +2,12 @@
 //! direction, first come, first served, and hands a codeword on when the whole of it has arrived.
 
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::LinkSpec;
 
 use super::super::kernel::Kernel;
 use super::super::lane::Lane;
 use super::decoders::Arrived;
-use crate::checked::CheckedConfig;
-use crate::config::LinkSpec;
 use crate::events::Event;
 use crate::slab::Slab;
 

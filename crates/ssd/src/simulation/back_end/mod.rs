@@ -47,6 +47,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use softsense_base::{Ns, Pj, Result, TotalNs};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::geometry::Geometry;
+use softsense_config::spec::{CacheRegisterFor, ScrubLimit};
+use softsense_ftl::Group;
 use softsense_link::{
     AskedPolicy, CompiledPredictor, History, Observable, PredictorPlace, ReadSpec, Reliability, Step,
 };
@@ -55,11 +59,7 @@ use softsense_nand::InferredBy;
 use super::kernel::Kernel;
 use super::owners::{Cause, ProgramOwner};
 use super::statistics::{TimesTaken, UnitShares, Utilisation};
-use crate::checked::CheckedConfig;
-use crate::config::{CacheRegisterFor, ScrubLimit};
 use crate::events::{Event, instant};
-use crate::ftl::Group;
-use crate::geometry::Geometry;
 use crate::slab::Slab;
 use array::{Array, Turn, Work};
 use bus::Bus;

@@ -1,9 +1,9 @@
 //! Orders: what the back end is asked for.
 
+use softsense_ftl::Group;
 use softsense_link::Fate;
 
 use super::super::owners::{ProgramOwner, ReadOwner};
-use crate::ftl::Group;
 
 /// A read of codewords in pages that are sensed for it.
 #[derive(Debug, Clone, Copy)]

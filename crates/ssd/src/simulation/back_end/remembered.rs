@@ -1,11 +1,10 @@
 //! References that a controller remembers: where they stood when reads were decoded.
 
 use rustc_hash::FxHashMap;
+use softsense_config::geometry::Geometry;
+use softsense_ftl::Group;
 use softsense_link::{ReadSpec, Reliability, Remembered};
 use softsense_nand::ReferencesAt;
-
-use crate::ftl::Group;
-use crate::geometry::Geometry;
 
 /// The references that last decoded a hard decision of each block, or of each layer in it, since its erase.
 #[derive(Debug)]

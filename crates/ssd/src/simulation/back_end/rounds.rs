@@ -11,15 +11,15 @@
 use std::ops::Range;
 
 use softsense_base::Ns;
+use softsense_config::geometry::Geometry;
+use softsense_config::spec::{RoundsReads, RoundsSpec, RoundsTake};
+use softsense_ftl::Group;
 
 use super::super::kernel::Kernel;
 use super::array::{Taken, TakenBy, Taker, Turn, Work};
 use super::phase::Phase;
 use super::timing::SuspendTiming;
 use super::{BackEnd, Program};
-use crate::config::{RoundsReads, RoundsSpec, RoundsTake};
-use crate::ftl::Group;
-use crate::geometry::Geometry;
 
 /// The groups of units that begin together, and what is left of their batches.
 #[derive(Debug)]

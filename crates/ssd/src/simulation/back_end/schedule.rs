@@ -12,12 +12,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::{IntensitySpec, OperationKind, Priority, ScheduleBy};
 
 use super::super::owners::ReadOwner;
 use super::array::{NONE, Work};
 use super::bus::Transfer;
-use crate::checked::CheckedConfig;
-use crate::config::{IntensitySpec, OperationKind, Priority, ScheduleBy};
 
 const KINDS: usize = OperationKind::ALL.len();
 const PRIORITIES: usize = Priority::ALL.len();

@@ -1,6 +1,7 @@
 //! Sensing, programming and erasing: what arrays do, and what follows when they have done it.
 
 use softsense_base::Ns;
+use softsense_ftl::Group;
 use softsense_link::Step;
 use softsense_nand::InferredBy;
 
@@ -13,7 +14,6 @@ use super::reads::Read;
 use super::timing::SuspendTiming;
 use super::{BackEnd, Program};
 use crate::events::Key;
-use crate::ftl::Group;
 
 impl BackEnd {
     /// The plane that has a page of a group.

@@ -1,13 +1,13 @@
 //! Durations and energies of operations, in the form that the hot paths want.
 
 use softsense_base::{Ns, Pj, Purpose, Stream};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::format::UnitCode;
+use softsense_config::spec::{self, AddedTime, DecoderEnergy, PageTiming, SlcCellsSpec};
 use softsense_ecc::hardware::{BchEncoderCircuit, LdpcEncoderCircuit, LdpcShape};
 use softsense_link::{ByAge, Outcome, Predictor, PredictorPlace, ReliabilitySpec, Step};
 
 use super::decoders::Lane;
-use crate::checked::CheckedConfig;
-use crate::config::{self, AddedTime, DecoderEnergy, PageTiming, SlcCellsSpec};
-use crate::format::UnitCode;
 
 /// Durations of all operations.
 #[derive(Debug)]
@@ -204,13 +204,13 @@ impl Timing {
             known_cells_transfer: Ns::from_us(spec.bus.transfer_us * known_cells),
             predict_in_controller: predict_at(PredictorPlace::Controller),
             decode: match &spec.decoder.time {
-                config::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(*us)),
-                config::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(*us)),
-                config::DecodeTime::Ldpc(ldpc) => {
+                spec::DecodeTime::FixedUs(us) => DecodeTime::Fixed(Ns::from_us(*us)),
+                spec::DecodeTime::PerIterationUs(us) => DecodeTime::PerIteration(Ns::from_us(*us)),
+                spec::DecodeTime::Ldpc(ldpc) => {
                     let times = config.ldpc_shapes(ldpc).map(|&shape| Ns::from_us(ldpc.iteration_us(shape)));
                     DecodeTime::Ldpc(times.from(config.start_ages().least()))
                 }
-                config::DecodeTime::Bch(_) => {
+                spec::DecodeTime::Bch(_) => {
                     let codes = config.bch_codes();
                     let engine = spec.decoder.engine();
                     let times = |code: &UnitCode| BchTimes {
@@ -242,12 +242,12 @@ impl DecodeEnergy {
         let (spec, node) = (config.config(), config.decoder_node());
         let pj = |pj: f64| Pj::from_uj(pj / 1e6);
         let codes = match (spec.energy.decoder, &spec.decoder.time) {
-            (DecoderEnergy::Circuit, config::DecodeTime::Ldpc(ldpc)) => {
+            (DecoderEnergy::Circuit, spec::DecodeTime::Ldpc(ldpc)) => {
                 let of = |shape: &LdpcShape, iterations| ldpc.circuit().decode_pj(*shape, iterations, node);
                 let codes = config.ldpc_shapes(ldpc);
                 return Self::Ldpc(codes.map(|shape| (pj(of(shape, 1)), pj(of(shape, 2) - of(shape, 1)))));
             }
-            (DecoderEnergy::Circuit, config::DecodeTime::Bch(bch)) => (bch, config.bch_codes()),
+            (DecoderEnergy::Circuit, spec::DecodeTime::Bch(bch)) => (bch, config.bch_codes()),
             _ => return Self::Constant(Pj::from_uj(spec.energy.decode_uj)),
         };
         let (bch, codes) = codes;
@@ -284,7 +284,7 @@ const ENCODER_BITS: u32 = 8;
 fn encoding_uj(config: &CheckedConfig) -> ByAge<f64> {
     let (spec, node) = (config.config(), config.decoder_node());
     match (spec.energy.decoder, &spec.decoder.time) {
-        (DecoderEnergy::Circuit, config::DecodeTime::Ldpc(ldpc)) => {
+        (DecoderEnergy::Circuit, spec::DecodeTime::Ldpc(ldpc)) => {
             let circuit = LdpcEncoderCircuit { bits_per_cycle: ENCODER_BITS };
             // A page is one codeword where the code rate says how much data it holds.
             let codewords = match spec.reliability {
@@ -293,7 +293,7 @@ fn encoding_uj(config: &CheckedConfig) -> ByAge<f64> {
             };
             config.ldpc_shapes(ldpc).map(|&shape| circuit.encode_pj(shape, node) * f64::from(codewords) / 1e6)
         }
-        (DecoderEnergy::Circuit, config::DecodeTime::Bch(_)) => {
+        (DecoderEnergy::Circuit, spec::DecodeTime::Bch(_)) => {
             let circuit = BchEncoderCircuit { bits_per_cycle: ENCODER_BITS };
             let of_page = |code: &UnitCode| {
                 let pages = spec.geometry.pages_per_block * config.geometry().blocks_in_turn();

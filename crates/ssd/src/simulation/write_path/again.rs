@@ -1,17 +1,17 @@
 //! Programs that fail. Their data is still in the controller's memory, and is programmed again, for the same owner, in the next pages that
 //! are given out. The owner is told nothing before that has ended. Then the data of the block is moved, and the block is erased and
-//! replaced (see [`crate::ftl`]).
+//! replaced (see [`softsense_ftl`]).
 //!
 //! Data that finds no room waits before all other writes. Data that was moved goes back to the collection that moves it. If the collection
 //! finds no room either, the data waits as well, without an owner.
 
 use softsense_base::Pj;
+use softsense_ftl::{Group, Held, Lcn};
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::super::owners::{Cause, ProgramOwner};
 use super::WritePath;
-use crate::ftl::{Group, Held, Lcn};
 
 /// Data whose program has failed, and which waits for room.
 #[derive(Debug, Clone)]

@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use softsense_base::Pj;
+use softsense_ftl::recency::Recency;
+use softsense_ftl::{Group, Lcn, Location, Writer};
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::super::owners::ProgramOwner;
 use super::WritePath;
 use super::merging::Part;
-use crate::ftl::{Group, Lcn, Location, Writer};
-use crate::recency::Recency;
 use crate::slab::Slab;
 
 #[derive(Debug)]

@@ -14,14 +14,15 @@
 
 use std::ops::Range;
 
+use softsense_config::spec::CopybackEcc;
+use softsense_ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
+
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::WritePath;
 use super::pacing::Stage;
 use super::throttle::Plan;
-use crate::config::CopybackEcc;
-use crate::ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
 
 /// A collection at work on one superblock of a set.
 #[derive(Debug)]

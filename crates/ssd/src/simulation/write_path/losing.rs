@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use softsense_ftl::{Held, Lcn, Location};
+
 use super::super::device::Device;
 use super::WritePath;
 use super::buffer::WriteBuffer;
-use crate::ftl::{Held, Lcn, Location};
 
 /// The request whose data each slot holds, by its number in the stream.
 #[derive(Debug, Default)]

@@ -14,12 +14,12 @@
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::ScrubWhen;
 
 use super::super::device::Device;
 use super::super::owners::{Cause, ReadOwner};
 use super::WritePath;
-use crate::checked::CheckedConfig;
-use crate::config::ScrubWhen;
 use crate::events::Event;
 
 const NS_PER_DAY: f64 = 86_400e9;

@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
+use softsense_ftl::{Lcn, Location};
+
 use super::super::device::Device;
 use super::super::owners::ReadOwner;
 use super::WritePath;
 use super::buffer::WriteBuffer;
-use crate::ftl::{Lcn, Location};
 
 /// Bytes of a codeword, as ranges in ascending order that do not touch.
 #[derive(Debug, Clone, Default)]

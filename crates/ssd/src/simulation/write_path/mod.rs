@@ -20,14 +20,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Result};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::spec::{CopybackEcc, PartialWrite, WriteBufferReplacement};
+use softsense_ftl::{Group, Lcn, Location};
+use softsense_requests::Request;
 
 use super::device::Device;
 use super::kernel::Completion;
 use super::owners::{ProgramOwner, ReadOwner};
-use crate::checked::CheckedConfig;
-use crate::config::{CopybackEcc, PartialWrite, WriteBufferReplacement};
-use crate::ftl::{Group, Lcn, Location};
-use crate::request::Request;
 use crate::slab::Slab;
 use buffer::{Arriving, WaitingFlush, WriteBuffer};
 use collection::Collection;

@@ -8,15 +8,15 @@
 use std::ops::Range;
 
 use softsense_base::{Ns, OwnName, Result};
+use softsense_config::checked::CheckedConfig;
+use softsense_config::own::{AtWork, Pace, PaceCollection, PacedSet};
+use softsense_config::spec::GcPacing;
+use softsense_ftl::{ANY_VICTIM, Group};
 use softsense_link::OwnCost;
 
 use super::super::device::Device;
 use super::WritePath;
-use crate::checked::CheckedConfig;
-use crate::config::GcPacing;
 use crate::events::{Event, Key, instant, moved_to};
-use crate::ftl::{ANY_VICTIM, Group};
-use crate::own::{AtWork, Pace, PaceCollection, PacedSet};
 
 /// The step that collection of a set is about to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

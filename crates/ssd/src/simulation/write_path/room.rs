@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use softsense_base::Pj;
+use softsense_ftl::Lcn;
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
 use super::WritePath;
 use super::again::Again;
 use super::pacing::Stage;
-use crate::ftl::Lcn;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Room {

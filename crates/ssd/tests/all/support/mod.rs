@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use softsense_base::{Ns, Purpose, Result, Stream};
-use softsense_ssd::checked::CheckedConfig;
-use softsense_ssd::ftl::Location;
-use softsense_ssd::request::{Request, RequestKind, RequestSource};
+use softsense_config::checked::CheckedConfig;
+use softsense_ftl::Location;
+use softsense_requests::{Request, RequestKind, RequestSource};
 use softsense_ssd::simulation::{Simulation, Sources};
 
 pub(crate) const CODEWORD: u64 = 4096;
