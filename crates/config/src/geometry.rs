@@ -19,6 +19,7 @@ use std::ops::Range;
 use softsense_base::{Error, Result};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
+use crate::ids::{Block, Channel, Chip, Die, Place, Plane, Set, Ssd, Superblock, Unit};
 use crate::spec::{
     BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, InterleavedGroups, ParitySpec, RoundsAmong,
     RoundsSpec, StripeLevel,
@@ -55,17 +56,17 @@ pub struct Geometry {
     blocks_per_superblock: u32,
     divisors: Divisors,
     /// All planes, SSD by SSD, in the order in which consecutive page writes go to them; the planes of a set are adjacent.
-    stripe: Vec<u32>,
+    stripe: Vec<Plane>,
     /// The planes of each set, one set after the other.
-    members: Vec<u32>,
+    members: Vec<Plane>,
     /// The set of each plane, and the plane's index in the set.
-    set_of_plane: Vec<(u32, u32)>,
+    set_of_plane: Vec<(Set, u32)>,
     /// The position of each plane in the stripe.
     stripe_positions: Vec<u32>,
     /// The rank of each chip in the order in which the stripe meets chips.
     chip_ranks: Vec<u32>,
     /// The busy unit and the channel of each plane. A table holds them, as a division for each operation would take a tenth of its time.
-    unit_and_channel: Vec<(u32, u32)>,
+    unit_and_channel: Vec<(Unit, Channel)>,
 }
 
 /// Divisors of places, which each operation needs several times. Dividing by multiplication takes a quarter of the time.
@@ -152,7 +153,7 @@ impl Geometry {
             unit_and_channel: Vec::new(),
         };
         geometry.unit_and_channel = (0..planes)
-            .map(|plane| (plane / geometry.planes_per_busy_unit, plane / geometry.planes_per_channel))
+            .map(|plane| (Unit(plane / geometry.planes_per_busy_unit), Channel(plane / geometry.planes_per_channel)))
             .collect();
         geometry.number_sets(&ftl.stripe);
         Ok(geometry)
@@ -164,35 +165,40 @@ impl Geometry {
         (_, self.chip_ranks) = in_order_met(&plain, self.planes_per_chip);
         let of_member = if self.has_parity() { self.planes_per_die } else { self.planes_per_chip };
         let (members_met, ranks) = in_order_met(&plain, of_member);
-        let mut set_of_plane = vec![(u32::MAX, 0); self.planes as usize];
+        let mut set_of_plane = vec![(Set(u32::MAX), 0); self.planes as usize];
         let mut members = Vec::with_capacity(self.planes as usize);
         for plane in 0..self.planes {
-            if set_of_plane[plane as usize].0 == u32::MAX {
+            if set_of_plane[plane as usize].0 == Set(u32::MAX) {
                 let width = self.blocks_per_superblock;
-                let set = members.len() as u32 / width;
+                let set = Set(members.len() as u32 / width);
                 let first = ranks[(plane / of_member) as usize] / width * width;
                 for member in 0..width {
-                    let plane = members_met[(first + member) as usize] * of_member + plane % of_member;
-                    set_of_plane[plane as usize] = (set, member);
+                    let plane = Plane(members_met[(first + member) as usize] * of_member + plane % of_member);
+                    set_of_plane[plane] = (set, member);
                     members.push(plane);
                 }
             }
         }
-        let first_met = plain.iter().map(|&plane| set_of_plane[plane as usize].0);
+        let first_met = plain.iter().map(|&plane| set_of_plane[plane].0);
         let width = self.blocks_per_superblock as usize;
         let mut met = vec![false; members.len() / width];
-        let in_order = first_met.filter(|&set| !std::mem::replace(&mut met[set as usize], true));
-        self.stripe = in_order.flat_map(|set| &members[set as usize * width..][..width]).copied().collect();
+        let in_order = first_met.filter(|&set| !std::mem::replace(&mut met[set], true));
+        self.stripe = in_order.flat_map(|set| &members[set.index() * width..][..width]).copied().collect();
         (self.members, self.set_of_plane) = (members, set_of_plane);
         self.stripe_positions = vec![0; self.planes as usize];
         for (&plane, position) in self.stripe.iter().zip(0..) {
-            self.stripe_positions[plane as usize] = position;
+            self.stripe_positions[plane] = position;
         }
     }
 
     /// Returns the number of SSDs of the device.
     pub fn ssds(&self) -> u32 {
         self.ssds
+    }
+
+    /// Returns all SSDs of the device.
+    pub fn all_ssds(&self) -> impl DoubleEndedIterator<Item = Ssd> + Clone + use<> {
+        Ssd::all(0..self.ssds)
     }
 
     /// Returns the number of channels of all SSDs.
@@ -256,29 +262,29 @@ impl Geometry {
 
     /// Returns the channel of a plane.
     #[inline]
-    pub fn channel_of(&self, plane: u32) -> u32 {
-        self.unit_and_channel[plane as usize].1
+    pub fn channel_of(&self, plane: Plane) -> Channel {
+        self.unit_and_channel[plane].1
     }
 
     /// Returns the channel of a busy unit.
-    pub fn channel_of_unit(&self, unit: u32) -> u32 {
-        self.channel_of(unit * self.planes_per_busy_unit)
+    pub fn channel_of_unit(&self, unit: Unit) -> Channel {
+        self.channel_of(Plane(unit.0 * self.planes_per_busy_unit))
     }
 
     /// Returns the die of a busy unit that is no larger than a die.
-    pub fn die_of_unit(&self, unit: u32) -> u32 {
-        unit * self.planes_per_busy_unit / self.planes_per_die
+    pub fn die_of_unit(&self, unit: Unit) -> Die {
+        Die(unit.0 * self.planes_per_busy_unit / self.planes_per_die)
     }
 
     /// Returns the chip of a plane, numbered over the device.
-    pub fn chip_of(&self, plane: u32) -> u32 {
-        plane / self.planes_per_chip
+    pub fn chip_of(&self, plane: Plane) -> Chip {
+        Chip(plane.0 / self.planes_per_chip)
     }
 
     /// Returns the busy unit of a plane: the part that does one array operation at a time.
     #[inline]
-    pub fn busy_unit_of(&self, plane: u32) -> u32 {
-        self.unit_and_channel[plane as usize].0
+    pub fn busy_unit_of(&self, plane: Plane) -> Unit {
+        self.unit_and_channel[plane].0
     }
 
     /// Returns the type of a page, by the page's index in its block. Pages of SLC blocks have a type of their own, one beyond all others.
@@ -372,8 +378,8 @@ impl Geometry {
     }
 
     /// Returns the die of a plane, numbered over the device.
-    pub fn die_of(&self, plane: u32) -> u32 {
-        plane / self.planes_per_die
+    pub fn die_of(&self, plane: Plane) -> Die {
+        Die(plane.0 / self.planes_per_die)
     }
 
     /// Returns the number of dies of all SSDs.
@@ -382,8 +388,8 @@ impl Geometry {
     }
 
     /// Returns the rank of a chip, from 0, in the order in which the stripe meets chips. Chips of a set have consecutive ranks.
-    pub fn chip_rank(&self, chip: u32) -> u32 {
-        self.chip_ranks[chip as usize]
+    pub fn chip_rank(&self, chip: Chip) -> u32 {
+        self.chip_ranks[chip]
     }
 
     /// Returns the number of chips among which a codeword is divided; 1 without interleaving.
@@ -397,17 +403,27 @@ impl Geometry {
         self.planes / self.blocks_per_superblock
     }
 
+    /// Returns all sets of planes.
+    pub fn all_sets(&self) -> impl DoubleEndedIterator<Item = Set> + Clone + use<> {
+        Set::all(0..self.sets())
+    }
+
+    /// Returns the number of superblocks of all sets.
+    pub fn superblocks(&self) -> u32 {
+        self.sets() * self.blocks_per_plane
+    }
+
     /// Returns the set of a plane, and the plane's index in the set.
     #[inline]
-    pub fn set_of(&self, plane: u32) -> (u32, u32) {
-        if self.blocks_per_superblock == 1 { (plane, 0) } else { self.set_of_plane[plane as usize] }
+    pub fn set_of(&self, plane: Plane) -> (Set, u32) {
+        if self.blocks_per_superblock == 1 { (Set(plane.0), 0) } else { self.set_of_plane[plane] }
     }
 
     /// Returns the plane at index `member` of a set.
     #[inline]
-    pub fn plane_of(&self, set: u32, member: u32) -> u32 {
+    pub fn plane_of(&self, set: Set, member: u32) -> Plane {
         let width = self.blocks_per_superblock;
-        if width == 1 { set } else { self.members[(set * width + member) as usize] }
+        if width == 1 { Plane(set.0) } else { self.members[(set.0 * width + member) as usize] }
     }
 
     /// Returns the number of codewords of a group.
@@ -451,111 +467,125 @@ impl Geometry {
     }
 
     /// Returns the superblocks of a set.
-    pub fn superblocks_of_set(&self, set: u32) -> Range<u32> {
-        set * self.blocks_per_plane..(set + 1) * self.blocks_per_plane
+    pub fn superblocks_of_set(&self, set: Set) -> impl DoubleEndedIterator<Item = Superblock> + Clone + use<> {
+        Superblock::all(set.0 * self.blocks_per_plane..(set.0 + 1) * self.blocks_per_plane)
+    }
+
+    /// Returns the superblock at an index of a set.
+    #[inline]
+    pub fn superblock_in(&self, set: Set, of_set: u32) -> Superblock {
+        Superblock(set.0 * self.blocks_per_plane + of_set)
     }
 
     /// Returns the set of a superblock.
     #[inline]
-    pub fn set_of_superblock(&self, superblock: u32) -> u32 {
-        superblock / self.divisors.blocks_per_plane
+    pub fn set_of_superblock(&self, superblock: Superblock) -> Set {
+        Set(superblock.0 / self.divisors.blocks_per_plane)
     }
 
     /// Returns the SSD of a set.
     #[inline]
-    pub fn ssd_of_set(&self, set: u32) -> u32 {
-        if self.ssds == 1 { 0 } else { set / (self.sets() / self.ssds) }
+    pub fn ssd_of_set(&self, set: Set) -> Ssd {
+        Ssd(if self.ssds == 1 { 0 } else { set.0 / (self.sets() / self.ssds) })
     }
 
     /// Returns the sets of an SSD.
     #[inline]
-    pub fn sets_of_ssd(&self, ssd: u32) -> Range<u32> {
+    pub fn sets_of_ssd(&self, ssd: Ssd) -> impl DoubleEndedIterator<Item = Set> + Clone + use<> {
         let sets = self.sets() / self.ssds;
-        ssd * sets..(ssd + 1) * sets
+        Set::all(ssd.0 * sets..(ssd.0 + 1) * sets)
     }
 
     /// Returns the superblock of a place.
     #[inline]
-    pub fn superblock_of(&self, place: u64) -> u32 {
+    pub fn superblock_of(&self, place: Place) -> Superblock {
         self.superblock_of_block(self.block_of(place))
     }
 
     /// Returns the plane of a block, and the index of the block in the plane.
     #[inline]
-    pub fn split_block(&self, block: u32) -> (u32, u32) {
-        StrengthReducedU32::div_rem(block, self.divisors.blocks_per_plane)
+    pub fn split_block(&self, block: Block) -> (Plane, u32) {
+        let (plane, of_plane) = StrengthReducedU32::div_rem(block.0, self.divisors.blocks_per_plane);
+        (Plane(plane), of_plane)
+    }
+
+    /// Returns the block at an index of a plane.
+    #[inline]
+    pub fn block_at(&self, plane: Plane, of_plane: u32) -> Block {
+        Block(plane.0 * self.blocks_per_plane + of_plane)
     }
 
     /// Returns the superblock of a block.
     #[inline]
-    pub fn superblock_of_block(&self, block: u32) -> u32 {
+    pub fn superblock_of_block(&self, block: Block) -> Superblock {
         if self.blocks_per_superblock == 1 {
-            return block;
+            return Superblock(block.0);
         }
         let (plane, of_plane) = self.split_block(block);
-        self.set_of(plane).0 * self.blocks_per_plane + of_plane
+        self.superblock_in(self.set_of(plane).0, of_plane)
     }
 
     /// Returns the block of a superblock in a member of its set, numbered over the device.
     #[inline]
-    pub fn block_in(&self, superblock: u32, member: u32) -> u32 {
+    pub fn block_in(&self, superblock: Superblock, member: u32) -> Block {
         if self.blocks_per_superblock == 1 {
-            return superblock;
+            return Block(superblock.0);
         }
-        let (set, of_set) = self.split_block(superblock);
-        self.plane_of(set, member) * self.blocks_per_plane + of_set
+        let (set, of_set) = StrengthReducedU32::div_rem(superblock.0, self.divisors.blocks_per_plane);
+        self.block_at(self.plane_of(Set(set), member), of_set)
     }
 
     /// Returns the page, numbered over the device, at index `page` of the block that a superblock has in a member of its set.
     #[inline]
-    pub fn page_in(&self, superblock: u32, page: u32, member: u32) -> u64 {
+    pub fn page_in(&self, superblock: Superblock, page: u32, member: u32) -> u64 {
         u64::from(self.block_in(superblock, member)) * u64::from(self.pages_per_block) + u64::from(page)
     }
 
     /// Returns the place of a unit of the group at `page` of a superblock.
     #[inline]
-    pub fn place(&self, superblock: u32, page: u32, unit: u32) -> u64 {
+    pub fn place(&self, superblock: Superblock, page: u32, unit: u32) -> Place {
         if self.blocks_per_superblock == 1 {
-            return self.first_place(superblock, page) + u64::from(unit);
+            return Place(self.first_place(Block(superblock.0), page).0 + u64::from(unit));
         }
         let (member, page) = self.turn(page, unit / self.codewords_per_page);
-        self.page_in(superblock, page, member) * u64::from(self.codewords_per_page)
-            + u64::from(unit % self.codewords_per_page)
+        let first = self.page_in(superblock, page, member) * u64::from(self.codewords_per_page);
+        Place(first + u64::from(unit % self.codewords_per_page))
     }
 
     /// Returns the plane of a unit of the group at `page` of a superblock of a set.
     #[inline]
-    pub fn plane_of_unit(&self, set: u32, page: u32, unit: u32) -> u32 {
+    pub fn plane_of_unit(&self, set: Set, page: u32, unit: u32) -> Plane {
         if self.blocks_per_superblock == 1 {
-            return set;
+            return Plane(set.0);
         }
         self.plane_of(set, self.turn(page, unit / self.codewords_per_page).0)
     }
 
     /// Returns the first place of a page of a block, which is numbered over the device.
     #[inline]
-    pub fn first_place(&self, block: u32, page: u32) -> u64 {
-        (u64::from(block) * u64::from(self.pages_per_block) + u64::from(page)) * u64::from(self.codewords_per_page)
+    pub fn first_place(&self, block: Block, page: u32) -> Place {
+        let page = u64::from(block) * u64::from(self.pages_per_block) + u64::from(page);
+        Place(page * u64::from(self.codewords_per_page))
     }
 
     /// Returns the first place of the page that contains a place.
     #[inline]
-    pub fn first_of_page(&self, place: u64) -> u64 {
-        place - place % u64::from(self.codewords_per_page)
+    pub fn first_of_page(&self, place: Place) -> Place {
+        Place(place.0 - place.0 % u64::from(self.codewords_per_page))
     }
 
     /// Splits a place into its block (numbered over the device), its page in the block, and its slot in the page.
     #[inline]
-    pub fn split(&self, place: u64) -> (u32, u32, u32) {
-        let (block, in_block) = StrengthReducedU64::div_rem(place, self.divisors.codewords_per_block);
+    pub fn split(&self, place: Place) -> (Block, u32, u32) {
+        let (block, in_block) = StrengthReducedU64::div_rem(place.0, self.divisors.codewords_per_block);
         let (page, slot) = StrengthReducedU32::div_rem(in_block as u32, self.divisors.codewords_per_page);
-        (block as u32, page, slot)
+        (Block(block as u32), page, slot)
     }
 
     /// Returns the block of a place, numbered over the device.
     #[inline]
-    pub fn block_of(&self, place: u64) -> u32 {
-        (place / self.divisors.codewords_per_block) as u32
+    pub fn block_of(&self, place: Place) -> Block {
+        Block((place.0 / self.divisors.codewords_per_block) as u32)
     }
 
     /// Returns the member of the set that holds a codeword, by the codeword's unit number in the group.
@@ -572,16 +602,17 @@ impl Geometry {
 
     /// Returns the planes of an SSD, in the order in which consecutive page writes go to them. The planes of a set are adjacent.
     #[inline]
-    pub fn stripe(&self, ssd: u32) -> &[u32] {
+    pub fn stripe(&self, ssd: Ssd) -> &[Plane] {
         let planes = self.planes_of_ssd() as usize;
-        &self.stripe[ssd as usize * planes..][..planes]
+        &self.stripe[ssd.index() * planes..][..planes]
     }
 
     /// Returns the SSD of a plane, and the plane's position in the stripe of that SSD.
     #[inline]
-    pub fn stripe_position(&self, plane: u32) -> (u32, u32) {
-        let position = self.stripe_positions[plane as usize];
-        if self.ssds == 1 { (0, position) } else { (position / self.planes_of_ssd(), position % self.planes_of_ssd()) }
+    pub fn stripe_position(&self, plane: Plane) -> (Ssd, u32) {
+        let position = self.stripe_positions[plane];
+        let per_ssd = self.planes_of_ssd();
+        if self.ssds == 1 { (Ssd(0), position) } else { (Ssd(position / per_ssd), position % per_ssd) }
     }
 
     /// Returns the number of planes of an SSD.
@@ -605,26 +636,26 @@ impl Geometry {
         }
     }
 
-    fn striped(&self, levels: &[StripeLevel; 4]) -> Vec<u32> {
+    fn striped(&self, levels: &[StripeLevel; 4]) -> Vec<Plane> {
         (0..self.planes)
             .map(|index| {
                 let first = index / self.planes_of_ssd() * self.planes_of_ssd();
                 let mut index = index - first;
-                levels.iter().fold(first, |plane, &level| {
+                Plane(levels.iter().fold(first, |plane, &level| {
                     let (size, stride) = self.size_and_stride(level);
                     let digit = index % size;
                     index /= size;
                     plane + digit * stride
-                })
+                }))
             })
             .collect()
     }
 }
 
 /// Lists chips (or dies) of `planes` planes in the order in which a stripe meets them, and the rank of each in that order.
-fn in_order_met(stripe: &[u32], planes: u32) -> (Vec<u32>, Vec<u32>) {
-    let firsts = stripe.iter().filter(|plane| plane.is_multiple_of(planes));
-    let met: Vec<u32> = firsts.map(|plane| plane / planes).collect();
+fn in_order_met(stripe: &[Plane], planes: u32) -> (Vec<u32>, Vec<u32>) {
+    let firsts = stripe.iter().filter(|plane| plane.0.is_multiple_of(planes));
+    let met: Vec<u32> = firsts.map(|plane| plane.0 / planes).collect();
     let mut ranks = vec![0; met.len()];
     met.iter().zip(0..).for_each(|(&one, rank)| ranks[one as usize] = rank);
     (met, ranks)
@@ -634,7 +665,12 @@ fn in_order_met(stripe: &[u32], planes: u32) -> (Vec<u32>, Vec<u32>) {
 mod tests {
     use super::*;
     use crate::spec::InterleavingSpec;
-    use crate::spec::StripeLevel::{Channel, Chip, Die, Plane};
+    use crate::spec::StripeLevel;
+
+    const CHANNEL: StripeLevel = StripeLevel::Channel;
+    const CHIP: StripeLevel = StripeLevel::Chip;
+    const DIE: StripeLevel = StripeLevel::Die;
+    const PLANE: StripeLevel = StripeLevel::Plane;
 
     fn geometry(stripe: [StripeLevel; 4], ways: u32) -> Result<Geometry> {
         let spec = GeometrySpec {
@@ -650,35 +686,38 @@ mod tests {
 
     #[test]
     fn striping_visits_every_plane_once_channels_first() {
-        let geometry = geometry([Channel, Chip, Die, Plane], 1).unwrap();
-        let stripe = geometry.stripe(0);
-        assert_eq!(stripe[..3].iter().map(|&p| geometry.channel_of(p)).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!((geometry.chip_of(stripe[0]), geometry.chip_of(stripe[3])), (0, 1));
-        let mut sorted = self::geometry([Plane, Chip, Die, Channel], 1).unwrap().stripe(0).to_vec();
-        assert_eq!(sorted[..4], [0, 1, 2, 3]);
+        let geometry = geometry([CHANNEL, CHIP, DIE, PLANE], 1).unwrap();
+        let stripe = geometry.stripe(Ssd(0));
+        assert_eq!(stripe[..3].iter().map(|&p| geometry.channel_of(p).0).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!((geometry.chip_of(stripe[0]), geometry.chip_of(stripe[3])), (Chip(0), Chip(1)));
+        let mut sorted = self::geometry([PLANE, CHIP, DIE, CHANNEL], 1).unwrap().stripe(Ssd(0)).to_vec();
+        assert_eq!(sorted[..4], [0, 1, 2, 3].map(Plane));
         sorted.sort_unstable();
-        assert_eq!(sorted, (0..48).collect::<Vec<_>>());
+        assert_eq!(sorted, Plane::all(0..48).collect::<Vec<_>>());
     }
 
     /// Does a set have one plane on each of n chips, whatever the order of the stripe, and is every plane in exactly one set?
     #[test]
     fn sets_have_planes_of_different_chips() {
-        for stripe in [[Channel, Chip, Die, Plane], [Plane, Die, Chip, Channel], [Die, Channel, Plane, Chip]] {
+        for stripe in [[CHANNEL, CHIP, DIE, PLANE], [PLANE, DIE, CHIP, CHANNEL], [DIE, CHANNEL, PLANE, CHIP]] {
             for ways in [1, 2, 3, 6] {
                 let geometry = geometry(stripe, ways).unwrap();
                 let mut seen = vec![false; 48];
-                for set in 0..geometry.sets() {
-                    let planes: Vec<u32> = (0..ways).map(|member| geometry.plane_of(set, member)).collect();
+                for set in geometry.all_sets() {
+                    let planes: Vec<Plane> = (0..ways).map(|member| geometry.plane_of(set, member)).collect();
                     let ranks: Vec<u32> = planes.iter().map(|&p| geometry.chip_rank(geometry.chip_of(p))).collect();
                     assert!(ranks.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ranks:?}");
-                    assert!(planes.iter().all(|p| p % 8 == planes[0] % 8), "the same plane of each chip: {planes:?}");
+                    assert!(
+                        planes.iter().all(|p| p.0 % 8 == planes[0].0 % 8),
+                        "the same plane of each chip: {planes:?}"
+                    );
                     for (member, &plane) in planes.iter().enumerate() {
                         assert_eq!(geometry.set_of(plane), (set, member as u32));
-                        assert!(!std::mem::replace(&mut seen[plane as usize], true));
+                        assert!(!std::mem::replace(&mut seen[plane], true));
                     }
                 }
                 assert!(seen.into_iter().all(|seen| seen));
-                let sets: Vec<u32> = geometry.stripe(0).iter().map(|&plane| geometry.set_of(plane).0).collect();
+                let sets: Vec<Set> = geometry.stripe(Ssd(0)).iter().map(|&plane| geometry.set_of(plane).0).collect();
                 assert!(sets.chunks(ways as usize).all(|set| set.iter().all(|s| *s == set[0])), "sets stand together");
             }
         }
@@ -686,13 +725,14 @@ mod tests {
 
     #[test]
     fn places_and_units_of_groups_name_each_other() {
-        let geometry = geometry([Channel, Chip, Die, Plane], 2).unwrap();
+        let geometry = geometry([CHANNEL, CHIP, DIE, PLANE], 2).unwrap();
         for (superblock, page) in [(0, 0), (5, 63), (2048 * 24 - 1, 1)] {
+            let superblock = Superblock(superblock);
             for unit in 0..geometry.codewords_per_group() {
                 let place = geometry.place(superblock, page, unit);
                 assert_eq!(geometry.superblock_of(place), superblock);
                 assert_eq!(geometry.split(place).1, page);
-                let member = geometry.set_of(geometry.block_of(place) / 2048).1;
+                let member = geometry.set_of(geometry.split_block(geometry.block_of(place)).0).1;
                 assert!(geometry.units_of(member).contains(&unit));
             }
         }
@@ -700,7 +740,7 @@ mod tests {
 
     #[test]
     fn ways_that_do_not_divide_the_chips_are_named() {
-        let error = geometry([Channel, Chip, Die, Plane], 4).unwrap_err().to_string();
+        let error = geometry([CHANNEL, CHIP, DIE, PLANE], 4).unwrap_err().to_string();
         assert!(error.starts_with("ftl.interleaving.ways: found 4, expected 1 for none, or a divisor of the 6 chips"));
     }
 }

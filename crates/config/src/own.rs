@@ -11,6 +11,8 @@ use std::sync::Arc;
 use softsense_base::{Error, OwnName, Result};
 use softsense_link::{OwnCost, PolicyTraits, ReadPolicy};
 
+use crate::ids::{Lcn, Set, Ssd, Superblock};
+
 /// A device, as described to users' policies and rules when a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnDevice {
@@ -57,9 +59,9 @@ pub trait ChooseVictim: Send + Sync {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// The set.
-    pub set: u32,
+    pub set: Set,
     /// Numbers of the superblocks.
-    pub blocks: Vec<u32>,
+    pub blocks: Vec<Superblock>,
     /// Number of valid codewords of each superblock.
     pub valid: Vec<u32>,
     /// Number of superblocks of the set closed since each one was, itself included: 1 for the last.
@@ -87,9 +89,9 @@ pub trait PlaceWrites: Send + Sync {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Planes {
     /// The SSD.
-    pub ssd: u32,
+    pub ssd: Ssd,
     /// The first logical codeword that is to be written.
-    pub codeword: u64,
+    pub codeword: Lcn,
     /// Number of codewords that wait to be written with it.
     pub codewords: u32,
     /// The plane whose turn it is.
@@ -133,7 +135,7 @@ pub enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PacedSet {
     /// The set.
-    pub set: u32,
+    pub set: Set,
     /// Number of free superblocks.
     pub free_blocks: u32,
     /// Number of free pages: pages of free superblocks, and of superblocks that the host has open.
@@ -176,7 +178,7 @@ pub trait AdmitPages: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissedPage {
     /// The first logical codeword of the page that is asked for.
-    pub codeword: u64,
+    pub codeword: Lcn,
     /// Number of codewords of the page that are asked for.
     pub codewords: u32,
     /// Size of the request, bytes.
@@ -207,7 +209,7 @@ pub trait AdmitEntries: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissedEntry {
     /// The logical codeword of the entry.
-    pub codeword: u64,
+    pub codeword: Lcn,
     /// Number of codewords of the read with entries in the same translation page.
     pub codewords: u32,
     /// Number of misses of the entry, this one included, while the entry was among those that are remembered.

@@ -7,6 +7,7 @@ use softsense_base::{Purpose, Result, Stream};
 use softsense_link::ByAge;
 
 use crate::geometry::Geometry;
+use crate::ids::{Ssd, Superblock};
 use crate::spec::{PreconditionSpec, SsdAge};
 
 /// The ages of a device at the start. Copies share their memory.
@@ -50,13 +51,13 @@ impl StartAges {
             // Index 0 of a superblock's draws is for its P/E cycles.
             let stream = Stream::new(seed, Purpose::StartPeCycles);
             let per_set = geometry.blocks_per_plane();
-            let mut factors = vec![0.0; (geometry.sets() * per_set) as usize];
-            for set in 0..geometry.sets() {
-                let mut order: Vec<u32> = geometry.superblocks_of_set(set).collect();
+            let mut factors = vec![0.0; geometry.superblocks() as usize];
+            for set in geometry.all_sets() {
+                let mut order: Vec<Superblock> = geometry.superblocks_of_set(set).collect();
                 order.sort_by(|&a, &b| stream.uniform(a.into(), 1).total_cmp(&stream.uniform(b.into(), 1)));
                 for (rank, superblock) in order.into_iter().enumerate() {
                     let even = (rank as f64 + 0.5) / f64::from(per_set);
-                    factors[superblock as usize] = 1.0 + retention_spread * (2.0 * even - 1.0);
+                    factors[superblock] = 1.0 + retention_spread * (2.0 * even - 1.0);
                 }
             }
             factors.into()
@@ -71,7 +72,7 @@ impl StartAges {
             let factor = 1.0 + spec.pe_cycles_spread * (2.0 * stream.uniform(superblock.into(), 0) - 1.0);
             libm::round(f64::from(ages[(superblock / per_ssd) as usize].pe_cycles) * factor) as u32
         };
-        let pe_cycles: Arc<[u32]> = (0..geometry.ssds() * per_ssd).map(pe_cycles).collect();
+        let pe_cycles: Arc<[u32]> = (0..geometry.superblocks()).map(pe_cycles).collect();
         let ssds = ages.iter().zip(pe_cycles.chunks(per_ssd as usize)).map(|(age, all)| {
             let (least, most) = all.iter().fold((u32::MAX, 0), |(least, most), &one| (one.min(least), one.max(most)));
             of_ssd(age, least..=most)
@@ -86,16 +87,16 @@ impl StartAges {
 
     /// Returns the P/E cycles of a superblock at the start.
     #[inline]
-    pub fn pe_cycles(&self, superblock: u32) -> u32 {
+    pub fn pe_cycles(&self, superblock: Superblock) -> u32 {
         match &self.pe_cycles {
             PeCycles::Same(pe_cycles) => *pe_cycles,
-            PeCycles::OfSuperblocks(pe_cycles) => pe_cycles[superblock as usize],
+            PeCycles::OfSuperblocks(pe_cycles) => pe_cycles[superblock],
         }
     }
 
     /// Returns the fewest and the most P/E cycles of a superblock of an SSD.
-    pub fn of_ssd(&self, ssd: u32) -> RangeInclusive<u32> {
-        self.ssds[ssd as usize].pe_cycles.clone()
+    pub fn of_ssd(&self, ssd: Ssd) -> RangeInclusive<u32> {
+        self.ssds[ssd].pe_cycles.clone()
     }
 
     /// Returns the fewest P/E cycles of a superblock of the device.
@@ -104,26 +105,26 @@ impl StartAges {
     }
 
     /// Returns the value of a property by P/E cycles for an SSD, if all blocks of the SSD have the same value.
-    pub fn on_ssd<'a, T>(&self, by_pe_cycles: &'a ByAge<T>, ssd: u32) -> &'a T {
-        by_pe_cycles.at(|| *self.ssds[ssd as usize].pe_cycles.start())
+    pub fn on_ssd<'a, T>(&self, by_pe_cycles: &'a ByAge<T>, ssd: Ssd) -> &'a T {
+        by_pe_cycles.at(|| *self.ssds[ssd].pe_cycles.start())
     }
 
     /// Returns the age of the data of a superblock of an SSD, hours.
     #[inline]
-    pub fn retention_hours(&self, ssd: u32, superblock: u32) -> f64 {
-        let of_ssd = self.ssds[ssd as usize].retention_hours;
-        self.retention_factors.as_ref().map_or(of_ssd, |factors| of_ssd * factors[superblock as usize])
+    pub fn retention_hours(&self, ssd: Ssd, superblock: Superblock) -> f64 {
+        let of_ssd = self.ssds[ssd].retention_hours;
+        self.retention_factors.as_ref().map_or(of_ssd, |factors| of_ssd * factors[superblock])
     }
 
     /// Returns the greatest age of data that an SSD may have at the start, hours.
-    pub fn most_retention_hours(&self, ssd: u32) -> f64 {
-        self.ssds[ssd as usize].retention_hours * (1.0 + self.retention_spread)
+    pub fn most_retention_hours(&self, ssd: Ssd) -> f64 {
+        self.ssds[ssd].retention_hours * (1.0 + self.retention_spread)
     }
 
     /// Returns the number of reads that each block of an SSD has had since its data was written.
     #[inline]
-    pub fn block_reads(&self, ssd: u32) -> f64 {
-        self.ssds[ssd as usize].block_reads
+    pub fn block_reads(&self, ssd: Ssd) -> f64 {
+        self.ssds[ssd].block_reads
     }
 
     /// Whether superblocks differ in their P/E cycles.

@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use softsense_base::{Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Set, Superblock};
 use softsense_config::spec::{EraseFailureSpec, ProgramFailureSpec};
 
-use super::{Block, Group, Held, PageMap, Writer, ones};
+use super::{Group, Held, PageMap, SuperblockState, Writer, ones};
 
 /// The state of bad blocks in a map.
 #[derive(Debug)]
@@ -25,20 +26,20 @@ pub(super) struct BadBlocks {
     /// Random draws that decide which programs fail, by block, its number of erases and the page.
     programs: Stream,
     /// Superblocks that are being erased, with a bit for each member whose erase will fail.
-    being_erased: BTreeMap<u32, u32>,
+    being_erased: BTreeMap<Superblock, u32>,
     /// Superblocks in which a program has failed, until they are erased.
-    condemned: BTreeMap<u32, Condemned>,
+    condemned: BTreeMap<Superblock, Condemned>,
     /// The condemned superblocks of each set, in ascending order: those to which programs are under way, or whose failed data is not
     /// elsewhere yet; and those that are closed, whose data can be moved.
-    unsettled: Vec<Vec<u32>>,
-    settled: Vec<Vec<u32>>,
+    unsettled: Vec<Vec<Superblock>>,
+    settled: Vec<Vec<Superblock>>,
     failed_programs: u64,
     grown_by_programs: u64,
     /// Spares that each plane has left.
     spares: Vec<u32>,
     factory: u64,
     grown: u64,
-    retired: BTreeSet<u32>,
+    retired: BTreeSet<Superblock>,
 }
 
 /// A superblock in which a program has failed.
@@ -101,7 +102,7 @@ impl BadBlocks {
 }
 
 /// Adds a superblock to others that are in ascending order.
-fn add(to: &mut Vec<u32>, superblock: u32) {
+fn add(to: &mut Vec<Superblock>, superblock: Superblock) {
     to.insert(to.partition_point(|&of| of < superblock), superblock);
 }
 
@@ -122,7 +123,7 @@ impl PageMap {
     }
 
     /// Whether a superblock is retired: it is no longer written.
-    pub(super) fn is_retired(&self, superblock: u32) -> bool {
+    pub(super) fn is_retired(&self, superblock: Superblock) -> bool {
         self.bad_blocks.as_ref().is_some_and(|bad| bad.retired.contains(&superblock))
     }
 
@@ -139,7 +140,7 @@ impl PageMap {
     ///
     /// # Returns
     /// The members to erase, each with whether its erase fails. Members on failed dies, or in which a program has failed, are left out.
-    pub fn begin_erase(&mut self, superblock: u32) -> Vec<(u32, bool)> {
+    pub fn begin_erase(&mut self, superblock: Superblock) -> Vec<(u32, bool)> {
         let (set, condemned) = (self.geometry.set_of_superblock(superblock), self.condemned_members(superblock));
         let members = (0..self.geometry.blocks_per_superblock())
             .filter(|&member| self.works(set, member) && condemned >> member & 1 == 0);
@@ -154,7 +155,7 @@ impl PageMap {
     }
 
     /// Whether the next erase of a block of a superblock fails.
-    fn erase_fails(&self, superblock: u32, member: u32) -> bool {
+    fn erase_fails(&self, superblock: Superblock, member: u32) -> bool {
         let Some((bad, failure)) = self.bad_blocks.as_ref().and_then(|bad| Some((bad, bad.erase_failure?))) else {
             return false;
         };
@@ -166,19 +167,19 @@ impl PageMap {
 
     /// Replaces the failed blocks of a superblock by spares, once its erases have ended, whether they failed or not. Blocks in which a
     /// program has failed are not erased. Returns whether spares are missing: then the superblock is retired.
-    pub(super) fn replace_failed(&mut self, superblock: u32) -> bool {
+    pub(super) fn replace_failed(&mut self, superblock: Superblock) -> bool {
         let set = self.geometry.set_of_superblock(superblock);
         let Some(bad) = &mut self.bad_blocks else { return false };
         let by_program = bad.condemned.remove(&superblock).map_or(0, |condemned| condemned.members);
         if by_program != 0 {
             for of_set in [&mut bad.unsettled, &mut bad.settled] {
-                of_set[set as usize].retain(|&of| of != superblock);
+                of_set[set].retain(|&of| of != superblock);
             }
         }
         let by_erase = bad.being_erased.remove(&superblock).unwrap_or(0);
-        bad.condemned
-            .range_mut(self.geometry.superblocks_of_set(set))
-            .for_each(|(_, condemned)| condemned.found_no_room = false);
+        let end = self.geometry.superblock_in(set, self.geometry.blocks_per_plane());
+        let of_set = self.geometry.superblock_in(set, 0)..end;
+        bad.condemned.range_mut(of_set).for_each(|(_, condemned)| condemned.found_no_room = false);
         let members = (0..self.geometry.blocks_per_superblock()).filter(|&member| self.works(set, member));
         // Each member is in a plane of its own.
         let (failed, good): (Vec<u32>, Vec<u32>) =
@@ -186,7 +187,7 @@ impl PageMap {
         let Self { bad_blocks: Some(bad), geometry, .. } = self else { unreachable!("there are bad blocks") };
         bad.grown += failed.len() as u64;
         bad.grown_by_programs += failed.iter().filter(|&&member| by_program >> member & 1 == 1).count() as u64;
-        let plane = |&member: &u32| geometry.plane_of(set, member) as usize;
+        let plane = |&member: &u32| geometry.plane_of(set, member).index();
         if failed.iter().map(plane).all(|plane| bad.spares[plane] > 0) {
             failed.iter().map(plane).for_each(|plane| bad.spares[plane] -= 1);
             return false;
@@ -225,14 +226,14 @@ impl PageMap {
     }
 
     /// Members of a superblock in which a program has failed.
-    fn condemned_members(&self, superblock: u32) -> u32 {
+    fn condemned_members(&self, superblock: Superblock) -> u32 {
         let condemned = self.bad_blocks.as_ref().and_then(|bad| bad.condemned.get(&superblock));
         condemned.map_or(0, |condemned| condemned.members)
     }
 
     /// Whether a program has failed in a superblock.
     #[inline]
-    pub(super) fn is_condemned(&self, superblock: u32) -> bool {
+    pub(super) fn is_condemned(&self, superblock: Superblock) -> bool {
         self.bad_blocks.as_ref().is_some_and(|bad| bad.condemned.contains_key(&superblock))
     }
 
@@ -264,15 +265,15 @@ impl PageMap {
         condemned.failed.push(group);
         if let Some(given) = given {
             condemned.given = given;
-            add(&mut bad.unsettled[group.set as usize], group.superblock);
+            add(&mut bad.unsettled[group.set], group.superblock);
         }
         self.programmed(group, now_s);
     }
 
     /// Stops giving out pages of a superblock. Returns for each member how many pages have been given out.
-    fn withdraw_open(&mut self, set: u32, superblock: u32) -> Vec<u32> {
+    fn withdraw_open(&mut self, set: Set, superblock: Superblock) -> Vec<u32> {
         let pages = self.pages_of(superblock);
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         let all = state.open.iter_mut().chain(&mut state.open_for_handles);
         let open = all.filter_map(|open| open.take_if(|&mut (of, _)| of == superblock)).next();
         let (mut given, mut index) = (vec![0; self.geometry.blocks_per_superblock() as usize], 0);
@@ -288,15 +289,15 @@ impl PageMap {
 
     /// Whether programs have failed in a superblock of a set.
     #[inline]
-    pub fn has_condemned(&self, set: u32) -> bool {
-        let has = |of: &[Vec<u32>]| !of[set as usize].is_empty();
+    pub fn has_condemned(&self, set: Set) -> bool {
+        let has = |of: &[Vec<Superblock>]| !of[set].is_empty();
         self.bad_blocks.as_ref().is_some_and(|bad| has(&bad.unsettled) || has(&bad.settled))
     }
 
     /// Takes a condemned superblock of a set whose data is to be moved, if its data fits other superblocks. The superblock is no
     /// candidate for garbage collection from then on.
-    pub fn take_condemned(&mut self, set: u32) -> Option<u32> {
-        let unsettled: Vec<u32> = self.unsettled(set).collect();
+    pub fn take_condemned(&mut self, set: Set) -> Option<Superblock> {
+        let unsettled: Vec<Superblock> = self.unsettled(set).collect();
         unsettled.into_iter().for_each(|superblock| self.settle(set, superblock));
         if !self.takes_data(set) {
             return None;
@@ -304,28 +305,28 @@ impl PageMap {
         // Near the end of life a set has dozens of superblocks that wait for room, and is asked at each end of an operation.
         let room = self.room_of_others(set);
         let bad = self.bad_blocks.as_ref()?;
-        let is_due = |superblock: u32| {
-            let Block { closed, valid, .. } = self.blocks[superblock as usize];
+        let is_due = |superblock: Superblock| {
+            let SuperblockState { closed, valid, .. } = self.blocks[superblock];
             closed && valid <= room && !bad.condemned[&superblock].found_no_room
         };
-        let superblock = bad.settled[set as usize].iter().copied().find(|&superblock| is_due(superblock))?;
+        let superblock = bad.settled[set].iter().copied().find(|&superblock| is_due(superblock))?;
         self.withdraw(set, superblock);
         Some(superblock)
     }
 
     /// Closes a condemned superblock if no program is under way to it any more and all data of failed programs is elsewhere.
-    fn settle(&mut self, set: u32, superblock: u32) {
+    fn settle(&mut self, set: Set, superblock: Superblock) {
         let condemned = &self.bad_blocks.as_ref().expect("it is condemned").condemned[&superblock];
         let has_ended = |(member, &given): (u32, &u32)| {
             let block = self.geometry.block_in(superblock, member);
             let given = given.min(self.gets(set, member, block, given));
-            u32::from(self.programmed[block as usize]) >= given
+            u32::from(self.programmed[block]) >= given
         };
         let written_elsewhere = |&group: &Group| self.current_in(group).is_empty();
         if (0..).zip(&condemned.given).all(has_ended) && condemned.failed.iter().all(written_elsewhere) {
             let bad = self.bad_blocks.as_mut().expect("it is condemned");
-            bad.unsettled[set as usize].retain(|&of| of != superblock);
-            add(&mut bad.settled[set as usize], superblock);
+            bad.unsettled[set].retain(|&of| of != superblock);
+            add(&mut bad.settled[set], superblock);
             self.close(set, superblock);
         }
     }
@@ -340,31 +341,31 @@ impl PageMap {
 
     /// Notes that the data of a condemned superblock found no room. The move is not tried again before a superblock of the set is
     /// erased.
-    pub fn found_no_room(&mut self, superblock: u32) {
+    pub fn found_no_room(&mut self, superblock: Superblock) {
         if let Some(condemned) = self.bad_blocks.as_mut().and_then(|bad| bad.condemned.get_mut(&superblock)) {
             condemned.found_no_room = true;
         }
     }
 
     /// Condemned superblocks of a set that are not closed yet.
-    pub(super) fn unsettled(&self, set: u32) -> impl Iterator<Item = u32> {
-        self.bad_blocks.iter().flat_map(move |bad| bad.unsettled[set as usize].iter().copied())
+    pub(super) fn unsettled(&self, set: Set) -> impl Iterator<Item = Superblock> {
+        self.bad_blocks.iter().flat_map(move |bad| bad.unsettled[set].iter().copied())
     }
 
     /// Retires a superblock that has been erased: it does not become free.
-    pub(super) fn retire(&mut self, set: u32, superblock: u32) {
+    pub(super) fn retire(&mut self, set: Set, superblock: Superblock) {
         if self.is_slc(superblock) {
             return self.retire_slc(set, superblock);
         }
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.being_collected = state.being_collected.saturating_sub(1);
         self.gain.erased(0);
     }
 
     /// Codewords that collection of a set can move into open superblocks, where none is free; otherwise no bound. Only sets that have
     /// lost room may get there.
-    pub(super) fn left_to_collect_to(&self, set: u32) -> u32 {
-        if !self.has_lost_room() || !self.sets[set as usize].free.is_empty() {
+    pub(super) fn left_to_collect_to(&self, set: Set) -> u32 {
+        if !self.has_lost_room() || !self.sets[set].free.is_empty() {
             return u32::MAX;
         }
         let data = self.left_in_open(set, Writer::Gc);
@@ -376,8 +377,8 @@ impl PageMap {
     }
 
     /// Codewords that still fit the open superblock of a writer: a lower bound.
-    fn left_in_open(&self, set: u32, writer: Writer) -> u32 {
-        let Some((superblock, given)) = self.sets[set as usize].open[writer as usize] else { return 0 };
+    fn left_in_open(&self, set: Set, writer: Writer) -> u32 {
+        let Some((superblock, given)) = self.sets[set].open[writer as usize] else { return 0 };
         let pages = u64::from(self.pages_of(superblock));
         let left = self.room_of(superblock) * (pages - u64::from(given)) / pages;
         // With parity, or where units cross pages, pages differ in room.

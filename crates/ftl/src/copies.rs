@@ -2,6 +2,7 @@
 
 use softsense_base::Result;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Block;
 
 use super::large_array::LargeArray;
 use super::{Group, PageMap};
@@ -61,7 +62,7 @@ impl PageMap {
 
     /// Forgets the copies in a block that has been erased: data that is written there next comes from the controller, unless it is
     /// copied.
-    pub(super) fn forget_copies(&mut self, block: u32) {
+    pub(super) fn forget_copies(&mut self, block: Block) {
         let Some(copies) = &mut self.copies else { return };
         let pages = u64::from(self.geometry.pages_per_block());
         for page in u64::from(block) * pages..(u64::from(block) + 1) * pages {

@@ -1,16 +1,18 @@
 //! Map entries, the data last written at a place, and fetching of both before they are needed.
 
+use softsense_config::ids::{Block, Lcn, Place, Superblock};
+
 use super::victims::VictimRule;
-use super::{Entry, Gain, Group, Held, Lcn, Location, PageMap, Place, prefetch};
+use super::{Entry, Gain, Group, Held, Location, PageMap, prefetch};
 
 impl PageMap {
     #[inline(always)]
     pub(super) fn entry(&self, lcn: Lcn) -> Entry {
-        match self.map.get(lcn) {
+        match self.map.get(lcn.0) {
             0 => self.entry_at_start(lcn),
             1 => Entry::Nowhere,
             entry if entry < self.first_place => Entry::Memory((entry - 2) as u32),
-            entry => Entry::Flash(entry - self.first_place),
+            entry => Entry::Flash(Place(entry - self.first_place)),
         }
     }
 
@@ -25,7 +27,7 @@ impl PageMap {
         if !self.serves_in_flight {
             return Location::Flash(place);
         }
-        let is_programmed = |block: u32, page: u32| page < u32::from(self.programmed[block as usize]);
+        let is_programmed = |block: Block, page: u32| page < u32::from(self.programmed[block]);
         let (block, page, _) = self.geometry.split(place);
         let mut is_whole = is_programmed(block, page);
         if self.crosses_pages && is_whole {
@@ -45,7 +47,7 @@ impl PageMap {
     #[inline]
     pub fn awaits_program(&self, group: Group) -> bool {
         // Reads wait behind programs only where superblocks are blocks.
-        !self.serves_in_flight && group.page >= u32::from(self.programmed[group.superblock as usize])
+        !self.serves_in_flight && group.page >= u32::from(self.programmed[group.superblock])
     }
 
     /// The logical codeword whose current data lies at `place`, if any.
@@ -61,12 +63,12 @@ impl PageMap {
     /// Notes in the map where a logical codeword lies, if it has not moved since before the run: the next query finds it there.
     #[inline]
     pub fn note_start(&mut self, lcn: Lcn) {
-        if self.map.is_whole() && self.map.get(lcn) == 0 {
+        if self.map.is_whole() && self.map.get(lcn.0) == 0 {
             let entry = match self.entry_at_start(lcn) {
-                Entry::Flash(place) => self.first_place + place,
+                Entry::Flash(place) => self.first_place + place.0,
                 Entry::Nowhere | Entry::Memory(_) => 1,
             };
-            self.map.set(lcn, entry);
+            self.map.set(lcn.0, entry);
         }
     }
 
@@ -74,8 +76,8 @@ impl PageMap {
     /// again.
     #[inline]
     pub fn note_current(&mut self, held: Held) {
-        if self.map.is_whole() && self.map.get(held.lcn) == 0 {
-            self.map.set(held.lcn, held.entry);
+        if self.map.is_whole() && self.map.get(held.lcn.0) == 0 {
+            self.map.set(held.lcn.0, held.entry);
         }
     }
 
@@ -87,22 +89,22 @@ impl PageMap {
 
     /// The current data of a logical codeword, wherever it lies.
     pub fn held(&self, lcn: Lcn) -> Held {
-        Held { lcn, entry: self.map.get(lcn) }
+        Held { lcn, entry: self.map.get(lcn.0) }
     }
 
     /// Whether data lies in a group, or is on its way to the group.
     pub fn is_in(&self, held: Held, group: Group) -> bool {
-        held.entry >= self.first_place && self.includes(group, self.group_of(held.entry - self.first_place).0)
+        held.entry >= self.first_place && self.includes(group, self.group_of(Place(held.entry - self.first_place)).0)
     }
 
     /// The data last written at a place, if any ever was. It [is current](Self::is_current) if the map says so.
     #[inline]
     pub fn last_at(&self, place: Place) -> Option<Held> {
-        let lcn = match self.written.get(place) {
+        let lcn = match self.written.get(place.0) {
             0 => self.start.lcn_at(&self.device(), place)?,
-            written => written - 1,
+            written => Lcn(written - 1),
         };
-        Some(Held { lcn, entry: self.first_place + place })
+        Some(Held { lcn, entry: self.first_place + place.0 })
     }
 
     /// Calls `tell` with the data last written in `pages` pages of each block of a group, from its page on, and with the unit of each.
@@ -121,7 +123,7 @@ impl PageMap {
     #[inline]
     pub fn is_current(&self, held: Held) -> bool {
         // An entry of 0 says that the data lies where it did before the run, and there it was found.
-        let entry = self.map.get(held.lcn);
+        let entry = self.map.get(held.lcn.0);
         entry == held.entry || entry == 0
     }
 
@@ -129,7 +131,7 @@ impl PageMap {
     /// gigabytes it is in no cache, and waiting for such entries is a third of the time of overwriting.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
-        self.map.prefetch(lcn);
+        self.map.prefetch(lcn.0);
     }
 
     /// Asks the CPU to fetch all else that a read or a write of `lcn` will need: the state of its block, and the time at which it was
@@ -138,7 +140,7 @@ impl PageMap {
     /// # Arguments
     /// - `is_write`: whether the superblock will lose a valid codeword.
     #[inline]
-    pub fn prefetch_block(&mut self, lcn: Lcn, is_write: bool) -> Option<u32> {
+    pub fn prefetch_block(&mut self, lcn: Lcn, is_write: bool) -> Option<Block> {
         self.note_start(lcn);
         let Entry::Flash(place) = self.entry(lcn) else { return None };
         let (block, page, _) = self.geometry.split(place);
@@ -152,7 +154,7 @@ impl PageMap {
             read_counts.prefetch(block, self.geometry.wordline_of(page, false));
         }
         if let Some(written_s) = &self.written_s {
-            written_s.prefetch(place / u64::from(self.geometry.codewords_per_page()));
+            written_s.prefetch(place.0 / u64::from(self.geometry.codewords_per_page()));
         }
         Some(block)
     }
@@ -165,10 +167,10 @@ impl PageMap {
     /// # Returns
     /// The first place of the page.
     #[inline]
-    pub fn prefetch_written(&self, superblock: u32, index: u32) -> Place {
+    pub fn prefetch_written(&self, superblock: Superblock, index: u32) -> Place {
         let (ways, per_page) = (self.geometry.ways(), self.geometry.codewords_per_page());
         let place = self.geometry.place(superblock, index / ways, index % ways * per_page);
-        self.written.prefetch(place);
+        self.written.prefetch(place.0);
         place
     }
 
@@ -195,14 +197,14 @@ impl PageMap {
     pub(super) fn point_from(&mut self, from: Entry, lcn: Lcn, to: u64) {
         if let Entry::Flash(place) = from {
             let superblock = self.geometry.superblock_of(place);
-            let entry = &mut self.blocks[superblock as usize];
+            let entry = &mut self.blocks[superblock];
             entry.valid -= 1;
             if entry.closed && !entry.slc {
-                let set = self.geometry.set_of_superblock(superblock) as usize;
+                let set = self.geometry.set_of_superblock(superblock).index();
                 self.sets[set].victims.fell(&mut self.blocks, superblock);
             }
         }
-        self.map.set(lcn, to);
+        self.map.set(lcn.0, to);
         if self.pass_through.is_some()
             && let Entry::Flash(place) = from
         {

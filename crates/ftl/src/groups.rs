@@ -1,8 +1,9 @@
 //! Pages that are read and programmed together, and the codewords that fit them.
 
 use softsense_config::format::{BlockLayout, Piece};
+use softsense_config::ids::{Lcn, Place, Set, Superblock};
 
-use super::{Group, Lcn, Location, PageMap, Place};
+use super::{Group, Location, PageMap};
 
 impl PageMap {
     /// The pages that hold the codeword at a place, and its unit number in their group.
@@ -10,16 +11,12 @@ impl PageMap {
     pub fn group_of(&self, place: Place) -> (Group, u32) {
         let geometry = &self.geometry;
         let (block, page, slot) = geometry.split(place);
-        let (plane, _) = geometry.split_block(block);
-        if geometry.blocks_per_superblock() == 1 {
-            return (
-                Group { set: plane, superblock: block, page, members: 1, pages: 1, slc: self.is_slc(block) },
-                slot,
-            );
-        }
-        let (set, member) = geometry.set_of(plane);
-        let superblock = geometry.superblock_of(place);
+        let (set, member) = geometry.set_of(geometry.split_block(block).0);
+        let superblock = geometry.superblock_of_block(block);
         let slc = self.is_slc(superblock);
+        if geometry.blocks_per_superblock() == 1 {
+            return (Group { set, superblock, page, members: 1, pages: 1, slc }, slot);
+        }
         if geometry.ways() == 1 {
             let (page, _) = geometry.back(member, page);
             return (Group { set, superblock, page, members: 1, pages: 1, slc }, slot);
@@ -30,7 +27,7 @@ impl PageMap {
 
     /// The pages at page `index` of a superblock of a set, where its blocks take turns.
     #[inline]
-    pub fn group_at(&self, set: u32, superblock: u32, index: u32) -> Group {
+    pub fn group_at(&self, set: Set, superblock: Superblock, index: u32) -> Group {
         let (ways, slc) = (self.geometry.ways(), self.is_slc(superblock));
         if ways == 1 {
             return Group { set, superblock, page: index, members: 1, pages: 1, slc };
@@ -42,7 +39,7 @@ impl PageMap {
     /// The pages that are programmed together with the page at `index` of a superblock of a set, which is the first of them: a group, or
     /// the pages of a wordline.
     #[inline]
-    pub(super) fn programmed_with(&self, set: u32, superblock: u32, index: u32) -> Group {
+    pub(super) fn programmed_with(&self, set: Set, superblock: Superblock, index: u32) -> Group {
         let (group, pages) = (self.group_at(set, superblock, index), self.geometry.pages_per_program());
         if pages == 1 || group.slc {
             return group;
@@ -66,18 +63,14 @@ impl PageMap {
 
     /// The members that hold parts of the data written to member `member` of a superblock, as a mask, and their number.
     #[inline]
-    pub(super) fn members(&self, superblock: u32, member: u32) -> (u32, u8) {
+    pub(super) fn members(&self, superblock: Superblock, member: u32) -> (u32, u8) {
         let ways = self.geometry.ways();
-        if self.blocks[superblock as usize].interleaved {
-            (u32::MAX >> (32 - ways), ways as u8)
-        } else {
-            (1 << member, 1)
-        }
+        if self.blocks[superblock].interleaved { (u32::MAX >> (32 - ways), ways as u8) } else { (1 << member, 1) }
     }
 
     /// The layout of a superblock: the pages in which its codewords are.
     #[inline]
-    pub fn layout(&self, superblock: u32) -> &BlockLayout {
+    pub fn layout(&self, superblock: Superblock) -> &BlockLayout {
         match self.slc_layout(superblock) {
             Some(layout) => layout,
             None => self.layouts.at(|| self.code_age(superblock)),
@@ -104,7 +97,7 @@ impl PageMap {
 
     /// The slots of a page that hold current data and whose units lie wholly in it, or wholly in it and the next page. Without
     /// interleaving.
-    pub fn units_within(&self, superblock: u32, page: u32, and_next: bool) -> impl Iterator<Item = u32> {
+    pub fn units_within(&self, superblock: Superblock, page: u32, and_next: bool) -> impl Iterator<Item = u32> {
         let layout = *self.layout(superblock);
         (0..layout.beginning_in(page)).filter(move |&slot| {
             (and_next || !layout.crosses(page, slot))
@@ -114,7 +107,7 @@ impl PageMap {
 
     /// The superblock of a logical codeword, and where the codeword lies in its physical units. `None` where the codeword is not in
     /// flash, or no unit of its block crosses pages.
-    pub fn pieces(&self, lcn: Lcn) -> Option<(u32, Vec<Piece>)> {
+    pub fn pieces(&self, lcn: Lcn) -> Option<(Superblock, Vec<Piece>)> {
         let Location::Flash(place) = self.locate(lcn) else { return None };
         let (group, slot) = self.group_of(place);
         let layout = self.layout(group.superblock);
@@ -144,7 +137,7 @@ impl PageMap {
 
     /// Units of data in a codeword of a superblock.
     #[inline]
-    pub fn units_of_codeword(&self, superblock: u32) -> u32 {
+    pub fn units_of_codeword(&self, superblock: Superblock) -> u32 {
         *self.units_of_codeword.at(|| self.code_age(superblock))
     }
 
@@ -161,12 +154,12 @@ impl PageMap {
 
     /// Codewords for which the flash has room, in the present state of its blocks.
     pub fn data_capacity(&self) -> u64 {
-        let written = (0..self.blocks.len() as u32).filter(|&superblock| !self.is_retired(superblock));
-        written.map(|superblock| self.room_of(superblock)).sum()
+        let written = (0..self.blocks.len() as u32).filter(|&superblock| !self.is_retired(Superblock(superblock)));
+        written.map(|superblock| self.room_of(Superblock(superblock))).sum()
     }
 
     /// Codewords that a superblock has room for.
-    pub fn room_of(&self, superblock: u32) -> u64 {
+    pub fn room_of(&self, superblock: Superblock) -> u64 {
         u64::from(self.geometry.ways()) * u64::from(self.layout(superblock).codewords())
     }
 

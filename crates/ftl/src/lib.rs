@@ -42,6 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use softsense_base::{OwnName, Result};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Block, Lcn, Place, Set, Ssd, Superblock};
 use softsense_config::own::{AtWork, ChooseVictim, PlaceWrites};
 use softsense_config::spec::{InterleavedGroups, PlaneChoice, ReadReclaimSpec, Remainder};
 use softsense_config::start_ages::StartAges;
@@ -69,11 +70,6 @@ pub use mapping_cache::{Evicted, MappingCache};
 pub use precondition::steady_state_victim_fraction;
 pub use read_reclaim::Reclaim;
 pub use softsense_config::format::{BlockLayout, Piece};
-
-/// A logical codeword number.
-pub type Lcn = u64;
-/// A place of a codeword in flash (see [`softsense_config::geometry`]).
-pub type Place = u64;
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -155,9 +151,9 @@ impl Writer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Group {
     /// The set of planes.
-    pub set: u32,
+    pub set: Set,
     /// The superblock.
-    pub superblock: u32,
+    pub superblock: Superblock,
     /// The index of the pages in their blocks. Without interleaving, the index in the superblock of the page, or of the first of several
     /// pages.
     pub page: u32,
@@ -216,7 +212,7 @@ fn ones(mut mask: u32) -> impl Iterator<Item = u32> {
 
 /// The state of a superblock in the FTL.
 #[derive(Debug, Clone, Default)]
-struct Block {
+struct SuperblockState {
     /// For victim rules that use it: the number of the call at which `valid` last fell, or at which the superblock was closed. 0 while
     /// the rule does not hold the superblock.
     since: u64,
@@ -247,10 +243,10 @@ struct PlaneSet {
     being_collected: u32,
     victims: Victims,
     /// For each [`Writer`], the open superblock, and how many of its pages have been given out. Members take turns.
-    open: [Option<(u32, u32)>; Writer::COUNT],
-    free: std::collections::VecDeque<u32>,
+    open: [Option<(Superblock, u32)>; Writer::COUNT],
+    free: std::collections::VecDeque<Superblock>,
     /// Open superblocks of the host's placement handles from 1 on. That of handle 0 is in `open`.
-    open_for_handles: Vec<Option<(u32, u32)>>,
+    open_for_handles: Vec<Option<(Superblock, u32)>>,
 }
 
 /// The spread of P/E cycles over superblocks. P/E cycles before the run count.
@@ -270,7 +266,7 @@ pub struct PeSpread {
 #[derive(Debug, Clone, Default)]
 struct Levelling {
     /// Closed superblocks, each after its P/E cycles.
-    closed: BTreeSet<(u32, u32)>,
+    closed: BTreeSet<(u32, Superblock)>,
     /// P/E cycles of the most worn superblock of the set.
     most_pe_cycles: u32,
     /// Whether the last victim was taken to level wear.
@@ -315,7 +311,7 @@ pub struct PageMap {
     /// For each block, the pages whose program has ended: programs of a block end in order. In an interleaved superblock, the pages
     /// whose whole group has been programmed.
     programmed: Vec<u16>,
-    blocks: Vec<Block>,
+    blocks: Vec<SuperblockState>,
     sets: Vec<PlaneSet>,
     start_ages: StartAges,
     /// P/E cycles that an erase counts as.
@@ -408,13 +404,13 @@ impl PageMap {
             config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _);
         let set = |set| PlaneSet {
             held_back: false,
-            free: (set * per_plane..(set + 1) * per_plane).collect(),
+            free: geometry.superblocks_of_set(set).collect(),
             open: [None; Writer::COUNT],
             open_for_handles: vec![None; config.placement_handles() as usize - 1],
             being_collected: 0,
             victims: Victims::new(
                 spec,
-                geometry.superblocks_of_set(set),
+                geometry.superblock_in(set, 0)..geometry.superblock_in(set, per_plane),
                 geometry.codewords_per_superblock(),
                 config.config().seed,
                 set,
@@ -435,12 +431,12 @@ impl PageMap {
         let counts = |disturb: ReadDisturb| ReadCounts::new(geometry, disturb.adjacent_stress, pass_through.is_some());
         let read_counts = disturb.map(counts).transpose()?;
         let levelling = |set| {
-            let worn = (set * per_plane..(set + 1) * per_plane).map(|superblock| ages.pe_cycles(superblock));
+            let worn = geometry.superblocks_of_set(set).map(|superblock| ages.pe_cycles(superblock));
             Levelling { most_pe_cycles: worn.max().unwrap_or(0), ..Levelling::default() }
         };
         let pools_of_all = (geometry.ssds() * pools) as usize;
         let may_differ =
-            spec.slc_cache.is_some() || config.placement_handles() > 1 || (0..geometry.sets()).any(interleaves);
+            spec.slc_cache.is_some() || config.placement_handles() > 1 || geometry.all_sets().any(interleaves);
         let mut map = Self {
             gc_low_watermark_blocks: spec.gc_low_watermark_blocks as usize,
             gc_high_watermark_blocks: spec.gc_high_watermark_blocks as usize,
@@ -463,8 +459,8 @@ impl PageMap {
             slc_cache: SlcCache::new(config),
             bad_blocks: BadBlocks::new(config),
             programmed: vec![0; (geometry.planes() * per_plane) as usize],
-            blocks: vec![Block::default(); (geometry.sets() * per_plane) as usize],
-            sets: (0..geometry.sets()).map(set).collect(),
+            blocks: vec![SuperblockState::default(); geometry.superblocks() as usize],
+            sets: geometry.all_sets().map(set).collect(),
             own_victims,
             crosses_pages: config.crosses_pages(),
             units_of_codeword: config.units_of_codeword(),
@@ -475,14 +471,14 @@ impl PageMap {
             start_ages: ages.clone(),
             pe_cycles_per_erase: config.config().flash.pe_cycles_per_erase,
             most_pe_cycles: if ages.differ() {
-                (0..geometry.ssds()).map(|ssd| *ages.of_ssd(ssd).end()).collect()
+                geometry.all_ssds().map(|ssd| *ages.of_ssd(ssd).end()).collect()
             } else {
                 vec![ages.least()]
             },
             remainder: spec.interleaving.remainder,
             levelling: match spec.wear_levelling_spread {
                 None => Vec::new(),
-                Some(_) => (0..geometry.sets()).map(levelling).collect(),
+                Some(_) => geometry.all_sets().map(levelling).collect(),
             },
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
             addresses: Addresses::new(config),
@@ -536,19 +532,19 @@ impl PageMap {
     /// The logical codeword of a translation page. Translation pages follow the codewords of the user.
     #[inline]
     pub fn translation_page(&self, page: u32) -> Lcn {
-        self.user_codewords() + u64::from(page)
+        Lcn(self.user_codewords() + u64::from(page))
     }
 
     /// The number of the translation page whose logical codeword this is.
     #[inline]
     pub fn translation_page_index(&self, lcn: Lcn) -> usize {
-        (lcn - self.user_codewords()) as usize
+        (lcn.0 - self.user_codewords()) as usize
     }
 
     /// Whether a logical codeword is a translation page.
     #[inline]
     pub fn is_translation_page(&self, lcn: Lcn) -> bool {
-        lcn >= self.user_codewords()
+        lcn >= Lcn(self.user_codewords())
     }
 
     /// The ages at the start of the run.
@@ -559,13 +555,13 @@ impl PageMap {
 
     /// P/E cycles of a superblock: those at the start, and those that its erases in the run count as.
     #[inline]
-    pub fn pe_cycles(&self, superblock: u32) -> u32 {
+    pub fn pe_cycles(&self, superblock: Superblock) -> u32 {
         self.start_ages.pe_cycles(superblock).saturating_add(self.pe_cycles_since(superblock))
     }
 
     /// The age whose code a superblock uses: its P/E cycles, unless codes follow observations.
     #[inline]
-    pub fn code_age(&self, superblock: u32) -> u32 {
+    pub fn code_age(&self, superblock: Superblock) -> u32 {
         match &self.observed_rates {
             None => self.pe_cycles(superblock),
             Some(observed) => observed.code_age(superblock),
@@ -573,7 +569,7 @@ impl PageMap {
     }
 
     /// Notes a decode of a codeword of a superblock: the observed value, or `None` where the decode failed.
-    pub fn see(&mut self, superblock: u32, seen: Option<u32>) {
+    pub fn see(&mut self, superblock: Superblock, seen: Option<u32>) {
         self.observed_rates.as_mut().expect("code rates follow what is seen").see(superblock, seen);
     }
 
@@ -588,7 +584,7 @@ impl PageMap {
         let ages: Vec<u32> = self.layouts.ages().collect();
         let mut counts = vec![0; ages.len()];
         for superblock in 0..self.blocks.len() as u32 {
-            let code_age = self.code_age(superblock);
+            let code_age = self.code_age(Superblock(superblock));
             counts[ages.iter().position(|&age| code_age <= age).expect("the last holds beyond")] += 1;
         }
         counts
@@ -596,21 +592,21 @@ impl PageMap {
 
     /// Erases of a superblock since the start of the run.
     #[inline]
-    pub fn erases(&self, superblock: u32) -> u32 {
-        self.blocks[superblock as usize].erases
+    pub fn erases(&self, superblock: Superblock) -> u32 {
+        self.blocks[superblock].erases
     }
 
     /// For a block of the device: its programmed pages, its pages, and whether it belongs to the SLC cache.
-    pub fn programmed_of(&self, block: u32) -> (u32, u32, bool) {
+    pub fn programmed_of(&self, block: Block) -> (u32, u32, bool) {
         let slc = self.is_slc(self.geometry.superblock_of(self.geometry.first_place(block, 0)));
         let of_block = if slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
-        (u32::from(self.programmed[block as usize]), of_block, slc)
+        (u32::from(self.programmed[block]), of_block, slc)
     }
 
     /// The spread of the P/E cycles of superblocks now.
     pub fn wear(&self) -> PeSpread {
-        let of_set = |set: u32| self.geometry.superblocks_of_set(set).map(|superblock| self.pe_cycles(superblock));
-        let sets = || 0..self.geometry.sets();
+        let of_set = |set: Set| self.geometry.superblocks_of_set(set).map(|superblock| self.pe_cycles(superblock));
+        let sets = || self.geometry.all_sets();
         let all = || sets().flat_map(of_set);
         let spread = |set| of_set(set).max().unwrap_or(0) - of_set(set).min().unwrap_or(0);
         PeSpread {
@@ -628,24 +624,24 @@ impl PageMap {
 
     /// The SSD that a logical codeword is on.
     #[inline]
-    pub fn ssd_of(&self, lcn: Lcn) -> u32 {
+    pub fn ssd_of(&self, lcn: Lcn) -> Ssd {
         self.addresses.split(lcn).0
     }
 
     /// Splits a range of codewords by SSD: each SSD, and the numbers of the codewords among those on this SSD.
-    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (u32, Range<u64>)> + use<> {
+    pub fn by_ssd(&self, codewords: Range<Lcn>) -> impl Iterator<Item = (Ssd, Range<u64>)> + use<> {
         self.addresses.by_ssd(codewords)
     }
 
     /// The SSD that holds a logical codeword of the user, and the number of the codeword among those on this SSD.
     #[inline]
-    pub fn split(&self, lcn: Lcn) -> (u32, u64) {
+    pub fn split(&self, lcn: Lcn) -> (Ssd, u64) {
         self.addresses.split(lcn)
     }
 
     /// The logical codeword with a given number among those on an SSD.
     #[inline]
-    pub fn join(&self, ssd: u32, index: u64) -> Lcn {
+    pub fn join(&self, ssd: Ssd, index: u64) -> Lcn {
         self.addresses.join(ssd, index)
     }
 
@@ -658,14 +654,14 @@ impl PageMap {
     /// Panics unless each superblock is in exactly one state: free, open, closed, retired or condemned. That holds while no operation is
     /// under way. Slow: for tests.
     pub fn assert_at_rest(&self) {
-        for (set, state) in (0..).zip(&self.sets) {
+        for (set, state) in self.geometry.all_sets().zip(&self.sets) {
             let all = self.geometry.superblocks_of_set(set);
-            let closed = all.clone().filter(|&superblock| self.blocks[superblock as usize].closed);
+            let closed = all.clone().filter(|&superblock| self.blocks[superblock].closed);
             let open = state.open.iter().chain(&state.open_for_handles).flatten().map(|&(superblock, _)| superblock);
             let free = state.free.iter().copied().chain(self.free_of_cache(set));
             let retired = all.clone().filter(|&superblock| self.is_retired(superblock));
             let unsettled = self.unsettled(set);
-            let mut found: Vec<u32> = closed.chain(open).chain(free).chain(retired).chain(unsettled).collect();
+            let mut found: Vec<Superblock> = closed.chain(open).chain(free).chain(retired).chain(unsettled).collect();
             found.sort_unstable();
             assert_eq!(found, all.collect::<Vec<_>>(), "superblocks of set {set}");
         }
@@ -674,22 +670,22 @@ impl PageMap {
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
     pub fn assert_consistent(&self) {
         let mut valid = vec![0; self.blocks.len()];
-        for lcn in 0..self.codewords {
+        for lcn in Lcn::all(0..self.codewords) {
             if let Entry::Flash(place) = self.entry(lcn) {
                 assert_eq!(self.owner(place), Some(lcn), "the owner of place {place}");
-                valid[self.geometry.superblock_of(place) as usize] += 1;
+                valid[self.geometry.superblock_of(place)] += 1;
             }
         }
-        let owned = (0..self.geometry.codewords()).filter(|&place| self.owner(place).is_some()).count();
+        let owned = (0..self.geometry.codewords()).filter(|&place| self.owner(Place(place)).is_some()).count();
         assert_eq!(owned, valid.iter().sum::<u32>() as usize, "as many owned places as mapped codewords");
         for (block, entry) in self.blocks.iter().enumerate() {
             assert_eq!(entry.valid, valid[block], "valid codewords of block {block}");
         }
-        let mut held: Vec<u32> = self.sets.iter().flat_map(|set| set.victims.held(&self.blocks)).collect();
+        let mut held: Vec<Superblock> = self.sets.iter().flat_map(|set| set.victims.held(&self.blocks)).collect();
         held.append(&mut self.closed_slc());
         held.sort_unstable();
-        let closed = |superblock: &u32| self.blocks[*superblock as usize].closed;
-        let closed: Vec<u32> = (0..self.blocks.len() as u32).filter(closed).collect();
+        let closed = |superblock: &Superblock| self.blocks[*superblock].closed;
+        let closed: Vec<Superblock> = Superblock::all(0..self.geometry.superblocks()).filter(closed).collect();
         assert_eq!(held, closed, "the victim rules and the SLC cache hold all closed superblocks, each once");
     }
 }

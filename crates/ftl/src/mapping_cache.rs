@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use softsense_base::Result;
+use softsense_config::ids::Lcn;
 use softsense_config::spec::Eviction;
 use softsense_link::MAX_LEVEL;
 
-use super::Lcn;
 use super::large_array::LargeArray;
 
 const NONE: u32 = u32::MAX;
@@ -121,13 +121,13 @@ impl MappingCache {
     /// Asks the CPU to fetch the slot of a codeword's entry, which will be needed soon.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
-        self.slots.prefetch(lcn);
+        self.slots.prefetch(lcn.0);
     }
 
     #[inline]
     fn slot(&self, lcn: Lcn) -> u32 {
         // A stored 0 becomes `NONE`.
-        (self.slots.get(lcn) as u32).wrapping_sub(1)
+        (self.slots.get(lcn.0) as u32).wrapping_sub(1)
     }
 
     /// The read level of a codeword whose entry is at hand.
@@ -174,7 +174,7 @@ impl MappingCache {
         if self.len() < self.capacity {
             let slot = self.len();
             self.entries.push(entry);
-            self.slots.set(lcn, u64::from(slot) + 1);
+            self.slots.set(lcn.0, u64::from(slot) + 1);
             self.put_first(slot, self.spares_new);
             return None;
         }
@@ -182,9 +182,9 @@ impl MappingCache {
         let Entry { lcn: gone, dirty, level, .. } = self.entries[slot as usize];
         self.clean(slot);
         self.detach(slot);
-        self.slots.set(gone, 0);
+        self.slots.set(gone.0, 0);
         self.entries[slot as usize] = entry;
-        self.slots.set(lcn, u64::from(slot) + 1);
+        self.slots.set(lcn.0, u64::from(slot) + 1);
         self.put_first(slot, self.spares_new);
         Some(Evicted { lcn: gone, dirty, level })
     }
@@ -197,7 +197,7 @@ impl MappingCache {
             return false;
         }
         if !self.entries[slot as usize].dirty {
-            let page = (lcn / u64::from(self.per_page)) as usize;
+            let page = (lcn.0 / u64::from(self.per_page)) as usize;
             let after = std::mem::replace(&mut self.dirty[page], slot);
             if after != NONE {
                 self.entries[after as usize].dirty_before = slot;
@@ -258,7 +258,7 @@ impl MappingCache {
             return;
         }
         match dirty_before {
-            NONE => self.dirty[(lcn / u64::from(self.per_page)) as usize] = dirty_after,
+            NONE => self.dirty[(lcn.0 / u64::from(self.per_page)) as usize] = dirty_after,
             before => self.entries[before as usize].dirty_after = dirty_after,
         }
         if dirty_after != NONE {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let lcn = 0..48u64;
+        let lcn = (0u64..48).prop_map(Lcn);
         let step = prop_oneof![
             6 => (lcn.clone(), 1..=MAX_LEVEL).prop_map(|(lcn, level)| Step::Use(lcn, level)),
             2 => lcn.clone().prop_map(Step::Dirty),
@@ -448,13 +448,13 @@ mod tests {
                     Step::Clean(page) => {
                         let mut cleaned = 0;
                         for entry in scanned.entries.iter_mut().chain(&mut scanned.protected) {
-                            if entry.0 / 8 == u64::from(page) && std::mem::take(&mut entry.2) { cleaned += 1; }
+                            if entry.0.0 / 8 == u64::from(page) && std::mem::take(&mut entry.2) { cleaned += 1; }
                         }
                         prop_assert_eq!(cache.clean_page(page), cleaned);
                     }
                 }
                 prop_assert!(cache.len() <= capacity);
-                for lcn in 0..48 {
+                for lcn in Lcn::all(0..48) {
                     let expected = scanned.find(lcn).map(|entry| *entry);
                     prop_assert_eq!(cache.level(lcn), expected.map(|entry| entry.1));
                     prop_assert_eq!(cache.is_dirty(lcn), expected.is_some_and(|entry| entry.2));

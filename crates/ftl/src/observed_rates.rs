@@ -2,6 +2,7 @@
 
 use softsense_config::format::BlockLayout;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Ssd, Superblock};
 use softsense_config::start_ages::StartAges;
 use softsense_link::{ByAge, ObservedSwitch};
 
@@ -44,7 +45,8 @@ impl ObservedRates {
         let superblocks = geometry.sets() * geometry.blocks_per_plane();
         let superblocks_per_ssd = superblocks / geometry.ssds();
         let at = |pe_cycles| ages.iter().position(|&age| pe_cycles <= age).expect("the last holds beyond") as u8;
-        let of_blocks: Vec<u8> = (0..superblocks).map(|superblock| at(start.pe_cycles(superblock))).collect();
+        let of_blocks: Vec<u8> =
+            (0..superblocks).map(|superblock| at(start.pe_cycles(Superblock(superblock)))).collect();
         let strongest = of_blocks.chunks(superblocks_per_ssd as usize).map(|of_ssd| of_ssd.iter().copied().max());
         Self {
             switch: switch.clone(),
@@ -60,18 +62,18 @@ impl ObservedRates {
 
     /// The age whose code a superblock uses.
     #[inline]
-    pub(super) fn code_age(&self, superblock: u32) -> u32 {
-        self.ages[usize::from(self.rates[superblock as usize])]
+    pub(super) fn code_age(&self, superblock: Superblock) -> u32 {
+        self.ages[usize::from(self.rates[superblock])]
     }
 
     /// The age of the next stronger code than any code that blocks of an SSD have had.
-    pub(super) fn next_code_age(&self, ssd: u32) -> u32 {
-        self.ages[(usize::from(self.strongest[ssd as usize]) + 1).min(self.ages.len() - 1)]
+    pub(super) fn next_code_age(&self, ssd: Ssd) -> u32 {
+        self.ages[(usize::from(self.strongest[ssd]) + 1).min(self.ages.len() - 1)]
     }
 
     /// Notes a decode of a codeword of a superblock: the observed value, or `None` where the decode failed.
-    pub(super) fn see(&mut self, superblock: u32, seen: Option<u32>) {
-        let entry = &mut self.seen[superblock as usize];
+    pub(super) fn see(&mut self, superblock: Superblock, seen: Option<u32>) {
+        let entry = &mut self.seen[superblock];
         match seen {
             Some(value) => {
                 entry.sum += u64::from(value);
@@ -82,16 +84,16 @@ impl ObservedRates {
     }
 
     /// Chooses the code for the next data of a superblock that has been erased, from the decodes observed of it.
-    pub(super) fn erased(&mut self, superblock: u32) {
-        let Seen { sum, decodes, failed } = std::mem::take(&mut self.seen[superblock as usize]);
+    pub(super) fn erased(&mut self, superblock: Superblock) {
+        let Seen { sum, decodes, failed } = std::mem::take(&mut self.seen[superblock]);
         let mean = (decodes >= self.switch.least_decodes).then(|| sum as f64 / f64::from(decodes));
-        let rate = usize::from(self.rates[superblock as usize]);
+        let rate = usize::from(self.rates[superblock]);
         let last = self.skipped + self.ages.len() - 1;
         let next = self.switch.next(self.skipped + rate, last, mean, failed).max(self.skipped) - self.skipped;
         self.switches.0 += u64::from(next > rate);
         self.switches.1 += u64::from(next < rate);
-        self.rates[superblock as usize] = next as u8;
-        let strongest = &mut self.strongest[(superblock / self.superblocks_per_ssd) as usize];
+        self.rates[superblock] = next as u8;
+        let strongest = &mut self.strongest[(superblock.0 / self.superblocks_per_ssd) as usize];
         *strongest = (*strongest).max(next as u8);
     }
 }

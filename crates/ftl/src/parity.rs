@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use softsense_config::ids::{Block, Die, Set, Superblock};
+
 use super::{Group, PageMap, Writer};
 
 /// The state of stripes in a map.
@@ -16,10 +18,10 @@ pub(super) struct Stripes {
     /// For each die, whether it has failed. Empty as long as no die has.
     failed: Vec<bool>,
     /// Pages that were given out of each block on a failed die that was not full.
-    given: BTreeMap<u32, u32>,
+    given: BTreeMap<Block, u32>,
     /// Sets that had no superblock left to collect to when a die or a block failed. Until a superblock is free, only superblocks without
     /// valid data are collected.
-    stuck: BTreeSet<u32>,
+    stuck: BTreeSet<Set>,
 }
 
 impl PageMap {
@@ -42,7 +44,7 @@ impl PageMap {
     }
 
     /// The first page of a superblock from `index` on that is for data. Pages of parity before it become due.
-    pub(super) fn next_for_data(&mut self, set: u32, writer: Writer, superblock: u32, mut index: u32) -> u32 {
+    pub(super) fn next_for_data(&mut self, set: Set, writer: Writer, superblock: Superblock, mut index: u32) -> u32 {
         let stripe = self.geometry.pages_per_stripe();
         let pages = self.pages_of(superblock);
         while index < pages {
@@ -69,7 +71,7 @@ impl PageMap {
         for index in (first..first + stripe).filter(|&index| index != group.page) {
             let (member, page) = self.geometry.turn(index, 0);
             let block = self.geometry.block_in(group.superblock, member);
-            if page >= u32::from(self.programmed[block as usize]) {
+            if page >= u32::from(self.programmed[block]) {
                 continue;
             }
             let mate = self.group_at(group.set, group.superblock, index);
@@ -95,8 +97,8 @@ impl PageMap {
 
     /// Whether the die of a member of a set works.
     #[inline]
-    pub fn works(&self, set: u32, member: u32) -> bool {
-        !self.has_failed() || !self.stripes.failed[self.geometry.die_of(self.geometry.plane_of(set, member)) as usize]
+    pub fn works(&self, set: Set, member: u32) -> bool {
+        !self.has_failed() || !self.stripes.failed[self.geometry.die_of(self.geometry.plane_of(set, member))]
     }
 
     /// Whether a page, or one of several that are read together, is on a die that has failed.
@@ -116,14 +118,14 @@ impl PageMap {
     }
 
     /// The number of blocks that still work in a superblock of a set.
-    fn working(&self, set: u32) -> u32 {
+    fn working(&self, set: Set) -> u32 {
         (0..self.geometry.blocks_per_superblock()).filter(|&member| self.works(set, member)).count() as u32
     }
 
     /// Whether a set takes data. With parity it needs two working dies, one for a page of data and one for parity; otherwise all of its
     /// dies.
     #[inline]
-    pub fn takes_data(&self, set: u32) -> bool {
+    pub fn takes_data(&self, set: Set) -> bool {
         !self.has_failed() || {
             let width = self.geometry.blocks_per_superblock();
             self.working(set) >= if self.geometry.has_parity() { 2 } else { width }
@@ -133,7 +135,7 @@ impl PageMap {
     /// The room in a superblock of a set with the dies that work, where it is `room` with all dies. 0 where the set takes no data or is
     /// stuck.
     #[inline]
-    pub(super) fn left_of(&self, set: u32, room: u32) -> u32 {
+    pub(super) fn left_of(&self, set: Set, room: u32) -> u32 {
         if !self.has_lost_room() {
             return room;
         }
@@ -149,14 +151,14 @@ impl PageMap {
 
     /// Makes a die fail: from now on its pages are not read, and no pages of it are given out. Data on its way to the die counts as
     /// written when it arrives.
-    pub fn fail(&mut self, die: u32) {
+    pub fn fail(&mut self, die: Die) {
         if !self.has_failed() {
             self.stripes.failed = vec![false; self.geometry.dies() as usize];
         }
-        if std::mem::replace(&mut self.stripes.failed[die as usize], true) {
+        if std::mem::replace(&mut self.stripes.failed[die], true) {
             return;
         }
-        for set in 0..self.geometry.sets() {
+        for set in self.geometry.all_sets() {
             let members = 0..self.geometry.blocks_per_superblock();
             let lost: Vec<u32> =
                 members.filter(|&member| self.geometry.die_of(self.geometry.plane_of(set, member)) == die).collect();
@@ -168,9 +170,10 @@ impl PageMap {
 
     /// Continues the superblocks of a set without some members. Open superblocks skip the pages of these members; free ones have given
     /// out none.
-    fn leave(&mut self, set: u32, lost: &[u32]) {
-        let mut given: BTreeMap<u32, u32> = self.free_ones(set).into_iter().map(|superblock| (superblock, 0)).collect();
-        let state = &self.sets[set as usize];
+    fn leave(&mut self, set: Set, lost: &[u32]) {
+        let mut given: BTreeMap<Superblock, u32> =
+            self.free_ones(set).into_iter().map(|superblock| (superblock, 0)).collect();
+        let state = &self.sets[set];
         given.extend(state.open.iter().chain(&state.open_for_handles).flatten().copied());
         for (&superblock, &pages) in &given {
             for &member in lost {
@@ -182,7 +185,7 @@ impl PageMap {
         if !self.takes_data(set) {
             return;
         }
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         // After the writers come the placement handles, which the host writes.
         let writers = Writer::ALL.into_iter().chain(std::iter::repeat(Writer::Host));
         let open: Vec<_> = state.open.iter().chain(&state.open_for_handles).copied().zip(writers).collect();
@@ -193,7 +196,7 @@ impl PageMap {
                 (index < self.pages_of(superblock)).then_some((superblock, index))
             }));
         }
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         for (at, next) in state.open.iter_mut().chain(&mut state.open_for_handles).zip(next) {
             *at = next;
         }
@@ -205,7 +208,7 @@ impl PageMap {
     }
 
     /// Notes that the blocks of a superblock are erased and free. Pages of its blocks on failed dies are no longer given out.
-    pub(super) fn erased_after_failure(&mut self, superblock: u32) {
+    pub(super) fn erased_after_failure(&mut self, superblock: Superblock) {
         let set = self.geometry.set_of_superblock(superblock);
         self.stripes.stuck.remove(&set);
         for member in 0..self.geometry.blocks_per_superblock() {
@@ -217,7 +220,7 @@ impl PageMap {
 
     /// Pages of a block that are written before its superblock is full: `of_block`, or fewer on a failed die.
     #[inline]
-    pub(super) fn gets(&self, set: u32, member: u32, block: u32, of_block: u32) -> u32 {
+    pub(super) fn gets(&self, set: Set, member: u32, block: Block, of_block: u32) -> u32 {
         if self.works(set, member) {
             return of_block;
         }
@@ -225,17 +228,17 @@ impl PageMap {
     }
 
     /// Free superblocks of a set, those of its SLC cache included.
-    pub fn free_ones(&self, set: u32) -> Vec<u32> {
-        self.sets[set as usize].free.iter().copied().chain(self.free_of_cache(set)).collect()
+    pub fn free_ones(&self, set: Set) -> Vec<Superblock> {
+        self.sets[set].free.iter().copied().chain(self.free_of_cache(set)).collect()
     }
 
     /// Puts back a superblock, with its data, that was taken to be moved: its set has no room for the data any more.
     ///
     /// # Arguments
     /// - `is_stuck`: whether the set has no superblock left to collect to.
-    pub fn put_back(&mut self, superblock: u32, is_stuck: bool) {
+    pub fn put_back(&mut self, superblock: Superblock, is_stuck: bool) {
         let set = self.geometry.set_of_superblock(superblock);
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.being_collected = state.being_collected.saturating_sub(1);
         self.close(set, superblock);
         if is_stuck {

@@ -3,11 +3,12 @@
 
 use softsense_base::Result;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Block, Place};
 use softsense_nand::ReadDisturb;
 
+use super::PageMap;
 use super::large_array::LargeArray;
 use super::read_counts::DISTURBANCE_SCALE;
-use super::{PageMap, Place};
 
 #[derive(Debug)]
 pub(super) struct PassThrough {
@@ -32,7 +33,7 @@ impl PassThrough {
         Ok(Self { spared: (0..=wordlines).map(spared).collect(), invalid_wordlines })
     }
 
-    pub(super) fn erased(&mut self, block: u32) {
+    pub(super) fn erased(&mut self, block: Block) {
         self.invalid_wordlines.set(block.into(), 0);
     }
 }
@@ -40,16 +41,16 @@ impl PassThrough {
 /// Superblocks are blocks wherever pass-through voltages vary.
 impl PageMap {
     /// Places of a wordline of a block that hold current data.
-    pub(super) fn data_in(&self, block: u32, wordline: u32) -> impl Iterator<Item = Place> {
+    pub(super) fn data_in(&self, block: Block, wordline: u32) -> impl Iterator<Item = Place> {
         let pages = self.geometry.pages_of(wordline);
-        let places = self.geometry.first_place(block, pages.start)..self.geometry.first_place(block, pages.end);
-        places.filter(|&place| self.held_at(place).is_some())
+        let first = |page| self.geometry.first_place(block, page).0;
+        Place::all(first(pages.start)..first(pages.end)).filter(|&place| self.held_at(place).is_some())
     }
 
     /// The disturbance that a sensing of a block spares, compared with the nominal voltage; 0 before the block is full.
-    pub(super) fn spared_by_a_sensing(&mut self, block: u32) -> u64 {
+    pub(super) fn spared_by_a_sensing(&mut self, block: Block) -> u64 {
         let Some(PassThrough { spared, invalid_wordlines }) = &self.pass_through else { return 0 };
-        if u32::from(self.programmed[block as usize]) < self.geometry.pages_per_block() {
+        if u32::from(self.programmed[block]) < self.geometry.pages_per_block() {
             return 0;
         }
         if let Some(invalid) = invalid_wordlines.get(block.into()).checked_sub(1) {
@@ -73,7 +74,7 @@ impl PageMap {
         }
     }
 
-    fn note_invalid_wordlines(&mut self, block: u32, invalid: u64) {
+    fn note_invalid_wordlines(&mut self, block: Block, invalid: u64) {
         if let Some(pass_through) = &mut self.pass_through {
             pass_through.invalid_wordlines.set(block.into(), invalid + 1);
         }

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use softsense_config::ids::{Lcn, Ssd};
 use softsense_config::own::{AtWork, PlaceWrites, Planes};
 
-use super::{Lcn, PageMap};
+use super::PageMap;
 
 /// A rule of the user's own that chooses planes for writes, and its choices for writes to come.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ impl PageMap {
     /// # Arguments
     /// - `planes`: the number of planes in the pool.
     /// - `codewords`: how many codewords from `first` on wait to be written.
-    pub(super) fn placed_at(&mut self, ssd: u32, pool: u32, planes: usize, first: Lcn, codewords: u32) -> usize {
-        let of_pool = (ssd * self.pools + pool) as usize;
+    pub(super) fn placed_at(&mut self, ssd: Ssd, pool: u32, planes: usize, first: Lcn, codewords: u32) -> usize {
+        let of_pool = (ssd.0 * self.pools + pool) as usize;
         let at = self.stripe_at[of_pool];
         let Some(mut own) = self.own_placement.take() else { return at };
         if own.next[of_pool].is_empty() {

@@ -1,10 +1,11 @@
 use softsense_base::{Purpose, Stream};
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Lcn, Place, Set, Ssd, Superblock};
 use softsense_config::spec::TranslationPages;
 use strength_reduce::StrengthReducedU64;
 
 use super::addresses::Addresses;
-use super::{BlockLayout, Lcn, PageMap, Place, Writer};
+use super::{BlockLayout, PageMap, Writer};
 
 /// The valid fraction of greedy garbage collection's victims under endless uniform overwriting of a
 /// device whose blocks are `utilisation` full on average: the root below 1 of
@@ -41,14 +42,14 @@ impl Start {
     /// The place of a codeword of the user.
     #[inline]
     pub(super) fn place_of(&self, device: &Device<'_>, lcn: Lcn) -> Option<Place> {
-        if lcn >= device.addresses.user_codewords() {
+        if lcn >= Lcn(device.addresses.user_codewords()) {
             return None;
         }
         let (ssd, index) = device.addresses.split(lcn);
         match self {
             Self::Empty => None,
-            Self::Sequential(passes) => passes[ssd as usize].place_of(device, ssd, index),
-            Self::SteadyState(states) => states[ssd as usize].place_of(device, ssd, index),
+            Self::Sequential(passes) => passes[ssd].place_of(device, ssd, index),
+            Self::SteadyState(states) => states[ssd].place_of(device, ssd, index),
         }
     }
 
@@ -61,13 +62,13 @@ impl Start {
             Self::Empty => return None,
             Self::Sequential(passes) => {
                 let (ssd, position) = device.geometry.stripe_position(plane);
-                (ssd, passes[ssd as usize].index_at(device, of_plane, page, position, slot)?)
+                (ssd, passes[ssd].index_at(device, of_plane, page, position, slot)?)
             }
             Self::SteadyState(states) => {
                 let (set, member) = device.geometry.set_of(plane);
                 let ssd = device.geometry.ssd_of_set(set);
                 let (page, member) = device.geometry.back(member, page);
-                (ssd, states[ssd as usize].index_at(device, ssd, (set, of_plane), (page, member, slot))?)
+                (ssd, states[ssd].index_at(device, ssd, (set, of_plane), (page, member, slot))?)
             }
         };
         Some(device.addresses.join(ssd, index))
@@ -105,7 +106,7 @@ impl Sequential {
     }
 
     #[inline]
-    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
+    fn place_of(&self, device: &Device<'_>, ssd: Ssd, index: u64) -> Option<Place> {
         if index >= self.mapped {
             return None;
         }
@@ -126,8 +127,8 @@ impl Sequential {
             (position, page) = (position * in_turn + member, in_block);
         }
         let plane = device.geometry.stripe(ssd)[position as usize];
-        let block = plane * device.geometry.blocks_per_plane() + block as u32;
-        Some(device.geometry.first_place(block, page) + u64::from(slot))
+        let block = device.geometry.block_at(plane, block as u32);
+        Some(Place(device.geometry.first_place(block, page).0 + u64::from(slot)))
     }
 
     /// # Arguments
@@ -256,7 +257,7 @@ impl Holding {
 impl SteadyState {
     fn new(
         device: &Device<'_>,
-        ssd: u32,
+        ssd: Ssd,
         (layout, units): (BlockLayout, u32),
         round: Round,
         (mapped_fraction, seed): (f64, u64),
@@ -323,13 +324,13 @@ impl SteadyState {
 
     /// The order of the codewords in a superblock.
     #[inline]
-    fn permutation(&self, holding: &Holding, of_set: u32, superblock: u32) -> Permutation {
+    fn permutation(&self, holding: &Holding, of_set: u32, superblock: Superblock) -> Permutation {
         let open = of_set.checked_sub(holding.closed);
         let within = open.map_or(&self.within, |open| &holding.open[open as usize].within);
         Permutation { key: self.stream.bits(superblock.into(), 0), ..*within }
     }
 
-    fn place_of(&self, device: &Device<'_>, ssd: u32, index: u64) -> Option<Place> {
+    fn place_of(&self, device: &Device<'_>, ssd: Ssd, index: u64) -> Option<Place> {
         if index >= self.mapped {
             return None;
         }
@@ -340,8 +341,7 @@ impl SteadyState {
         let in_set = dealt - self.before_set(set);
         let of_set = holding.before.partition_point(|&before| before <= in_set) - 1;
         let number = in_set - holding.before[of_set];
-        let set = ssd * self.sets as u32 + set as u32;
-        let superblock = set * device.geometry.blocks_per_plane() + of_set as u32;
+        let superblock = device.geometry.superblock_in(Set(ssd.0 * self.sets as u32 + set as u32), of_set as u32);
         let permutation = self.permutation(holding, of_set as u32, superblock);
         let offset = (permutation.apply(number) * self.units.get() + unit) as u32;
         // Places of a superblock are counted page by page, its members side by side.
@@ -360,8 +360,8 @@ impl SteadyState {
     fn index_at(
         &self,
         device: &Device<'_>,
-        ssd: u32,
-        (set, of_set): (u32, u32),
+        ssd: Ssd,
+        (set, of_set): (Set, u32),
         (page, member, slot): (u32, u32, u32),
     ) -> Option<u64> {
         let slots = self.layout.beginning_in(page);
@@ -369,7 +369,7 @@ impl SteadyState {
             return None;
         }
         let offset = self.layout.before(page) * device.geometry.ways() + member * slots + slot;
-        let superblock = set * device.geometry.blocks_per_plane() + of_set;
+        let superblock = device.geometry.superblock_in(set, of_set);
         let set = u64::from(set) - u64::from(ssd) * self.sets;
         let (holding, at) = (self.holding(set), of_set as usize);
         let valid = holding.before.get(at + 1)? - holding.before[at];
@@ -487,7 +487,7 @@ impl Permutation {
 
 impl PageMap {
     /// The layout of all blocks of an SSD at the start.
-    fn layout_at_start(&self, ssd: u32) -> BlockLayout {
+    fn layout_at_start(&self, ssd: Ssd) -> BlockLayout {
         *self.start_ages.on_ssd(&self.layouts, ssd)
     }
 
@@ -495,11 +495,11 @@ impl PageMap {
     /// writes leaves them.
     pub fn fill_sequentially(&mut self, codewords: u64) {
         let pass = |ssd| Sequential::new(&self.device(), self.layout_at_start(ssd), codewords);
-        self.start = Start::Sequential((0..self.geometry.ssds()).map(pass).collect());
-        (0..self.geometry.ssds()).for_each(|ssd| self.adopt_sequential_ssd(ssd, codewords));
+        self.start = Start::Sequential(self.geometry.all_ssds().map(pass).collect());
+        self.geometry.all_ssds().for_each(|ssd| self.adopt_sequential_ssd(ssd, codewords));
     }
 
-    fn adopt_sequential_ssd(&mut self, ssd: u32, codewords: u64) {
+    fn adopt_sequential_ssd(&mut self, ssd: Ssd, codewords: u64) {
         let (layout, planes) = (self.layout_at_start(ssd), u64::from(self.geometry.planes_of_ssd()));
         let in_turn = self.geometry.blocks_in_turn();
         let lanes = planes / u64::from(in_turn);
@@ -513,18 +513,18 @@ impl PageMap {
         let mut pages = 0;
         let lanes_of_set = u64::from(self.geometry.ways());
         for first in (0..lanes).step_by(lanes_of_set as usize) {
-            let (mut set, mut pages_of_set) = (0, 0);
+            let (mut set, mut pages_of_set) = (Set(0), 0);
             for lane in first..first + lanes_of_set {
                 let plane = self.geometry.stripe(ssd)[lane as usize * in_turn as usize];
                 set = self.geometry.set_of(plane).0;
-                let superblock = self.geometry.superblock_of_block(plane * self.geometry.blocks_per_plane());
+                let superblock = self.geometry.superblock_of_block(self.geometry.block_at(plane, 0));
                 for block in 0..blocks as u32 {
-                    self.blocks[(superblock + block) as usize].valid += layout.codewords();
+                    self.blocks[(superblock.0 + block) as usize].valid += layout.codewords();
                 }
                 let in_last = left.saturating_sub(lane * of_last).min(of_last) as u32;
                 let units = before + in_last;
                 if units > 0 {
-                    self.blocks[(superblock + blocks as u32) as usize].valid += units;
+                    self.blocks[(superblock.0 + blocks as u32) as usize].valid += units;
                 }
                 let in_block = if in_last > 0 { self.with_parity(layout.page_of(units - 1) + 1) } else { page };
                 pages_of_set += blocks * u64::from(layout.pages()) + u64::from(in_block);
@@ -563,21 +563,21 @@ impl PageMap {
             let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
             SteadyState::new(&self.device(), ssd, format, round, (mapped_fraction, seed))
         };
-        let states: Box<[SteadyState]> = (0..self.geometry.ssds()).map(state).collect();
+        let states: Box<[SteadyState]> = self.geometry.all_ssds().map(state).collect();
         // The superblock of the last codeword of an SSD, and the units that this codeword lacks.
-        let lacks = |ssd: u32, state: &SteadyState| {
+        let lacks = |ssd: Ssd, state: &SteadyState| {
             let last = (state.total.get() - 1) * state.units.get();
             let place = state.place_of(&self.device(), ssd, last)?;
             Some((self.geometry.superblock_of(place), (last + state.units.get() - state.mapped) as u32))
         };
-        let lacking: Vec<(u32, u32)> = (0..).zip(&states).filter_map(|(ssd, state)| lacks(ssd, state)).collect();
-        for set in 0..self.geometry.sets() {
-            let state = &states[self.geometry.ssd_of_set(set) as usize];
+        let lacking: Vec<(Superblock, u32)> =
+            self.geometry.all_ssds().zip(&states).filter_map(|(ssd, state)| lacks(ssd, state)).collect();
+        for set in self.geometry.all_sets() {
+            let state = &states[self.geometry.ssd_of_set(set)];
             let holding = state.holding(u64::from(set) % state.sets);
-            let first = set * self.geometry.blocks_per_plane();
-            for (block, pair) in (first..).zip(holding.before.windows(2)) {
-                let lacking = lacking.iter().find(|(of, _)| *of == block).map_or(0, |(_, units)| *units);
-                self.blocks[block as usize].valid = ((pair[1] - pair[0]) * state.units.get()) as u32 - lacking;
+            for (superblock, pair) in self.geometry.superblocks_of_set(set).zip(holding.before.windows(2)) {
+                let lacking = lacking.iter().find(|(of, _)| *of == superblock).map_or(0, |(_, units)| *units);
+                self.blocks[superblock].valid = ((pair[1] - pair[0]) * state.units.get()) as u32 - lacking;
             }
             (0..holding.closed)
                 .for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
@@ -611,10 +611,10 @@ impl PageMap {
 
     /// Takes note that the first `pages` pages of a set have been written, its members taking turns: full superblocks are
     /// closed, oldest first, and one that is not full is open for the host.
-    fn adopt_blocks(&mut self, set: u32, pages: u64) {
+    fn adopt_blocks(&mut self, set: Set, pages: u64) {
         let ways = u64::from(self.geometry.blocks_per_superblock());
         // Pages that are programmed at once are all written, once one of them is.
-        let at_once = if self.sets[set as usize].interleaves { ways } else { self.geometry.pages_per_program().into() };
+        let at_once = if self.sets[set].interleaves { ways } else { self.geometry.pages_per_program().into() };
         let pages = pages.next_multiple_of(at_once);
         let per_superblock = u64::from(self.geometry.pages_per_superblock());
         let (full, left) = (pages / per_superblock, (pages % per_superblock) as u32);
@@ -626,21 +626,21 @@ impl PageMap {
 
     /// Notes that `written` pages of the first free superblock of a set have been written. The superblock is closed if it is full, and
     /// open for `writer` otherwise.
-    fn adopt_superblock(&mut self, set: u32, written: u32, writer: Writer) {
-        let superblock = self.sets[set as usize].free.pop_front().expect("there is room for what was written");
+    fn adopt_superblock(&mut self, set: Set, written: u32, writer: Writer) {
+        let superblock = self.sets[set].free.pop_front().expect("there is room for what was written");
         let ways = self.geometry.blocks_per_superblock();
-        self.blocks[superblock as usize].interleaved = self.sets[set as usize].interleaves;
+        self.blocks[superblock].interleaved = self.sets[set].interleaves;
         for member in 0..ways {
             let block = self.geometry.block_in(superblock, member);
             let (turn, _) =
                 if self.geometry.has_parity() { self.geometry.back(member, written / ways) } else { (member, 0) };
             let programmed = written / ways + u32::from(turn % ways < written % ways);
-            self.programmed[block as usize] = programmed as u16;
+            self.programmed[block] = programmed as u16;
         }
         if written == self.geometry.pages_per_superblock() {
             self.close(set, superblock);
         } else {
-            self.sets[set as usize].open[writer as usize] = Some((superblock, written));
+            self.sets[set].open[writer as usize] = Some((superblock, written));
         }
     }
 }

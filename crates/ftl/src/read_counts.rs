@@ -2,6 +2,7 @@
 
 use softsense_base::Result;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::Block;
 use softsense_nand::effective_reads_if_even;
 
 use super::large_array::LargeArray;
@@ -40,7 +41,7 @@ impl ReadCounts {
 
     /// # Arguments
     /// - `spared`: the disturbance that all the sensings together have spared.
-    pub(super) fn add(&mut self, block: u32, wordline: u32, sensings: u32, spared: u64) {
+    pub(super) fn add(&mut self, block: Block, wordline: u32, sensings: u32, spared: u64) {
         self.most_of_block = self.most_of_block.max(self.sensings.add(block, wordline, sensings.into()));
         if let Some(sums) = &mut self.spared
             && spared > 0
@@ -51,19 +52,19 @@ impl ReadCounts {
 
     /// Asks the CPU to fetch the counts of a wordline.
     #[inline]
-    pub(super) fn prefetch(&self, block: u32, wordline: u32) {
+    pub(super) fn prefetch(&self, block: Block, wordline: u32) {
         self.sensings.of_block.prefetch(block.into());
         self.sensings.of_wordline.prefetch(self.sensings.index(block, wordline));
     }
 
     /// Sensings of a block since its last erase.
-    pub(super) fn of_block(&self, block: u32) -> u64 {
+    pub(super) fn of_block(&self, block: Block) -> u64 {
         self.sensings.of_block.get(block.into())
     }
 
     /// Effective reads of a wordline: sensings of the other wordlines of its block, with those of the two neighbours weighted by the
     /// stress.
-    pub(super) fn effective(&self, block: u32, wordline: u32) -> f64 {
+    pub(super) fn effective(&self, block: Block, wordline: u32) -> f64 {
         let effective = self.sensings.effective(block, wordline, self.adjacent_stress);
         match &self.spared {
             None => effective,
@@ -79,7 +80,7 @@ impl ReadCounts {
         effective_reads_if_even(sensings, beside, self.wordlines_per_block, self.adjacent_stress)
     }
 
-    pub(super) fn erased(&mut self, block: u32) {
+    pub(super) fn erased(&mut self, block: Block) {
         self.sensings.erased(block);
         if let Some(spared) = &mut self.spared {
             spared.erased(block);
@@ -110,12 +111,12 @@ impl Sums {
         })
     }
 
-    fn index(&self, block: u32, wordline: u32) -> u64 {
+    fn index(&self, block: Block, wordline: u32) -> u64 {
         u64::from(block) * u64::from(self.wordlines_per_block) + u64::from(wordline)
     }
 
     /// Adds an amount to a wordline and its block. Returns the new sum of the block.
-    fn add(&mut self, block: u32, wordline: u32, amount: u64) -> u64 {
+    fn add(&mut self, block: Block, wordline: u32, amount: u64) -> u64 {
         let sum = |before: u64| before.saturating_add(amount).min(self.largest);
         let (block_index, index) = (u64::from(block), self.index(block, wordline));
         let of_block = sum(self.of_block.get(block_index));
@@ -126,7 +127,7 @@ impl Sums {
     }
 
     /// The sum over the other wordlines of the block, with the two neighbours weighted by `adjacent_stress`.
-    fn effective(&self, block: u32, wordline: u32, adjacent_stress: f64) -> f64 {
+    fn effective(&self, block: Block, wordline: u32, adjacent_stress: f64) -> f64 {
         let of_block = self.of_block.get(block.into());
         if of_block == 0 {
             return 0.0;
@@ -139,7 +140,7 @@ impl Sums {
         others as f64 + adjacent_stress * (below + above) as f64
     }
 
-    fn erased(&mut self, block: u32) {
+    fn erased(&mut self, block: Block) {
         if self.of_block.get(block.into()) == 0 {
             return;
         }
@@ -180,11 +181,11 @@ mod tests {
             let below = |draw, end: u32| (stream.uniform(step, draw) * f64::from(end)) as u32;
             let (block, wordline) = (below(0, blocks), below(1, wordlines));
             if below(2, 1000) == 0 {
-                counts.erased(block);
+                counts.erased(Block(block));
                 naive[block as usize].fill(0);
             } else {
                 let sensings = 1 + below(3, 7);
-                counts.add(block, wordline, sensings, 0);
+                counts.add(Block(block), wordline, sensings, 0);
                 naive[block as usize][wordline as usize] += u64::from(sensings);
             }
             let (block, wordline) = (below(4, blocks), below(5, wordlines));
@@ -200,7 +201,7 @@ mod tests {
                         }
                 })
                 .sum();
-            let found = counts.effective(block, wordline);
+            let found = counts.effective(Block(block), wordline);
             assert!((found - expected).abs() <= 1e-9 * expected, "{found} for {expected}");
         }
         assert!(counts.most_of_block() > 100);
@@ -217,10 +218,10 @@ mod tests {
             limit / one_each
         };
         let mut hammered = counts(1, 704, 8.4);
-        hammered.add(0, 351, 54_560, 0);
-        assert_eq!(hammered.effective(0, 352), 54_560.0 * 8.4);
-        assert_eq!(hammered.effective(0, 350), 54_560.0 * 8.4);
-        assert_eq!((hammered.effective(0, 351), hammered.effective(0, 353)), (0.0, 54_560.0));
+        hammered.add(Block(0), 351, 54_560, 0);
+        assert_eq!(hammered.effective(Block(0), 352), 54_560.0 * 8.4);
+        assert_eq!(hammered.effective(Block(0), 350), 54_560.0 * 8.4);
+        assert_eq!((hammered.effective(Block(0), 351), hammered.effective(Block(0), 353)), (0.0, 54_560.0));
         assert!((until_failure(8.4) / 518_420.0 - 0.867).abs() < 0.001, "{}", until_failure(8.4));
         assert!((until_failure(9.724) / 518_420.0 - 1.0).abs() < 0.001, "{}", until_failure(9.724));
     }
@@ -229,9 +230,10 @@ mod tests {
     #[test]
     fn even_reads_are_those_of_each_wordline_in_turn() {
         let mut counts = counts(1, 96, 8.4);
-        (0..96).for_each(|wordline| counts.add(0, wordline, 1000, 0));
+        (0..96).for_each(|wordline| counts.add(Block(0), wordline, 1000, 0));
         for wordline in [0, 1, 50, 95] {
-            let (found, expected) = (counts.effective_if_spread(96_000.0, wordline), counts.effective(0, wordline));
+            let (found, expected) =
+                (counts.effective_if_spread(96_000.0, wordline), counts.effective(Block(0), wordline));
             assert!((found - expected).abs() < 1e-6, "{wordline}: {found} for {expected}");
         }
     }

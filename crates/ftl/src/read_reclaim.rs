@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use softsense_base::Result;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Block, Set, Superblock};
 use softsense_config::spec::{ReadReclaimSpec, WordlineReclaimSpec};
 
 use super::large_array::LargeArray;
@@ -26,7 +27,7 @@ use super::{PageMap, VictimRule, Writer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reclaim {
     /// The superblock that holds the data.
-    pub superblock: u32,
+    pub superblock: Superblock,
     /// The wordline; `None` for all of the superblock.
     pub wordline: Option<u32>,
 }
@@ -34,7 +35,7 @@ pub struct Reclaim {
 /// The state of read reclaim: the controller's counts of reads, and the data that is due.
 #[derive(Debug)]
 pub(super) struct ReadReclaim {
-    unit: Unit,
+    unit: Reclaims,
     /// Data that is due in each set, in the order in which it was found.
     waiting: Vec<VecDeque<Reclaim>>,
     is_waiting: FxHashSet<Reclaim>,
@@ -43,7 +44,7 @@ pub(super) struct ReadReclaim {
 }
 
 #[derive(Debug)]
-enum Unit {
+enum Reclaims {
     /// Blocks, with the sensings that make a block due.
     Block(u32),
     Wordline(Wordlines),
@@ -55,7 +56,7 @@ struct Wordlines {
     limits: Vec<f64>,
     /// The greatest number of counters of a block. Without a bound the cells' own [`ReadCounts`] are used.
     counters: Option<u32>,
-    counted: FxHashMap<u32, SpaceSaving>,
+    counted: FxHashMap<Block, SpaceSaving>,
     adjacent_stress: f64,
     /// For each block, the next wordline in turn to be examined.
     turns: LargeArray,
@@ -66,8 +67,8 @@ impl ReadReclaim {
         let geometry = config.geometry();
         let blocks = u64::from(geometry.planes()) * u64::from(geometry.blocks_per_plane());
         let unit = match spec {
-            ReadReclaimSpec::Block { reads } => Unit::Block(*reads),
-            ReadReclaimSpec::Wordline(spec) => Unit::Wordline(Wordlines {
+            ReadReclaimSpec::Block { reads } => Reclaims::Block(*reads),
+            ReadReclaimSpec::Wordline(spec) => Reclaims::Wordline(Wordlines {
                 limits: limits(config, spec),
                 counters: spec.counters,
                 counted: FxHashMap::default(),
@@ -80,8 +81,8 @@ impl ReadReclaim {
     }
 
     /// Forgets the counts of a block that has been erased.
-    pub(super) fn erased(&mut self, block: u32) {
-        if let Unit::Wordline(wordlines) = &mut self.unit {
+    pub(super) fn erased(&mut self, block: Block) {
+        if let Reclaims::Wordline(wordlines) = &mut self.unit {
             wordlines.counted.remove(&block);
         }
     }
@@ -103,7 +104,7 @@ fn limits(config: &CheckedConfig, spec: &WordlineReclaimSpec) -> Vec<f64> {
 
 impl Wordlines {
     /// Effective reads of a wordline since the last erase of its block, as far as the controller knows them: never too few.
-    fn effective(&self, read_counts: &ReadCounts, block: u32, wordline: u32) -> f64 {
+    fn effective(&self, read_counts: &ReadCounts, block: Block, wordline: u32) -> f64 {
         let Some(most) = self.counters else { return read_counts.effective(block, wordline) };
         let Some(counted) = self.counted.get(&block) else { return 0.0 };
         let (of_its_own, _) = counted.bounds(most, wordline);
@@ -123,8 +124,8 @@ impl PageMap {
     ///
     /// # Arguments
     /// - `disturbance`: the disturbance of all the sensings, in units of 1 / [`DISTURBANCE_SCALE`] of a sensing.
-    pub(super) fn note_sensings(&mut self, block: u32, wordline: u32, disturbance: u64) {
-        if let Some(ReadReclaim { unit: Unit::Wordline(of), .. }) = &mut self.read_reclaim
+    pub(super) fn note_sensings(&mut self, block: Block, wordline: u32, disturbance: u64) {
+        if let Some(ReadReclaim { unit: Reclaims::Wordline(of), .. }) = &mut self.read_reclaim
             && let Some(most) = of.counters
         {
             of.counted.entry(block).or_default().add(most, wordline, disturbance);
@@ -132,9 +133,9 @@ impl PageMap {
     }
 
     /// Finds data that is due in a superblock of which a wordline has been sensed `sensings` times for the host.
-    pub(super) fn look_at_read(&mut self, superblock: u32, block: u32, wordline: u32, sensings: u32) {
+    pub(super) fn look_at_read(&mut self, superblock: Superblock, block: Block, wordline: u32, sensings: u32) {
         let Some(ReadReclaim { unit, .. }) = &mut self.read_reclaim else { return };
-        let Unit::Wordline(of) = unit else { return self.note_if_due(Reclaim { superblock, wordline: None }) };
+        let Reclaims::Wordline(of) = unit else { return self.note_if_due(Reclaim { superblock, wordline: None }) };
         let wordlines = self.geometry.wordlines_per_block();
         let (from, turns) = (of.turns.get(block.into()) as u32, sensings.min(wordlines));
         of.turns.set(block.into(), u64::from((from + turns) % wordlines));
@@ -146,11 +147,11 @@ impl PageMap {
     }
 
     /// Finds data that is due in a superblock that has been closed.
-    pub(super) fn note_all_due(&mut self, superblock: u32) {
+    pub(super) fn note_all_due(&mut self, superblock: Superblock) {
         match self.read_reclaim.as_ref().map(|reclaim| &reclaim.unit) {
             None => {}
-            Some(Unit::Block(_)) => self.note_if_due(Reclaim { superblock, wordline: None }),
-            Some(Unit::Wordline(_)) => {
+            Some(Reclaims::Block(_)) => self.note_if_due(Reclaim { superblock, wordline: None }),
+            Some(Reclaims::Wordline(_)) => {
                 for wordline in 0..self.geometry.wordlines_per_block() {
                     self.note_if_due(Reclaim { superblock, wordline: Some(wordline) });
                 }
@@ -163,7 +164,7 @@ impl PageMap {
             && let Some(ReadReclaim { waiting, is_waiting, over: false, .. }) = &mut self.read_reclaim
             && is_waiting.insert(reclaim)
         {
-            waiting[self.geometry.set_of_superblock(reclaim.superblock) as usize].push_back(reclaim);
+            waiting[self.geometry.set_of_superblock(reclaim.superblock)].push_back(reclaim);
         }
     }
 
@@ -173,34 +174,36 @@ impl PageMap {
             return false;
         };
         let Reclaim { superblock, wordline } = reclaim;
-        let entry = &self.blocks[superblock as usize];
+        let entry = &self.blocks[superblock];
         let can_move = entry.closed || wordline.is_some_and(|wordline| self.is_written_in_open(superblock, wordline));
         if !can_move || entry.valid == 0 {
             return false;
         }
         let before = |page| self.reads_before_the_run(superblock, page);
         match (unit, wordline) {
-            (Unit::Block(limit), _) => (0..self.geometry.blocks_per_superblock()).any(|member| {
+            (Reclaims::Block(limit), _) => (0..self.geometry.blocks_per_superblock()).any(|member| {
                 let block = self.geometry.block_in(superblock, member);
                 let of_start = before(self.geometry.page_in(superblock, 0, member));
                 read_counts.of_block(block) as f64 + of_start >= f64::from(*limit)
             }),
-            (Unit::Wordline(_), None) => false,
+            (Reclaims::Wordline(_), None) => false,
             // Superblocks are blocks wherever wordlines are reclaimed.
-            (Unit::Wordline(of), Some(wordline)) => {
+            (Reclaims::Wordline(of), Some(wordline)) => {
+                let block = self.geometry.block_in(superblock, 0);
                 let of_start = before(self.geometry.page_in(superblock, self.geometry.pages_of(wordline).start, 0));
                 let of_start = read_counts.effective_if_spread(of_start, wordline);
-                let effective = of.effective(read_counts, superblock, wordline) + of_start;
-                effective >= of.limits[wordline as usize] && self.data_in(superblock, wordline).next().is_some()
+                let effective = of.effective(read_counts, block, wordline) + of_start;
+                effective >= of.limits[wordline as usize] && self.data_in(block, wordline).next().is_some()
             }
         }
     }
 
     /// Whether a superblock of one block is open, and all pages of a wordline in it are programmed.
-    fn is_written_in_open(&self, superblock: u32, wordline: u32) -> bool {
-        let state = &self.sets[self.geometry.set_of_superblock(superblock) as usize];
+    fn is_written_in_open(&self, superblock: Superblock, wordline: u32) -> bool {
+        let state = &self.sets[self.geometry.set_of_superblock(superblock)];
         let is_open = state.open.iter().flatten().any(|&(open, _)| open == superblock);
-        is_open && self.geometry.pages_of(wordline).end <= u32::from(self.programmed[superblock as usize])
+        is_open
+            && self.geometry.pages_of(wordline).end <= u32::from(self.programmed[self.geometry.block_in(superblock, 0)])
     }
 
     /// Notes that the host has no more requests: nothing more becomes due, and wear is no longer levelled. Where the map is in flash,
@@ -214,22 +217,22 @@ impl PageMap {
 
     /// Whether data waits to be reclaimed in a set.
     #[inline]
-    pub fn wants_reclaim(&self, set: u32) -> bool {
-        self.read_reclaim.as_ref().is_some_and(|reclaim| !reclaim.waiting[set as usize].is_empty())
-            && self.takes_data(set)
+    pub fn wants_reclaim(&self, set: Set) -> bool {
+        self.read_reclaim.as_ref().is_some_and(|reclaim| !reclaim.waiting[set].is_empty()) && self.takes_data(set)
     }
 
     /// Takes the data that has waited longest in a set and is still due. A superblock is taken only if its data fits another one, and is
     /// no candidate for garbage collection from then on. A wordline is taken only if it does not need the last free superblock, on which
     /// garbage collection relies.
-    pub fn take_reclaim(&mut self, set: u32) -> Option<Reclaim> {
+    pub fn take_reclaim(&mut self, set: Set) -> Option<Reclaim> {
         loop {
-            let reclaim = *self.read_reclaim.as_ref()?.waiting[set as usize].front()?;
+            let reclaim = *self.read_reclaim.as_ref()?.waiting[set].front()?;
             let Reclaim { superblock, wordline } = reclaim;
             let due = match wordline {
-                None => self.is_due(reclaim) && self.blocks[superblock as usize].valid <= self.most_that_fits(set),
+                None => self.is_due(reclaim) && self.blocks[superblock].valid <= self.most_that_fits(set),
                 Some(wordline) if self.is_due(reclaim) => {
-                    let lcn = self.data_in(superblock, wordline).next().and_then(|place| self.owner(place));
+                    let block = self.geometry.block_in(superblock, 0);
+                    let lcn = self.data_in(block, wordline).next().and_then(|place| self.owner(place));
                     if !self.has_room_beside_last(set, self.collector_of(lcn.expect("what is due holds data"))) {
                         return None;
                     }
@@ -238,7 +241,7 @@ impl PageMap {
                 Some(_) => false,
             };
             let ReadReclaim { waiting, is_waiting, .. } = self.read_reclaim.as_mut()?;
-            waiting[set as usize].pop_front();
+            waiting[set].pop_front();
             is_waiting.remove(&reclaim);
             if due {
                 if wordline.is_none() {
@@ -250,15 +253,15 @@ impl PageMap {
     }
 
     /// Whether a superblock is full and holds current data.
-    pub fn holds_data(&self, superblock: u32) -> bool {
-        let entry = &self.blocks[superblock as usize];
+    pub fn holds_data(&self, superblock: Superblock) -> bool {
+        let entry = &self.blocks[superblock];
         entry.closed && entry.valid > 0
     }
 
     /// Takes a superblock whose data is to be moved, if it holds data that fits others. Where the set has lost room, the data may take
     /// all free superblocks but the last one. The superblock is no candidate for garbage collection from then on.
-    pub fn take_to_move(&mut self, set: u32, superblock: u32) -> bool {
-        let takes = self.holds_data(superblock) && self.blocks[superblock as usize].valid <= self.room_of_others(set);
+    pub fn take_to_move(&mut self, set: Set, superblock: Superblock) -> bool {
+        let takes = self.holds_data(superblock) && self.blocks[superblock].valid <= self.room_of_others(set);
         if takes {
             self.withdraw(set, superblock);
         }
@@ -267,26 +270,26 @@ impl PageMap {
 
     /// The most codewords of a superblock of a set that fit others. Where the set has lost room, they may take all free superblocks but
     /// the last one.
-    pub(super) fn room_of_others(&self, set: u32) -> u32 {
-        let beside_last = (self.sets[set as usize].free.len() as u32).saturating_sub(1);
+    pub(super) fn room_of_others(&self, set: Set) -> u32 {
+        let beside_last = (self.sets[set].free.len() as u32).saturating_sub(1);
         let others = if self.has_lost_room() { beside_last.max(1) } else { 1 };
         self.most_that_fits(set).saturating_mul(others)
     }
 
-    pub(super) fn withdraw(&mut self, set: u32, superblock: u32) {
+    pub(super) fn withdraw(&mut self, set: Set, superblock: Superblock) {
         if self.is_slc(superblock) {
             return self.withdraw_slc(set, superblock);
         }
-        self.sets[set as usize].victims.withdraw(&mut self.blocks, superblock);
+        self.sets[set].victims.withdraw(&mut self.blocks, superblock);
         let pe_cycles = self.pe_cycles(superblock);
-        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+        if let Some(levelling) = self.levelling.get_mut(set.index()) {
             levelling.closed.remove(&(pe_cycles, superblock));
         }
     }
 
     /// Whether a writer has room in a set without taking its last free superblock.
-    pub fn has_room_beside_last(&self, set: u32, writer: Writer) -> bool {
-        let state = &self.sets[set as usize];
+    pub fn has_room_beside_last(&self, set: Set, writer: Writer) -> bool {
+        let state = &self.sets[set];
         state.open[writer as usize].is_some() || state.free.len() > 1
     }
 }

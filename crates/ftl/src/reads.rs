@@ -1,13 +1,15 @@
 //! Reads of superblocks: those under way, and the disturbance by past ones.
 
+use softsense_config::ids::Superblock;
+
 use super::read_counts::{DISTURBANCE_SCALE, ReadCounts};
 use super::{Group, PageMap};
 
 impl PageMap {
     /// Notes that a read of a superblock has begun.
     #[inline]
-    pub fn read_begins(&mut self, superblock: u32) {
-        self.blocks[superblock as usize].reads += 1;
+    pub fn read_begins(&mut self, superblock: Superblock) {
+        self.blocks[superblock].reads += 1;
     }
 
     /// Notes that a read of pages has ended, for which each page was sensed `sensings` times.
@@ -16,7 +18,7 @@ impl PageMap {
     /// - `of_host`: whether a request of the host waited for the read.
     #[inline]
     pub fn read_ends(&mut self, group: Group, sensings: u32, of_host: bool) {
-        self.blocks[group.superblock as usize].reads -= 1;
+        self.blocks[group.superblock].reads -= 1;
         if self.read_counts.is_some() {
             self.count_sensings(group, sensings, of_host);
         }
@@ -59,7 +61,7 @@ impl PageMap {
     }
 
     /// Sensings of the block of a page before the run, spread evenly over wordlines; 0 for a page that was written in the run.
-    pub(super) fn reads_before_the_run(&self, superblock: u32, page: u64) -> f64 {
+    pub(super) fn reads_before_the_run(&self, superblock: Superblock, page: u64) -> f64 {
         let set = self.geometry.set_of_superblock(superblock);
         let before = self.start_ages.block_reads(self.geometry.ssd_of_set(set));
         if before > 0.0 && self.written_s(page).is_none() { before } else { 0.0 }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use softsense_config::checked::CheckedConfig;
 use softsense_config::format::BlockLayout;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Set, Superblock};
 use softsense_config::spec::WhenFull;
 
 use super::{Group, PageMap, Writer};
@@ -38,13 +39,13 @@ pub(super) struct SlcCache {
 /// SLC superblocks of a set.
 #[derive(Debug, Clone, Default)]
 struct SlcSet {
-    free: VecDeque<u32>,
+    free: VecDeque<Superblock>,
     /// Full superblocks, in the order in which they were filled.
-    closed: VecDeque<u32>,
+    closed: VecDeque<Superblock>,
     /// The number of SLC superblocks of the set, in any state.
     owned: usize,
     /// The superblock in which folding continues when its open one is full.
-    next_for_folding: Option<u32>,
+    next_for_folding: Option<Superblock>,
 }
 
 impl SlcCache {
@@ -53,7 +54,7 @@ impl SlcCache {
         let spec = ftl.slc_cache.as_ref()?;
         let (least, most) = spec.size.least_and_most();
         let set = |set| {
-            let free: VecDeque<u32> = Self::kept(geometry, least, set).collect();
+            let free: VecDeque<Superblock> = Self::kept(geometry, least, set).collect();
             SlcSet { owned: free.len(), free, ..SlcSet::default() }
         };
         let pages = geometry.pages_per_slc_block() * geometry.blocks_in_turn();
@@ -66,20 +67,19 @@ impl SlcCache {
             layout: BlockLayout::striped(pages, geometry.codewords_per_page(), geometry.pages_per_stripe()),
             pages_per_superblock: geometry.pages_per_slc_superblock(),
             wear: spec.cells.wear,
-            erases: vec![0; (geometry.sets() * geometry.blocks_per_plane()) as usize],
-            sets: (0..geometry.sets()).map(set).collect(),
+            erases: vec![0; geometry.superblocks() as usize],
+            sets: geometry.all_sets().map(set).collect(),
         })
     }
 
     /// Superblocks of a set that are SLC ones at the start: its last ones.
-    fn kept(geometry: &Geometry, least: u32, set: u32) -> std::ops::Range<u32> {
-        let end = (set + 1) * geometry.blocks_per_plane();
-        end - least..end
+    fn kept(geometry: &Geometry, least: u32, set: Set) -> impl Iterator<Item = Superblock> {
+        geometry.superblocks_of_set(set).skip((geometry.blocks_per_plane() - least) as usize)
     }
 
     /// Superblocks that the cache of a set can open, where `free` superblocks outside the cache are free.
-    fn can_open(&self, set: u32, free: usize) -> usize {
-        let of = &self.sets[set as usize];
+    fn can_open(&self, set: Set, free: usize) -> usize {
+        let of = &self.sets[set];
         of.free.len() + (self.most - of.owned).min(free.saturating_sub(self.leaves))
     }
 
@@ -89,8 +89,8 @@ impl SlcCache {
     }
 
     /// Whether the cache of a set gives back the next superblock that it has folded.
-    fn gives_back(&self, set: u32) -> bool {
-        self.sets[set as usize].owned > self.least
+    fn gives_back(&self, set: Set) -> bool {
+        self.sets[set].owned > self.least
     }
 }
 
@@ -100,43 +100,43 @@ impl PageMap {
         let Some(cache) = &self.slc_cache else { return };
         for (set, of) in self.sets.iter_mut().zip(&cache.sets) {
             set.free.truncate(set.free.len() - of.free.len());
-            of.free.iter().for_each(|&superblock| self.blocks[superblock as usize].slc = true);
+            of.free.iter().for_each(|&superblock| self.blocks[superblock].slc = true);
         }
     }
 
     /// Whether cells of a superblock hold one bit each.
     #[inline]
-    pub fn is_slc(&self, superblock: u32) -> bool {
-        self.slc_cache.is_some() && self.blocks[superblock as usize].slc
+    pub fn is_slc(&self, superblock: Superblock) -> bool {
+        self.slc_cache.is_some() && self.blocks[superblock].slc
     }
 
     /// The layout of an SLC superblock; `None` for other superblocks.
     #[inline]
-    pub(super) fn slc_layout(&self, superblock: u32) -> Option<&BlockLayout> {
-        self.slc_cache.as_ref().filter(|_| self.blocks[superblock as usize].slc).map(|cache| &cache.layout)
+    pub(super) fn slc_layout(&self, superblock: Superblock) -> Option<&BlockLayout> {
+        self.slc_cache.as_ref().filter(|_| self.blocks[superblock].slc).map(|cache| &cache.layout)
     }
 
     /// Pages of a superblock.
     #[inline]
-    pub fn pages_of(&self, superblock: u32) -> u32 {
+    pub fn pages_of(&self, superblock: Superblock) -> u32 {
         match &self.slc_cache {
-            Some(cache) if self.blocks[superblock as usize].slc => cache.pages_per_superblock,
+            Some(cache) if self.blocks[superblock].slc => cache.pages_per_superblock,
             _ => self.geometry.pages_per_superblock(),
         }
     }
 
     /// P/E cycles that erases of a superblock since the start of the run count as.
     #[inline]
-    pub(super) fn pe_cycles_since(&self, superblock: u32) -> u32 {
-        let erases = self.blocks[superblock as usize].erases;
+    pub(super) fn pe_cycles_since(&self, superblock: Superblock) -> u32 {
+        let erases = self.blocks[superblock].erases;
         let Some(cache) = &self.slc_cache else { return erases.saturating_mul(self.pe_cycles_per_erase) };
-        let of_slc = cache.erases[superblock as usize];
+        let of_slc = cache.erases[superblock];
         let counted = f64::from(erases - of_slc) + f64::from(of_slc) * cache.wear;
         (counted * f64::from(self.pe_cycles_per_erase)) as u32
     }
 
     /// P/E cycles that the next erase of a superblock counts as.
-    pub(super) fn pe_cycles_of_erase(&self, superblock: u32) -> f64 {
+    pub(super) fn pe_cycles_of_erase(&self, superblock: Superblock) -> f64 {
         let wear = self.slc_cache.as_ref().filter(|_| self.is_slc(superblock)).map_or(1.0, |cache| cache.wear);
         f64::from(self.pe_cycles_per_erase) * wear
     }
@@ -147,7 +147,7 @@ impl PageMap {
     /// # Arguments
     /// - `plain`: whether the data is not interleaved although the set interleaves.
     #[inline]
-    pub(super) fn open_in(&mut self, set: u32, plain: bool) -> Option<Group> {
+    pub(super) fn open_in(&mut self, set: Set, plain: bool) -> Option<Group> {
         if self.slc_cache.is_some() {
             let group = self.open(set, if plain { Writer::SlcPlain } else { Writer::Slc });
             if group.is_some() || self.waits_for_folding(set) {
@@ -158,61 +158,60 @@ impl PageMap {
     }
 
     /// Whether writes to a set wait for folding: some SLC superblock is full, or its programs or its folding are under way.
-    fn waits_for_folding(&self, set: u32) -> bool {
+    fn waits_for_folding(&self, set: Set) -> bool {
         let Some(cache) = self.slc_cache.as_ref().filter(|cache| cache.waits_when_full) else { return false };
-        let (of, open) = (&cache.sets[set as usize], &self.sets[set as usize].open);
+        let (of, open) = (&cache.sets[set], &self.sets[set].open);
         let opened = [Writer::Slc, Writer::SlcPlain].into_iter().filter(|&writer| open[writer as usize].is_some());
         of.owned > of.free.len() + opened.count()
     }
 
     /// Takes a superblock of a set for its cache: an SLC one, or a free one that becomes one.
-    pub(super) fn take_for_cache(&mut self, set: u32) -> Option<u32> {
+    pub(super) fn take_for_cache(&mut self, set: Set) -> Option<Superblock> {
         let cache = self.slc_cache.as_mut()?;
-        let of = &mut cache.sets[set as usize];
+        let of = &mut cache.sets[set];
         if let Some(superblock) = of.free.pop_front() {
             return Some(superblock);
         }
-        if of.owned >= cache.most || self.sets[set as usize].free.len() <= cache.leaves {
+        if of.owned >= cache.most || self.sets[set].free.len() <= cache.leaves {
             return None;
         }
         of.owned += 1;
         let superblock = self.take_free(set, false)?;
-        self.blocks[superblock as usize].slc = true;
+        self.blocks[superblock].slc = true;
         Some(superblock)
     }
 
     /// Takes the superblock in which folding continues in a set. There is one where [folding](Self::take_to_fold) has begun and needs
     /// it.
-    pub(super) fn take_for_folding(&mut self, set: u32) -> Option<u32> {
-        self.slc_cache.as_mut()?.sets[set as usize].next_for_folding.take()
+    pub(super) fn take_for_folding(&mut self, set: Set) -> Option<Superblock> {
+        self.slc_cache.as_mut()?.sets[set].next_for_folding.take()
     }
 
     /// Whether the cache of a set gives back the next superblock that it has folded.
-    pub(super) fn gives_back(&self, set: u32) -> bool {
+    pub(super) fn gives_back(&self, set: Set) -> bool {
         self.slc_cache.as_ref().is_some_and(|cache| cache.gives_back(set))
     }
 
     /// Pages that the host can still write in the cache of a set.
-    pub(super) fn free_slc_pages(&self, set: u32) -> u32 {
+    pub(super) fn free_slc_pages(&self, set: Set) -> u32 {
         let Some(cache) = &self.slc_cache else { return 0 };
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let in_open = state.open[Writer::Slc as usize].map_or(0, |(_, given)| cache.pages_per_superblock - given);
         cache.can_open(set, state.free.len()) as u32 * cache.pages_per_superblock + in_open
     }
 
     /// Whether the cache of a set has so little room that it should be folded, whatever the load.
     #[inline]
-    pub fn wants_folding(&self, set: u32) -> bool {
+    pub fn wants_folding(&self, set: Set) -> bool {
         self.takes_data(set)
             && self.slc_cache.as_ref().is_some_and(|cache| {
-                cache.can_open(set, self.sets[set as usize].free.len()) < cache.fold_below
-                    && !cache.sets[set as usize].closed.is_empty()
+                cache.can_open(set, self.sets[set].free.len()) < cache.fold_below && !cache.sets[set].closed.is_empty()
             })
     }
 
     /// Whether folding of a set is due but waits until garbage collection has made room. Writes may then wait for both.
-    pub fn folding_waits_for_collection(&self, set: u32) -> bool {
-        let is_short = self.sets[set as usize].free.len() < self.gc_low_watermark_blocks;
+    pub fn folding_waits_for_collection(&self, set: Set) -> bool {
+        let is_short = self.sets[set].free.len() < self.gc_low_watermark_blocks;
         is_short && !self.gives_back(set) && self.wants_folding(set)
     }
 
@@ -220,9 +219,9 @@ impl PageMap {
     ///
     /// # Arguments
     /// - `idle`: whether the host is idle.
-    pub fn take_to_fold(&mut self, set: u32, idle: bool) -> Option<u32> {
+    pub fn take_to_fold(&mut self, set: Set, idle: bool) -> Option<Superblock> {
         let cache = self.slc_cache.as_ref().filter(|_| self.takes_data(set))?;
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let (free, gives_back) = (state.free.len(), cache.gives_back(set));
         // Collection comes first where folding frees nothing that others may write to.
         let is_due = if gives_back {
@@ -230,10 +229,10 @@ impl PageMap {
         } else {
             (idle || self.wants_folding(set)) && free >= self.gc_low_watermark_blocks
         };
-        let &superblock = cache.sets[set as usize].closed.front()?;
+        let &superblock = cache.sets[set].closed.front()?;
         let pages = self.geometry.pages_per_superblock();
         let in_open = state.open[Writer::Fold as usize].map_or(0, |(_, given)| pages - given);
-        let has_next = cache.sets[set as usize].next_for_folding.is_some();
+        let has_next = cache.sets[set].next_for_folding.is_some();
         let needed = if self.valid(superblock) == 0 { 0 } else { cache.pages_per_superblock };
         // After failures an open superblock may have less room, and its rest may be only part of a stripe.
         let left = self.left_of(set, in_open);
@@ -247,47 +246,47 @@ impl PageMap {
         if needs_next {
             // The superblock is taken now, before the host takes it.
             let next = self.take_free(set, false);
-            self.slc_cache.as_mut()?.sets[set as usize].next_for_folding = next;
+            self.slc_cache.as_mut()?.sets[set].next_for_folding = next;
         }
         self.withdraw_slc(set, superblock);
         Some(superblock)
     }
 
     /// Notes that a superblock of the cache is full.
-    pub(super) fn close_slc(&mut self, set: u32, superblock: u32) {
-        self.blocks[superblock as usize].closed = true;
+    pub(super) fn close_slc(&mut self, set: Set, superblock: Superblock) {
+        self.blocks[superblock].closed = true;
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
-        cache.sets[set as usize].closed.push_back(superblock);
+        cache.sets[set].closed.push_back(superblock);
     }
 
     /// Takes a full superblock out of the cache's list.
-    pub(super) fn withdraw_slc(&mut self, set: u32, superblock: u32) {
-        self.blocks[superblock as usize].closed = false;
+    pub(super) fn withdraw_slc(&mut self, set: Set, superblock: Superblock) {
+        self.blocks[superblock].closed = false;
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
-        cache.sets[set as usize].closed.retain(|&other| other != superblock);
+        cache.sets[set].closed.retain(|&other| other != superblock);
     }
 
     /// Notes that a superblock of the cache has been erased: the cache keeps it, or gives it back.
-    pub(super) fn erased_slc(&mut self, set: u32, superblock: u32) {
+    pub(super) fn erased_slc(&mut self, set: Set, superblock: Superblock) {
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
-        cache.erases[superblock as usize] += 1;
+        cache.erases[superblock] += 1;
         let gives_back = cache.gives_back(set);
-        let of = &mut cache.sets[set as usize];
+        let of = &mut cache.sets[set];
         if gives_back {
             of.owned -= 1;
-            self.blocks[superblock as usize].slc = false;
-            self.sets[set as usize].free.push_back(superblock);
+            self.blocks[superblock].slc = false;
+            self.sets[set].free.push_back(superblock);
         } else {
             of.free.push_back(superblock);
         }
     }
 
     /// Notes that a superblock of the cache has been erased and is retired. The cache has one less until it takes another.
-    pub(super) fn retire_slc(&mut self, set: u32, superblock: u32) {
+    pub(super) fn retire_slc(&mut self, set: Set, superblock: Superblock) {
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
-        cache.erases[superblock as usize] += 1;
-        cache.sets[set as usize].owned -= 1;
-        self.blocks[superblock as usize].slc = false;
+        cache.erases[superblock] += 1;
+        cache.sets[set].owned -= 1;
+        self.blocks[superblock].slc = false;
     }
 
     /// Codewords that the cache has room for now, and how many valid ones it holds; `None` without a cache.
@@ -307,8 +306,8 @@ impl PageMap {
     }
 
     /// Free superblocks of a set that belong to the cache, or are set aside for folding.
-    pub(super) fn free_of_cache(&self, set: u32) -> Vec<u32> {
-        let of = self.slc_cache.as_ref().map(|cache| &cache.sets[set as usize]);
+    pub(super) fn free_of_cache(&self, set: Set) -> Vec<Superblock> {
+        let of = self.slc_cache.as_ref().map(|cache| &cache.sets[set]);
         of.into_iter().flat_map(|of| of.free.iter().copied().chain(of.next_for_folding)).collect()
     }
 
@@ -316,17 +315,16 @@ impl PageMap {
     ///
     /// # Returns
     /// The full superblocks of the cache.
-    pub(super) fn closed_slc(&self) -> Vec<u32> {
+    pub(super) fn closed_slc(&self) -> Vec<Superblock> {
         let Some(cache) = &self.slc_cache else { return Vec::new() };
-        for (set, of) in (0..).zip(&cache.sets) {
-            let first = set * self.geometry.blocks_per_plane();
-            let slc = |superblock: &u32| self.blocks[*superblock as usize].slc;
-            let owned = (first..first + self.geometry.blocks_per_plane()).filter(slc).count();
+        for (set, of) in self.geometry.all_sets().zip(&cache.sets) {
+            let slc = |superblock: &Superblock| self.blocks[*superblock].slc;
+            let owned = self.geometry.superblocks_of_set(set).filter(slc).count();
             assert_eq!(owned, of.owned, "SLC superblocks of set {set}");
             let is_less = owned < cache.least && self.has_lost_room();
             assert!(is_less || (cache.least..=cache.most).contains(&owned), "the cache of set {set} keeps its bounds");
             assert!(of.free.iter().chain(&of.closed).all(slc), "the cache of set {set} has SLC superblocks");
-            assert!(!self.sets[set as usize].free.iter().any(slc), "none is free for others in set {set}");
+            assert!(!self.sets[set].free.iter().any(slc), "none is free for others in set {set}");
         }
         cache.sets.iter().flat_map(|of| of.closed.iter().copied()).collect()
     }

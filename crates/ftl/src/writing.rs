@@ -1,14 +1,15 @@
 //! Writing: which pages are next for each writer, and the state that changes when they are programmed.
 
+use softsense_config::ids::{Lcn, Place, Plane, Set, Ssd, Superblock};
 use softsense_config::spec::Remainder;
 
 use super::victims::VictimRule;
-use super::{Entry, Gain, Group, Held, Lcn, PageMap, Writer, prefetch};
+use super::{Entry, Gain, Group, Held, PageMap, Writer, prefetch};
 
 impl PageMap {
     /// Whether the data that collection of a set moves is interleaved.
-    pub fn interleaves(&self, set: u32) -> bool {
-        self.sets[set as usize].interleaves
+    pub fn interleaves(&self, set: Set) -> bool {
+        self.sets[set].interleaves
     }
 
     /// The pool of an SSD in which a logical codeword is written, and how many codewords from it on are written to the same page. Where
@@ -44,12 +45,12 @@ impl PageMap {
     /// - `first`: the codeword to be written, which a rule of the user's own is told.
     /// - `codewords`: how many codewords of a request wait to be written. They are interleaved where they fill a group.
     /// - `handle`: the placement handle of the host. Writes of different handles go to different superblocks.
-    pub fn open_for_host(&mut self, ssd: u32, pool: u32, first: Lcn, codewords: u32, handle: u8) -> Option<Group> {
+    pub fn open_for_host(&mut self, ssd: Ssd, pool: u32, first: Lcn, codewords: u32, handle: u8) -> Option<Group> {
         self.handle = handle;
         let ways = self.geometry.ways() as usize;
         let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
         // Planes of a pool lie in the stripe at a distance of the number of pools.
-        let (pools, of_pool) = (self.pools as usize, (ssd * self.pools + pool) as usize);
+        let (pools, of_pool) = (self.pools as usize, (ssd.0 * self.pools + pool) as usize);
         let planes = self.geometry.planes_of_ssd() as usize / pools;
         if self.to_most_free {
             self.stripe_at[of_pool] = self.most_free_from(ssd, pool, self.stripe_at[of_pool], planes);
@@ -66,7 +67,7 @@ impl PageMap {
                     (0..planes).map(|turn| (at + turn) % planes).take_while(|&at| at != next).all(|at| {
                         let plane = self.geometry.stripe(ssd)[at * pools + pool as usize];
                         let (set, _) = self.geometry.set_of(plane);
-                        let is_open = self.sets[set as usize].open[Writer::Host as usize].is_some();
+                        let is_open = self.sets[set].open[Writer::Host as usize].is_some();
                         !self.takes_data(set) || !is_open && !self.has_free_for_host(set)
                     }),
                     "a plane with room is passed over"
@@ -74,7 +75,7 @@ impl PageMap {
                 at = next;
             }
             let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at * pools + pool as usize]);
-            let interleaves = self.sets[set as usize].interleaves;
+            let interleaves = self.sets[set].interleaves;
             // A group takes the turns of all planes of its set.
             let turns = if interleaves && fills { ways - at % ways } else { 1 };
             self.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
@@ -83,7 +84,7 @@ impl PageMap {
                 self.prefetch_turns(ssd, pool);
                 return Some(group);
             }
-            if let Some(full) = self.full_planes.as_mut().filter(|_| !self.sets[set as usize].held_back) {
+            if let Some(full) = self.full_planes.as_mut().filter(|_| !self.sets[set].held_back) {
                 full.found(of_pool, at);
             }
         }
@@ -93,12 +94,11 @@ impl PageMap {
     /// Asks the CPU to fetch data that the next writes of a pool will change: the next place of the set whose turn is next, and the
     /// state of the set after it.
     #[inline]
-    fn prefetch_turns(&self, ssd: u32, pool: u32) {
-        let (pools, at) = (self.pools as usize, self.stripe_at[(ssd * self.pools + pool) as usize]);
+    fn prefetch_turns(&self, ssd: Ssd, pool: u32) {
+        let (pools, at) = (self.pools as usize, self.stripe_at[(ssd.0 * self.pools + pool) as usize]);
         let stripe = self.geometry.stripe(ssd);
         let set = |at: usize| Some(self.geometry.set_of(*stripe.get(at * pools + pool as usize)?).0);
-        if let Some((superblock, given)) = set(at).and_then(|next| self.sets[next as usize].open[Writer::Host as usize])
-        {
+        if let Some((superblock, given)) = set(at).and_then(|next| self.sets[next].open[Writer::Host as usize]) {
             let place = self.prefetch_written(superblock, given);
             prefetch(&self.blocks, superblock.into());
             prefetch(&self.programmed, self.geometry.block_of(place).into());
@@ -109,7 +109,7 @@ impl PageMap {
     }
 
     /// The plane of a pool of `planes` planes with the most free pages; the first one from `at` on where several have the most.
-    fn most_free_from(&self, ssd: u32, pool: u32, at: usize, planes: usize) -> usize {
+    fn most_free_from(&self, ssd: Ssd, pool: u32, at: usize, planes: usize) -> usize {
         let free = |at: usize| self.free_pages(ssd, pool, at);
         let mut most = at;
         for next in (at + 1..planes).chain(0..at) {
@@ -121,10 +121,10 @@ impl PageMap {
     }
 
     /// Free pages of the plane whose position in the turn of a pool of an SSD is `at`.
-    pub(super) fn free_pages(&self, ssd: u32, pool: u32, at: usize) -> u32 {
+    pub(super) fn free_pages(&self, ssd: Ssd, pool: u32, at: usize) -> u32 {
         let pages = self.geometry.pages_per_superblock();
         let plane = self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize];
-        let state = &self.sets[self.geometry.set_of(plane).0 as usize];
+        let state = &self.sets[self.geometry.set_of(plane).0];
         let in_open = match self.handle {
             0 => state.open[Writer::Host as usize],
             handle => state.open_for_handles[usize::from(handle) - 1],
@@ -136,9 +136,9 @@ impl PageMap {
     }
 
     /// The plane whose turn it is when a logical codeword is written.
-    pub fn next_plane(&self, lcn: Lcn) -> u32 {
+    pub fn next_plane(&self, lcn: Lcn) -> Plane {
         let (ssd, pool) = (self.addresses.split(lcn).0, self.pool_of(lcn).0);
-        let at = self.stripe_at[(ssd * self.pools + pool) as usize];
+        let at = self.stripe_at[(ssd.0 * self.pools + pool) as usize];
         self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize]
     }
 
@@ -147,7 +147,7 @@ impl PageMap {
         let (sets, planes) = (self.geometry.sets(), self.geometry.planes_of_ssd());
         (0..sets).find_map(|_| {
             let at = self.translation_at * self.geometry.blocks_per_superblock();
-            let plane = self.geometry.stripe(at / planes)[(at % planes) as usize];
+            let plane = self.geometry.stripe(Ssd(at / planes))[(at % planes) as usize];
             self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
             self.open(self.geometry.set_of(plane).0, Writer::Translation)
         })
@@ -161,8 +161,8 @@ impl PageMap {
     /// The next pages for `writer` in a set. Writers other than garbage collection leave it the last free superblock, or two where
     /// erases fail. A job of garbage collection takes at most one, and gives one back unless its erase fails.
     #[inline]
-    pub fn open(&mut self, set: u32, writer: Writer) -> Option<Group> {
-        let held_back = self.sets[set as usize].held_back && matches!(writer, Writer::Host | Writer::HostPlain);
+    pub fn open(&mut self, set: Set, writer: Writer) -> Option<Group> {
+        let held_back = self.sets[set].held_back && matches!(writer, Writer::Host | Writer::HostPlain);
         if held_back || !self.takes_data(set) {
             return None;
         }
@@ -174,7 +174,7 @@ impl PageMap {
                     Writer::Fold => match self.take_for_folding(set) {
                         Some(superblock) => superblock,
                         // A program that failed has taken the superblock that was set aside for folding.
-                        None if self.sets[set as usize].free.len() > 1 => self.take_free(set, false)?,
+                        None if self.sets[set].free.len() > 1 => self.take_free(set, false)?,
                         None => return None,
                     },
                     Writer::Gc | Writer::GcTranslation => self.take_free(set, true)?,
@@ -185,7 +185,7 @@ impl PageMap {
                         self.take_free(set, false)?
                     }
                 };
-                self.blocks[superblock as usize].interleaved = self.sets[set as usize].interleaves
+                self.blocks[superblock].interleaved = self.sets[set].interleaves
                     && matches!(writer, Writer::Host | Writer::Gc | Writer::Slc | Writer::Fold);
                 let first = if self.has_failed() && self.geometry.has_parity() {
                     self.next_for_data(set, writer, superblock, 0)
@@ -214,14 +214,14 @@ impl PageMap {
 
     /// Whether a set has a free superblock beside those that are left to garbage collection.
     #[inline]
-    fn has_free_for_host(&self, set: u32) -> bool {
-        self.sets[set as usize].free.len() > self.kept_for_collection
+    fn has_free_for_host(&self, set: Set) -> bool {
+        self.sets[set].free.len() > self.kept_for_collection
     }
 
     /// The open superblock of a writer in a set. For the host it is that of the current placement handle.
     #[inline]
-    fn opened_by(&mut self, set: u32, writer: Writer) -> &mut Option<(u32, u32)> {
-        let state = &mut self.sets[set as usize];
+    fn opened_by(&mut self, set: Set, writer: Writer) -> &mut Option<(Superblock, u32)> {
+        let state = &mut self.sets[set];
         match self.handle {
             handle @ 1.. if writer == Writer::Host => &mut state.open_for_handles[usize::from(handle) - 1],
             _ => &mut state.open[writer as usize],
@@ -233,15 +233,15 @@ impl PageMap {
     /// # Arguments
     /// - `cold`: whether the superblock is for data that has not been written for long. If wear is levelled, cold data goes where wear
     ///   is greatest, and other data where it is least.
-    pub(super) fn take_free(&mut self, set: u32, cold: bool) -> Option<u32> {
+    pub(super) fn take_free(&mut self, set: Set, cold: bool) -> Option<Superblock> {
         if self.levelling.is_empty() {
-            return self.sets[set as usize].free.pop_front();
+            return self.sets[set].free.pop_front();
         }
-        let free = &self.sets[set as usize].free;
+        let free = &self.sets[set].free;
         let pe_cycles = |at: &usize| self.pe_cycles(free[*at]);
         let at = 0..free.len();
         let at = if cold { at.max_by_key(pe_cycles) } else { at.min_by_key(pe_cycles) };
-        at.and_then(|at| self.sets[set as usize].free.remove(at))
+        at.and_then(|at| self.sets[set].free.remove(at))
     }
 
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
@@ -253,16 +253,16 @@ impl PageMap {
     /// Puts data that is moved at `slot`. The data [is current](Self::is_current) where it lies, so its map entry is known.
     #[inline]
     pub fn place_moved(&mut self, group: Group, slot: u32, held: Held) {
-        self.place_from(Entry::Flash(held.entry - self.first_place), group, slot, held.lcn);
+        self.place_from(Entry::Flash(Place(held.entry - self.first_place)), group, slot, held.lcn);
     }
 
     #[inline]
     fn place_from(&mut self, from: Entry, group: Group, slot: u32, lcn: Lcn) {
         let unit = self.unit_of_slot(group, slot);
         let place = self.geometry.place(group.superblock, group.page, unit);
-        self.point_from(from, lcn, self.first_place + place);
-        self.written.set(place, lcn + 1);
-        self.blocks[group.superblock as usize].valid += 1;
+        self.point_from(from, lcn, self.first_place + place.0);
+        self.written.set(place.0, lcn.0 + 1);
+        self.blocks[group.superblock].valid += 1;
     }
 
     /// Notes that the programs of all pages of a group have ended, at `now_s` seconds of the run.
@@ -272,7 +272,7 @@ impl PageMap {
             let (member, page) = self.geometry.turn(group.page, at);
             last = page;
             let block = self.geometry.block_in(group.superblock, member);
-            let programmed = &mut self.programmed[block as usize];
+            let programmed = &mut self.programmed[block];
             debug_assert_eq!(u32::from(*programmed), page, "programs of a block end in order");
             *programmed = page as u16 + 1;
             if let Some(written_s) = &mut self.written_s {
@@ -287,7 +287,7 @@ impl PageMap {
     }
 
     /// Closes a superblock if each of its blocks has all the pages that it gets. A condemned superblock is closed elsewhere.
-    pub(super) fn close_if_full(&mut self, set: u32, superblock: u32) {
+    pub(super) fn close_if_full(&mut self, set: Set, superblock: Superblock) {
         if self.is_condemned(superblock) {
             return;
         }
@@ -295,7 +295,7 @@ impl PageMap {
         let of_block = if slc { self.geometry.pages_per_slc_block() } else { self.geometry.pages_per_block() };
         let is_full = |member: u32| {
             let block = self.geometry.block_in(superblock, member);
-            u32::from(self.programmed[block as usize]) == self.gets(set, member, block, of_block)
+            u32::from(self.programmed[block]) == self.gets(set, member, block, of_block)
         };
         if (0..self.geometry.blocks_per_superblock()).all(is_full) {
             self.close(set, superblock);
@@ -304,13 +304,13 @@ impl PageMap {
     }
 
     /// Closes a superblock to which nothing more is written: it can be collected from now on.
-    pub(super) fn close(&mut self, set: u32, superblock: u32) {
+    pub(super) fn close(&mut self, set: Set, superblock: Superblock) {
         if self.is_slc(superblock) {
             return self.close_slc(set, superblock);
         }
-        self.sets[set as usize].victims.closed(&mut self.blocks, superblock);
+        self.sets[set].victims.closed(&mut self.blocks, superblock);
         let pe_cycles = self.pe_cycles(superblock);
-        if let Some(levelling) = self.levelling.get_mut(set as usize) {
+        if let Some(levelling) = self.levelling.get_mut(set.index()) {
             levelling.closed.insert((pe_cycles, superblock));
         }
     }

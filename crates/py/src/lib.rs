@@ -256,7 +256,7 @@ impl Config {
         let columns = PyDict::new(py);
         let chips: Vec<u32> = samples.iter().map(|sample| sample.chip).collect();
         columns.set_item("chip", chips.into_pyarray(py))?;
-        let blocks: Vec<u32> = samples.iter().map(|sample| sample.block).collect();
+        let blocks: Vec<u32> = samples.iter().map(|sample| sample.block.0).collect();
         columns.set_item("block", blocks.into_pyarray(py))?;
         let page_types: Vec<u8> = samples.iter().map(|sample| sample.page_type).collect();
         columns.set_item("page_type", page_types.into_pyarray(py))?;

@@ -27,7 +27,7 @@ impl HotApart {
 
 impl PlaceWrites for HotApart {
     fn place(&mut self, planes: &Planes) -> Result<Vec<u32>> {
-        let part = (planes.codeword / self.codewords_per_part) as usize;
+        let part = (planes.codeword.0 / self.codewords_per_part) as usize;
         self.writes[part] += 1;
         self.written += 1;
         if self.written.is_multiple_of(16 * PARTS) {

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use softsense_base::Ns;
+use softsense_config::ids::{Channel, Set, Ssd, Unit};
 use softsense_config::spec::MAX_INDEX;
 
 /// The end of an operation, or another thing that happens at an instant. Variants are in the order of their numbers in keys, so that
@@ -16,12 +17,12 @@ pub enum Event {
     /// A busy unit (plane or die) has ended the sensing, program, erase or reset it was at.
     ArrayDone {
         /// The unit.
-        unit: u32,
+        unit: Unit,
     },
     /// The bus of a channel has ended a transfer.
     TransferDone {
         /// The channel.
-        channel: u32,
+        channel: Channel,
     },
     /// A decoder has ended a decode.
     DecodeDone {
@@ -46,12 +47,12 @@ pub enum Event {
     /// An SSD has to be asked whether it is idle.
     IdleFor {
         /// The SSD.
-        ssd: u32,
+        ssd: Ssd,
     },
     /// Garbage collection of a set has to check again whether it goes on.
     Wake {
         /// The set.
-        set: u32,
+        set: Set,
     },
     /// A deferred action has crossed DRAM.
     Stored {
@@ -61,12 +62,12 @@ pub enum Event {
     /// The data of a set may have become too old.
     RefreshDue {
         /// The set.
-        set: u32,
+        set: Set,
     },
     /// The next page of a set has its turn to be scrubbed.
     ScrubDue {
         /// The set.
-        set: u32,
+        set: Set,
     },
 }
 
@@ -94,17 +95,17 @@ impl Event {
     #[inline]
     fn pack(self) -> u32 {
         let (kind, index) = match self {
-            Event::ArrayDone { unit } => (0, unit),
-            Event::TransferDone { channel } => (1, channel),
+            Event::ArrayDone { unit } => (0, unit.0),
+            Event::TransferDone { channel } => (1, channel.0),
             Event::DecodeDone { decoder } => (2, decoder),
             Event::MemoryDone { moved } => (3, moved),
             Event::EncodeDone { encoder } => (4, encoder),
             Event::Crossed { crossing } => (5, crossing),
-            Event::IdleFor { ssd } => (6, ssd),
-            Event::Wake { set } => (7, set),
+            Event::IdleFor { ssd } => (6, ssd.0),
+            Event::Wake { set } => (7, set.0),
             Event::Stored { deferred } => (8, deferred),
-            Event::RefreshDue { set } => (9, set),
-            Event::ScrubDue { set } => (10, set),
+            Event::RefreshDue { set } => (9, set.0),
+            Event::ScrubDue { set } => (10, set.0),
         };
         assert!(index < MAX_INDEX, "fewer than 2^22 of anything are under way");
         kind << INDEX_BITS | index
@@ -114,17 +115,17 @@ impl Event {
     fn unpack(key: Key) -> Self {
         let index = key as u32 & (MAX_INDEX - 1);
         match key as u32 >> INDEX_BITS & ((1 << KIND_BITS) - 1) {
-            0 => Event::ArrayDone { unit: index },
-            1 => Event::TransferDone { channel: index },
+            0 => Event::ArrayDone { unit: Unit(index) },
+            1 => Event::TransferDone { channel: Channel(index) },
             2 => Event::DecodeDone { decoder: index },
             3 => Event::MemoryDone { moved: index },
             4 => Event::EncodeDone { encoder: index },
             5 => Event::Crossed { crossing: index },
-            6 => Event::IdleFor { ssd: index },
-            7 => Event::Wake { set: index },
+            6 => Event::IdleFor { ssd: Ssd(index) },
+            7 => Event::Wake { set: Set(index) },
             8 => Event::Stored { deferred: index },
-            9 => Event::RefreshDue { set: index },
-            _ => Event::ScrubDue { set: index },
+            9 => Event::RefreshDue { set: Set(index) },
+            _ => Event::ScrubDue { set: Set(index) },
         }
     }
 }
@@ -186,15 +187,15 @@ mod tests {
         let mut queue = EventQueue::default();
         let events = [
             (5, Event::MemoryDone { moved: MAX_INDEX - 1 }),
-            (3, Event::TransferDone { channel: 1 }),
-            (5, Event::ArrayDone { unit: 0 }),
+            (3, Event::TransferDone { channel: Channel(1) }),
+            (5, Event::ArrayDone { unit: Unit(0) }),
             (5, Event::EncodeDone { encoder: 3 }),
             (3, Event::Crossed { crossing: 9 }),
             (5, Event::Stored { deferred: 2 }),
-            (6, Event::Wake { set: 1 }),
+            (6, Event::Wake { set: Set(1) }),
             (3, Event::DecodeDone { decoder: 7 }),
-            (4, Event::ArrayDone { unit: 4 }),
-            (3, Event::ArrayDone { unit: 5 }),
+            (4, Event::ArrayDone { unit: Unit(4) }),
+            (3, Event::ArrayDone { unit: Unit(5) }),
         ];
         for (at, event) in events {
             queue.schedule(Ns(at), event);

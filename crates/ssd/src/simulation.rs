@@ -45,7 +45,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use softsense_base::{Error, Ns, OwnName, Result};
 use softsense_config::checked::CheckedConfig;
-use softsense_ftl::{Group, Lcn, Location, MappingCache, PageMap};
+use softsense_config::ids::{Die, Lcn, Unit};
+use softsense_ftl::{Group, Location, MappingCache, PageMap};
 use softsense_link::{OwnCost, ReliabilitySpec};
 use softsense_requests::{RequestKind, RequestSource};
 
@@ -329,7 +330,7 @@ impl Simulation {
     /// Lets dies fail whose time has come.
     fn fail_dies(&mut self) {
         while let Some((_, die)) = self.die_failures.pop_if(|&mut (at, _)| at <= self.device.kernel.now) {
-            self.device.ftl.fail(die);
+            self.device.ftl.fail(Die(die));
             self.write_path.dies_failed(&mut self.device);
             self.pass_on();
         }
@@ -436,7 +437,7 @@ impl Simulation {
                     self.write_path.read_ended(&mut self.device, owner, group);
                     if self.device.reads_ahead() {
                         for Awaited { request, lcn, .. } in self.device.awaited(owner, group) {
-                            self.read(request, lcn..lcn + 1);
+                            self.read(request, lcn..Lcn(lcn.0 + 1));
                         }
                     }
                 }
@@ -456,7 +457,7 @@ impl Simulation {
 
     /// Passes on what an array has ended. The array is free again when all have heard of it.
     #[inline]
-    fn array_done(&mut self, unit: u32, key: Key) {
+    fn array_done(&mut self, unit: Unit, key: Key) {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
         match device.back_end.array_done(&mut device.kernel, unit, key) {
             Ended::Nothing => return,
@@ -474,7 +475,7 @@ impl Simulation {
         let (write_path, device) = (&mut self.write_path, &mut self.device);
         match owner {
             ReadOwner::Request(_) | ReadOwner::Ahead | ReadOwner::Scrub { .. } | ReadOwner::Recovery { .. } => {}
-            ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..lcn + 1),
+            ReadOwner::Modify { request, lcn } => write_path.write_whole(device, request, lcn..Lcn(lcn.0 + 1)),
             ReadOwner::Fill { fill } => write_path.filled(device, fill),
             ReadOwner::Move { set, .. } => write_path.collected(device, set, group, is_poor),
             ReadOwner::Load { page } => self.loaded(page),
@@ -492,7 +493,7 @@ impl Simulation {
             RequestKind::Read => {
                 let codewords = self.host.touched_by(&request);
                 if self.host.is_hit(index) {
-                    let count = (codewords.end - codewords.start) as u32;
+                    let count = Lcn::count(&codewords) as u32;
                     self.device.kernel.statistics.codewords_from_controller += u64::from(count);
                     self.host.finish_in_memory(&mut self.device.kernel, index, count);
                 } else {
@@ -508,7 +509,7 @@ impl Simulation {
                 self.translate(index, self.host.touched_by(&request), Access::Write);
             }
             RequestKind::Trim => {
-                for lcn in self.host.covered_by(&request) {
+                for lcn in Lcn::each(self.host.covered_by(&request)) {
                     self.device.ftl.unmap(lcn);
                     if self.write_path.merges() {
                         self.write_path.drop_part(&self.device, lcn);
@@ -549,7 +550,7 @@ impl Simulation {
     fn loaded(&mut self, page: u32) {
         let translation = self.device.translation.as_mut().expect("there are translation pages");
         for Waiting { request, codewords, access } in translation.loaded(page) {
-            codewords.clone().for_each(|lcn| self.device.cache_entry(lcn, access, &codewords));
+            Lcn::each(codewords.clone()).for_each(|lcn| self.device.cache_entry(lcn, access, &codewords));
             self.access(request, codewords, access);
         }
     }
@@ -570,8 +571,8 @@ impl Simulation {
     fn read(&mut self, request: u32, codewords: Range<Lcn>) {
         let ftl = &self.device.ftl;
         let in_order = self.device.geometry.ssds() == 1 && !ftl.shares_codewords();
-        if codewords.end - codewords.start == 1 || in_order {
-            return self.read_each(request, codewords);
+        if Lcn::count(&codewords) == 1 || in_order {
+            return self.read_each(request, Lcn::each(codewords));
         }
         let mut ordered = std::mem::take(&mut self.ordered);
         ordered.clear();

@@ -8,6 +8,7 @@ use std::io::{Result, Write};
 use serde_json::json;
 use softsense_base::{Ns, format_bytes};
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::Plane;
 use softsense_requests::RequestKind;
 
 use crate::simulation::{Action, LogRow, Owner, Recorded, Recording, Resource};
@@ -185,7 +186,11 @@ fn names<W: Write>(recording: &Recording, geometry: &Geometry, lines: &mut Lines
                 Resource::Plane | Resource::Suspended => {
                     let plane = index * (geometry.planes() / geometry.busy_units());
                     let what = if by_die { "die" } else { "plane" };
-                    format!("{what} {index}, chip {}, channel {}", geometry.chip_of(plane), geometry.channel_of(plane))
+                    format!(
+                        "{what} {index}, chip {}, channel {}",
+                        geometry.chip_of(Plane(plane)),
+                        geometry.channel_of(Plane(plane))
+                    )
                 }
                 Resource::Bus => format!("channel {index}"),
                 Resource::Decoder | Resource::Encoder | Resource::Set => format!("{} {index}", resource.name()),

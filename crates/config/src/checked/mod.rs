@@ -223,7 +223,7 @@ impl CheckedConfig {
         let of_layout = self.geometry.codewords_per_block() * self.geometry.blocks_in_turn();
         let blocks = self.geometry.codewords() / u64::from(of_layout);
         let layouts = self.layouts();
-        let of_block = (0..self.geometry.ssds()).map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
+        let of_block = self.geometry.all_ssds().map(|ssd| self.start_ages.on_ssd(&layouts, ssd).codewords()).min();
         let of_ssd = blocks * u64::from(of_block.expect("there is an SSD")) / ssds;
         let of_ssd = (of_ssd as f64 * (1.0 - self.config.ftl.over_provisioning)).floor() as u64;
         // SSDs that take turns have only whole turns.
@@ -249,7 +249,7 @@ impl CheckedConfig {
             return 1;
         }
         let units = self.units_of_codeword();
-        let most = (0..self.geometry.ssds()).map(|ssd| *self.start_ages.on_ssd(&units, ssd)).max();
+        let most = self.geometry.all_ssds().map(|ssd| *self.start_ages.on_ssd(&units, ssd)).max();
         most.map_or(1, u64::from)
     }
 

@@ -58,7 +58,7 @@ impl CheckedConfig {
             let most = self.config.ftl.gc_high_watermark_blocks.max(least);
             expect_whole("precondition.free_blocks", free, least, most)?;
         }
-        for ssd in 0..self.geometry.ssds() {
+        for ssd in self.geometry.all_ssds() {
             let pe_cycles = self.start_ages.of_ssd(ssd);
             for pe_cycles in [*pe_cycles.start(), *pe_cycles.end()] {
                 let start = Wear::unread(pe_cycles, self.start_ages.most_retention_hours(ssd));
@@ -108,7 +108,7 @@ impl CheckedConfig {
         let (decoder, flash, reliability) = (&config.decoder, &config.flash, &config.reliability);
         let layouts = self.layouts();
         let crosses_pages = self.crosses_pages();
-        let differ = (0..self.geometry.ssds()).map(|ssd| self.start_ages.of_ssd(ssd)).find(|pe_cycles| {
+        let differ = self.geometry.all_ssds().map(|ssd| self.start_ages.of_ssd(ssd)).find(|pe_cycles| {
             let mut of_blocks = layouts.within(pe_cycles.clone());
             let first = of_blocks.next();
             of_blocks.any(|other| Some(other) != first)

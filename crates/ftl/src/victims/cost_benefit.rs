@@ -1,4 +1,6 @@
-use super::{Block, VictimRule};
+use softsense_config::ids::Superblock;
+
+use super::{SuperblockState, VictimRule};
 
 /// The superblock with the greatest `age (1 - u) / (2 u)`, of those that are worth collecting; among equal ones, the one that was closed
 /// first. The share `u` is its valid codewords over its places. Collecting it reads and writes a share `u` each, and frees `1 - u`. Its
@@ -16,7 +18,7 @@ pub(in super::super) struct CostBenefit {
     /// Superblocks closed so far.
     closings: u64,
     /// Held superblocks in the order of closing, each with the number of superblocks closed before it.
-    held: Vec<(u32, u64)>,
+    held: Vec<(Superblock, u64)>,
 }
 
 impl CostBenefit {
@@ -26,16 +28,16 @@ impl CostBenefit {
 }
 
 impl VictimRule for CostBenefit {
-    fn closed(&mut self, _: &mut [Block], superblock: u32) {
+    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.held.push((superblock, self.closings));
         self.closings += 1;
     }
 
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
         // Position, benefit and cost of the best one so far.
         let mut best: Option<(usize, u128, u128)> = None;
         for (at, &(superblock, before)) in self.held.iter().enumerate() {
-            let valid = blocks[superblock as usize].valid;
+            let valid = blocks[superblock].valid;
             if valid > most {
                 continue;
             }
@@ -48,11 +50,11 @@ impl VictimRule for CostBenefit {
         best.map(|(at, ..)| self.held.remove(at).0)
     }
 
-    fn withdraw(&mut self, _: &mut [Block], superblock: u32) {
+    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.held.retain(|&(held, _)| held != superblock);
     }
 
-    fn held(&self, _: &[Block]) -> Vec<u32> {
+    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
         self.held.iter().map(|&(superblock, _)| superblock).collect()
     }
 }

@@ -1,6 +1,8 @@
 use std::collections::VecDeque;
 
-use super::{Block, VictimRule};
+use softsense_config::ids::Superblock;
+
+use super::{SuperblockState, VictimRule};
 
 /// The superblock that was closed longest ago, of those that are worth collecting.
 ///
@@ -9,24 +11,24 @@ use super::{Block, VictimRule};
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Fifo {
     /// Held superblocks in the order in which they were closed.
-    queue: VecDeque<u32>,
+    queue: VecDeque<Superblock>,
 }
 
 impl VictimRule for Fifo {
-    fn closed(&mut self, _: &mut [Block], superblock: u32) {
+    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.queue.push_back(superblock);
     }
 
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
-        let at = self.queue.iter().position(|&superblock| blocks[superblock as usize].valid <= most)?;
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+        let at = self.queue.iter().position(|&superblock| blocks[superblock].valid <= most)?;
         self.queue.remove(at)
     }
 
-    fn withdraw(&mut self, _: &mut [Block], superblock: u32) {
+    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.queue.retain(|&held| held != superblock);
     }
 
-    fn held(&self, _: &[Block]) -> Vec<u32> {
+    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
         self.queue.iter().copied().collect()
     }
 }

@@ -1,6 +1,8 @@
 use std::ops::Range;
 
-use super::{Block, NOWHERE, VictimRule};
+use softsense_config::ids::Superblock;
+
+use super::{NOWHERE, SuperblockState, VictimRule};
 
 /// Superblocks of a run. Finding a victim takes a look at one superblock of each run and at all of the victim's run. For a set of 1,000
 /// superblocks these two numbers are about equal.
@@ -13,9 +15,9 @@ const RUN: u32 = 32;
 /// overwritten codeword.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Greedy {
-    superblocks: Range<u32>,
+    superblocks: Range<Superblock>,
     /// For each run, the fewest valid codewords, and the superblock that has had so few longest; [`NOWHERE`] where none is held.
-    best: Vec<(u32, u32)>,
+    best: Vec<(u32, Superblock)>,
     /// The number of calls so far. Of two events, the earlier has the lower number.
     calls: u64,
 }
@@ -23,31 +25,35 @@ pub(in super::super) struct Greedy {
 impl Greedy {
     /// # Arguments
     /// - `superblocks`: the superblocks of the set.
-    pub(super) fn new(superblocks: Range<u32>) -> Self {
-        let runs = superblocks.len().div_ceil(RUN as usize);
-        Self { superblocks, best: vec![(u32::MAX, NOWHERE); runs], calls: 0 }
+    pub(super) fn new(superblocks: Range<Superblock>) -> Self {
+        let runs = (superblocks.end.0 - superblocks.start.0).div_ceil(RUN) as usize;
+        Self { superblocks, best: vec![(u32::MAX, Superblock(NOWHERE)); runs], calls: 0 }
     }
 
-    fn run_of(&self, superblock: u32) -> usize {
-        ((superblock - self.superblocks.start) / RUN) as usize
+    fn run_of(&self, superblock: Superblock) -> usize {
+        ((superblock.0 - self.superblocks.start.0) / RUN) as usize
     }
 
     /// The held superblocks of a run.
-    fn held_in<'a>(&self, blocks: &'a [Block], run: usize) -> impl Iterator<Item = (u32, &'a Block)> {
-        let first = self.superblocks.start + run as u32 * RUN;
-        let end = self.superblocks.end.min(first + RUN);
-        let all = (first..end).zip(&blocks[first as usize..end as usize]);
+    fn held_in<'a>(
+        &self,
+        blocks: &'a [SuperblockState],
+        run: usize,
+    ) -> impl Iterator<Item = (Superblock, &'a SuperblockState)> {
+        let first = self.superblocks.start.0 + run as u32 * RUN;
+        let end = self.superblocks.end.0.min(first + RUN);
+        let all = Superblock::all(first..end).zip(&blocks[first as usize..end as usize]);
         all.filter(|(_, block)| block.since > 0)
     }
 
-    fn best_of(&self, blocks: &[Block], run: usize) -> (u32, u32) {
+    fn best_of(&self, blocks: &[SuperblockState], run: usize) -> (u32, Superblock) {
         let best = self.held_in(blocks, run).min_by_key(|(_, block)| (block.valid, block.since));
-        best.map_or((u32::MAX, NOWHERE), |(superblock, block)| (block.valid, superblock))
+        best.map_or((u32::MAX, Superblock(NOWHERE)), |(superblock, block)| (block.valid, superblock))
     }
 
     /// Removes a superblock from those that are held.
-    fn leaves(&mut self, blocks: &mut [Block], superblock: u32) {
-        blocks[superblock as usize].since = 0;
+    fn leaves(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+        blocks[superblock].since = 0;
         let run = self.run_of(superblock);
         if self.best[run].1 == superblock {
             self.best[run] = self.best_of(blocks, run);
@@ -56,15 +62,15 @@ impl Greedy {
 }
 
 impl VictimRule for Greedy {
-    fn closed(&mut self, blocks: &mut [Block], superblock: u32) {
+    fn closed(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
         self.fell(blocks, superblock);
     }
 
     /// Called also for a superblock that is held from now on.
     #[inline]
-    fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
+    fn fell(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
         self.calls += 1;
-        let block = &mut blocks[superblock as usize];
+        let block = &mut blocks[superblock];
         block.since = self.calls;
         let run = self.run_of(superblock);
         let best = &mut self.best[run];
@@ -74,18 +80,18 @@ impl VictimRule for Greedy {
         }
     }
 
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
-        let held = self.best.iter().filter(|&&(valid, superblock)| valid <= most && superblock != NOWHERE);
-        let &(_, victim) = held.min_by_key(|&&(valid, superblock)| (valid, blocks[superblock as usize].since))?;
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+        let held = self.best.iter().filter(|&&(valid, superblock)| valid <= most && superblock != Superblock(NOWHERE));
+        let &(_, victim) = held.min_by_key(|&&(valid, superblock)| (valid, blocks[superblock].since))?;
         self.leaves(blocks, victim);
         Some(victim)
     }
 
-    fn withdraw(&mut self, blocks: &mut [Block], superblock: u32) {
+    fn withdraw(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
         self.leaves(blocks, superblock);
     }
 
-    fn held(&self, blocks: &[Block]) -> Vec<u32> {
+    fn held(&self, blocks: &[SuperblockState]) -> Vec<Superblock> {
         let runs = 0..self.best.len();
         runs.clone().for_each(|run| assert_eq!(self.best[run], self.best_of(blocks, run), "the best of run {run}"));
         runs.flat_map(|run| self.held_in(blocks, run).map(|(superblock, _)| superblock)).collect()

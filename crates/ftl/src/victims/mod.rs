@@ -12,9 +12,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use softsense_base::{Purpose, Stream};
+use softsense_config::ids::{Set, Superblock};
 use softsense_config::spec::{FtlSpec, VictimSpec};
 
-use super::{Block, NOWHERE};
+use super::{NOWHERE, SuperblockState};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
 use greedy::Greedy;
@@ -36,21 +37,21 @@ use random_greedy::RandomGreedy;
 /// - equal sequences of calls give equal victims.
 pub(super) trait VictimRule {
     /// Notes that a superblock has been closed. The rule did not hold it.
-    fn closed(&mut self, blocks: &mut [Block], superblock: u32);
+    fn closed(&mut self, blocks: &mut [SuperblockState], superblock: Superblock);
 
     /// Notes that the valid count of a held superblock has fallen by one. The call comes with each overwritten codeword, so it has to be
     /// O(1). A rule that looks at counts only when it is asked for a victim can ignore it.
     #[inline]
-    fn fell(&mut self, _blocks: &mut [Block], _superblock: u32) {}
+    fn fell(&mut self, _blocks: &mut [SuperblockState], _superblock: Superblock) {}
 
     /// Gives the next victim; `None` when no held superblock has at most `most` valid codewords.
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32>;
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock>;
 
     /// Gives up a held superblock that is taken for a reason other than this rule.
-    fn withdraw(&mut self, blocks: &mut [Block], superblock: u32);
+    fn withdraw(&mut self, blocks: &mut [SuperblockState], superblock: Superblock);
 
     /// All held superblocks, in any order. Panics where the state of the rule contradicts itself. Slow: for tests.
-    fn held(&self, blocks: &[Block]) -> Vec<u32>;
+    fn held(&self, blocks: &[SuperblockState]) -> Vec<Superblock>;
 }
 
 /// The closed superblocks of a set, with the rule of the config. It marks them in `blocks` as closed, so that callers know of which
@@ -71,10 +72,10 @@ impl Victims {
     /// - `own`: the user's own rule, where the config names one.
     pub(super) fn new(
         spec: &FtlSpec,
-        superblocks: Range<u32>,
+        superblocks: Range<Superblock>,
         codewords: u32,
         seed: u64,
-        set: u32,
+        set: Set,
         own: Option<&SharedRule>,
     ) -> Self {
         match spec.victims {
@@ -100,14 +101,14 @@ impl Victims {
 }
 
 impl VictimRule for Victims {
-    fn closed(&mut self, blocks: &mut [Block], superblock: u32) {
-        blocks[superblock as usize].closed = true;
+    fn closed(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+        blocks[superblock].closed = true;
         self.rule().closed(blocks, superblock);
     }
 
     /// Dispatches statically, as it is the only call that comes with every write.
     #[inline]
-    fn fell(&mut self, blocks: &mut [Block], superblock: u32) {
+    fn fell(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
         match self {
             Self::Greedy(rule) => rule.fell(blocks, superblock),
             Self::Fifo(rule) => rule.fell(blocks, superblock),
@@ -117,18 +118,18 @@ impl VictimRule for Victims {
         }
     }
 
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
         let victim = self.rule().take(blocks, most)?;
-        blocks[victim as usize].closed = false;
+        blocks[victim].closed = false;
         Some(victim)
     }
 
-    fn withdraw(&mut self, blocks: &mut [Block], superblock: u32) {
+    fn withdraw(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
         self.rule().withdraw(blocks, superblock);
-        blocks[superblock as usize].closed = false;
+        blocks[superblock].closed = false;
     }
 
-    fn held(&self, blocks: &[Block]) -> Vec<u32> {
+    fn held(&self, blocks: &[SuperblockState]) -> Vec<Superblock> {
         let held = match self {
             Self::Greedy(rule) => rule.held(blocks),
             Self::Fifo(rule) => rule.held(blocks),
@@ -136,7 +137,7 @@ impl VictimRule for Victims {
             Self::RandomGreedy(rule) => rule.held(blocks),
             Self::Own(rule) => rule.held(blocks),
         };
-        assert!(held.iter().all(|&superblock| blocks[superblock as usize].closed), "only closed ones are held");
+        assert!(held.iter().all(|&superblock| blocks[superblock].closed), "only closed ones are held");
         held
     }
 }

@@ -1,8 +1,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
+use softsense_config::ids::{Set, Superblock};
 use softsense_config::own::{AtWork, Candidates, ChooseVictim};
 
-use super::{Block, VictimRule};
+use super::{SuperblockState, VictimRule};
 
 /// A rule of the user's own. All sets share it, and each question says which set asks.
 pub(in super::super) type SharedRule = Arc<Mutex<AtWork<dyn ChooseVictim>>>;
@@ -17,26 +18,26 @@ pub(in super::super) struct Own {
     /// Superblocks closed so far.
     closings: u64,
     /// Held superblocks in the order of closing, each with the number of superblocks closed before it.
-    held: Vec<(u32, u64)>,
+    held: Vec<(Superblock, u64)>,
     candidates: Candidates,
     /// The indices of the candidates in `held`.
     indices: Vec<usize>,
 }
 
 impl Own {
-    pub(super) fn new(rule: SharedRule, set: u32) -> Self {
+    pub(super) fn new(rule: SharedRule, set: Set) -> Self {
         let candidates = Candidates { set, ..Candidates::default() };
         Self { rule, closings: 0, held: Vec::new(), candidates, indices: Vec::new() }
     }
 }
 
 impl VictimRule for Own {
-    fn closed(&mut self, _: &mut [Block], superblock: u32) {
+    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.held.push((superblock, self.closings));
         self.closings += 1;
     }
 
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
         let Candidates { blocks: numbers, valid, age, erases, .. } = &mut self.candidates;
         numbers.clear();
         valid.clear();
@@ -44,7 +45,7 @@ impl VictimRule for Own {
         erases.clear();
         self.indices.clear();
         for (index, &(superblock, before)) in self.held.iter().enumerate() {
-            let block = &blocks[superblock as usize];
+            let block = &blocks[superblock];
             if block.valid <= most {
                 numbers.push(superblock);
                 valid.push(block.valid);
@@ -69,11 +70,11 @@ impl VictimRule for Own {
         Some(self.held.remove(chosen).0)
     }
 
-    fn withdraw(&mut self, _: &mut [Block], superblock: u32) {
+    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.held.retain(|&(held, _)| held != superblock);
     }
 
-    fn held(&self, _: &[Block]) -> Vec<u32> {
+    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
         self.held.iter().map(|&(superblock, _)| superblock).collect()
     }
 }

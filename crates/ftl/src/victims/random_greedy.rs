@@ -1,6 +1,7 @@
 use softsense_base::Stream;
+use softsense_config::ids::{Set, Superblock};
 
-use super::{Block, VictimRule};
+use super::{SuperblockState, VictimRule};
 
 /// The emptiest of `choices` closed superblocks that are drawn at random with replacement; among equal ones, the first drawn. If no
 /// drawn superblock is worth collecting, the next one in `held` that is, from the last one drawn on.
@@ -16,11 +17,11 @@ pub(in super::super) struct RandomGreedy {
     set: u64,
     /// The number of draws so far.
     drawn: u64,
-    held: Vec<u32>,
+    held: Vec<Superblock>,
 }
 
 impl RandomGreedy {
-    pub(super) fn new(choices: u32, stream: Stream, set: u32) -> Self {
+    pub(super) fn new(choices: u32, stream: Stream, set: Set) -> Self {
         Self { choices, stream, set: set.into(), drawn: 0, held: Vec::new() }
     }
 
@@ -33,15 +34,15 @@ impl RandomGreedy {
 }
 
 impl VictimRule for RandomGreedy {
-    fn closed(&mut self, _: &mut [Block], superblock: u32) {
+    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         self.held.push(superblock);
     }
 
-    fn take(&mut self, blocks: &mut [Block], most: u32) -> Option<u32> {
+    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
         if self.held.is_empty() {
             return None;
         }
-        let valid = |held: &[u32], at: usize| blocks[held[at] as usize].valid;
+        let valid = |held: &[Superblock], at: usize| blocks[held[at]].valid;
         let (mut emptiest, mut last) = (0, 0);
         for choice in 0..self.choices {
             last = self.draw();
@@ -58,12 +59,12 @@ impl VictimRule for RandomGreedy {
         Some(self.held.swap_remove(at))
     }
 
-    fn withdraw(&mut self, _: &mut [Block], superblock: u32) {
+    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
         let at = self.held.iter().position(|&held| held == superblock).expect("it is held");
         self.held.swap_remove(at);
     }
 
-    fn held(&self, _: &[Block]) -> Vec<u32> {
+    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
         self.held.clone()
     }
 }

@@ -59,13 +59,20 @@ fn victims(rule: VictimSpec) -> Victims {
     let own: Option<SharedRule> = rule
         .own()
         .map(|name| Arc::new(Mutex::new(AtWork::new((name, Box::new(Oldest) as Box<dyn ChooseVictim>)))) as _);
-    Victims::new(&FtlSpec { victims: rule, ..FtlSpec::default() }, 0..BLOCKS, CODEWORDS, SEED, SET, own.as_ref())
+    Victims::new(
+        &FtlSpec { victims: rule, ..FtlSpec::default() },
+        Superblock(0)..Superblock(BLOCKS),
+        CODEWORDS,
+        SEED,
+        Set(SET),
+        own.as_ref(),
+    )
 }
 
 /// A superblock as the model remembers it.
 #[derive(Debug, Clone, Copy)]
 struct Held {
-    superblock: u32,
+    superblock: Superblock,
     valid: u32,
     /// The number of superblocks that had been closed before.
     before: u32,
@@ -83,7 +90,7 @@ struct Model {
 }
 
 impl Model {
-    fn victim(&mut self, rule: VictimSpec, most: u32) -> Option<u32> {
+    fn victim(&mut self, rule: VictimSpec, most: u32) -> Option<Superblock> {
         let worth = || self.held.iter().filter(|held| held.valid <= most);
         match rule {
             VictimSpec::Greedy => worth().min_by_key(|held| (held.valid, held.since)),
@@ -114,7 +121,7 @@ impl Model {
         .map(|held| held.superblock)
     }
 
-    fn forget(&mut self, superblock: u32) {
+    fn forget(&mut self, superblock: Superblock) {
         let at = self.held.iter().position(|held| held.superblock == superblock).expect("a victim was held");
         self.held.swap_remove(at);
     }
@@ -128,16 +135,16 @@ proptest! {
     #[test]
     fn rules_choose_what_their_definition_does(rule in rule(), calls in calls()) {
         let (mut victims, mut model) = (victims(rule), Model::default());
-        let mut blocks = vec![Block::default(); BLOCKS as usize];
+        let mut blocks = vec![SuperblockState::default(); BLOCKS as usize];
         for (now, call) in calls.into_iter().enumerate() {
             match call {
                 Call::Close(at, valid) => {
-                    let free: Vec<u32> = (0..BLOCKS).filter(|&superblock| !blocks[superblock as usize].closed).collect();
+                    let free: Vec<Superblock> = Superblock::all(0..BLOCKS).filter(|&superblock| !blocks[superblock].closed).collect();
                     if free.is_empty() {
                         continue;
                     }
                     let superblock = free[usize::from(at) % free.len()];
-                    blocks[superblock as usize].valid = valid;
+                    blocks[superblock].valid = valid;
                     victims.closed(&mut blocks, superblock);
                     model.held.push(Held { superblock, valid, before: model.closings, since: now });
                     model.closings += 1;
@@ -150,7 +157,7 @@ proptest! {
                     let at = usize::from(at) % falling.len();
                     let held = &mut falling[at];
                     (held.valid, held.since) = (held.valid - 1, now);
-                    blocks[held.superblock as usize].valid -= 1;
+                    blocks[held.superblock].valid -= 1;
                     victims.fell(&mut blocks, held.superblock);
                 }
                 Call::Take(most) => {
@@ -175,7 +182,7 @@ proptest! {
                 }
             }
             let mut found = victims.held(&blocks);
-            let mut expected: Vec<u32> = model.held.iter().map(|held| held.superblock).collect();
+            let mut expected: Vec<Superblock> = model.held.iter().map(|held| held.superblock).collect();
             found.sort_unstable();
             expected.sort_unstable();
             prop_assert_eq!(found, expected);
@@ -191,15 +198,15 @@ fn the_emptiest_of_some_draws_is_as_likely_as_theory_says() {
     const VICTIMS: u32 = 100_000;
     for choices in [1, 2, 3] {
         let mut victims = victims(VictimSpec::RandomGreedy { choices });
-        let mut blocks = vec![Block::default(); N as usize];
+        let mut blocks = vec![SuperblockState::default(); N as usize];
         for superblock in 0..N {
             blocks[superblock as usize].valid = superblock;
-            victims.closed(&mut blocks, superblock);
+            victims.closed(&mut blocks, Superblock(superblock));
         }
         let mut counts: HashMap<u32, u32> = HashMap::new();
         for _ in 0..VICTIMS {
             let victim = victims.take(&mut blocks, CODEWORDS).unwrap();
-            *counts.entry(victim).or_default() += 1;
+            *counts.entry(victim.0).or_default() += 1;
             victims.closed(&mut blocks, victim);
         }
         let chi_square: f64 = (0..N)

@@ -41,7 +41,7 @@ impl ClosedBlocks {
     /// The number of the plane, or of the set of planes with interleaved codewords.
     #[getter]
     fn set(&self) -> u32 {
-        self.candidates.set
+        self.candidates.set.0
     }
 
     /// Numbers of the blocks in the device.
@@ -101,13 +101,13 @@ impl WritePlanes {
     /// The number of the SSD.
     #[getter]
     fn ssd(&self) -> u32 {
-        self.planes.ssd
+        self.planes.ssd.0
     }
 
     /// The first logical codeword that is to be written.
     #[getter]
     fn codeword(&self) -> u64 {
-        self.planes.codeword
+        self.planes.codeword.0
     }
 
     /// The number of codewords that wait to be written with the first one.
@@ -164,7 +164,7 @@ impl PacedPlane {
     /// The number of the plane, or of the set.
     #[getter]
     fn set(&self) -> u32 {
-        self.set.set
+        self.set.set.0
     }
 
     /// The number of free blocks.
@@ -262,7 +262,7 @@ impl MissedPage {
     /// The first logical codeword of the page that is requested.
     #[getter]
     fn codeword(&self) -> u64 {
-        self.page.codeword
+        self.page.codeword.0
     }
 
     /// The number of codewords of the page that are requested.
@@ -318,7 +318,7 @@ impl MissedEntry {
     /// The logical codeword of the entry.
     #[getter]
     fn codeword(&self) -> u64 {
-        self.entry.codeword
+        self.entry.codeword.0
     }
 
     /// The number of codewords of the read with entries in the same translation page.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use softsense_base::{OwnName, Pj, Result};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Lcn, Place, Set, Ssd, Superblock};
 use softsense_config::spec::{DecodeTime, Layout, Mapping, ScrubLimit};
-use softsense_ftl::{Group, Lcn, Location, PageMap, Place};
+use softsense_ftl::{Group, Location, PageMap};
 use softsense_link::{FewErrors, Observable, OwnCost, Questions};
 use softsense_requests::Request;
 
@@ -344,8 +345,8 @@ impl Device {
     pub(super) fn read_ahead(&mut self, tenant: usize, request: &Request) {
         let Some(ahead) = &mut self.read_ahead else { return };
         let mut wanted = ahead.saw(tenant, request);
-        wanted.end = wanted.end.min(self.ftl.user_codewords());
-        for lcn in wanted {
+        wanted.end = wanted.end.min(Lcn(self.ftl.user_codewords()));
+        for lcn in Lcn::each(wanted) {
             if self.translation.as_ref().is_some_and(|translation| translation.cache().level(lcn).is_none()) {
                 continue;
             }
@@ -394,7 +395,7 @@ impl Device {
     }
 
     /// Notes that the blocks of a superblock have been erased.
-    pub(super) fn erased(&mut self, superblock: u32) {
+    pub(super) fn erased(&mut self, superblock: Superblock) {
         self.ftl.erased(superblock);
         let set = self.geometry.set_of_superblock(superblock);
         self.back_end.has_free(set, self.ftl.free_superblocks(set));
@@ -467,7 +468,7 @@ impl Device {
     // ---- Idle time ----
 
     #[inline]
-    fn host_began(&mut self, set: u32) {
+    fn host_began(&mut self, set: Set) {
         if let Some(idle) = &mut self.idle {
             idle.began(self.geometry.ssd_of_set(set), set);
         }
@@ -475,25 +476,25 @@ impl Device {
 
     /// Notes that a read or a program of the host has ended in a set.
     #[inline]
-    pub(super) fn host_ended(&mut self, set: u32) {
+    pub(super) fn host_ended(&mut self, set: Set) {
         if let Some(idle) = &mut self.idle {
             idle.ended(&mut self.kernel, self.geometry.ssd_of_set(set), set);
         }
     }
 
     /// Whether the SSD of a set has had no operation of the host for as long as idle time asks for.
-    pub(super) fn is_idle(&self, set: u32) -> bool {
+    pub(super) fn is_idle(&self, set: Set) -> bool {
         self.idle.as_ref().is_some_and(|idle| idle.is_idle(self.geometry.ssd_of_set(set), self.kernel.now))
     }
 
     /// Whether operations of the host are under way in a set, or take busy units that the set shares. The former are counted only where
     /// that is asked for (see [`IdleTime`]).
-    pub(super) fn host_is_at(&self, set: u32) -> bool {
+    pub(super) fn host_is_at(&self, set: Set) -> bool {
         self.idle.as_ref().is_some_and(|idle| idle.host_is_at(set)) || self.back_end.host_is_at(set)
     }
 
     /// Whether an SSD is idle, when an event asks.
-    pub(super) fn asks_whether_idle(&mut self, ssd: u32) -> bool {
+    pub(super) fn asks_whether_idle(&mut self, ssd: Ssd) -> bool {
         self.idle.as_mut().is_some_and(|idle| idle.asked(&mut self.kernel, ssd))
     }
 

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Lcn;
 use softsense_config::spec::MAX_INDEX;
 use softsense_config::spec::MIN_CODEWORD_BYTES;
 use softsense_config::spec::{AddedTime, ServiceSpec, WritePacingSpec};
-use softsense_ftl::{Lcn, Location};
+use softsense_ftl::Location;
 use softsense_requests::{End, MAX_REQUEST_BYTES, Request, RequestKind, RequestSource};
 use strength_reduce::StrengthReducedU64;
 
@@ -337,9 +338,9 @@ impl Host {
 
     fn queues_have_room_for(&self, device: &Device, request: &Request) -> bool {
         let has_room = |plane| device.back_end.waiting_for(plane) < self.unit_queue;
-        let mut codewords = self.touched_by(request);
+        let codewords = self.touched_by(request);
         match request.kind {
-            RequestKind::Read => codewords.all(|lcn| match device.ftl.locate(lcn) {
+            RequestKind::Read => Lcn::each(codewords).all(|lcn| match device.ftl.locate(lcn) {
                 Location::Flash(place) => has_room(device.geometry.split_block(device.geometry.block_of(place)).0),
                 Location::Unmapped | Location::Memory(_) | Location::InFlight => true,
             }),
@@ -356,7 +357,7 @@ impl Host {
         let codewords = match request.kind {
             RequestKind::Read | RequestKind::Write | RequestKind::FuaWrite => {
                 let codewords = self.touched_by(&request);
-                (codewords.end - codewords.start) as u32
+                Lcn::count(&codewords) as u32
             }
             RequestKind::Trim | RequestKind::Flush => 1,
         };
@@ -398,13 +399,13 @@ impl Host {
     #[inline]
     pub(super) fn touched_by(&self, request: &Request) -> Range<Lcn> {
         let end = request.offset_bytes + request.bytes;
-        request.offset_bytes / self.per_codeword..(end + self.codeword_bytes - 1) / self.per_codeword
+        Lcn(request.offset_bytes / self.per_codeword)..Lcn((end + self.codeword_bytes - 1) / self.per_codeword)
     }
 
     /// The codewords that a request covers whole: only these have no data left when they are trimmed.
     pub(super) fn covered_by(&self, request: &Request) -> Range<Lcn> {
         let end = request.offset_bytes + request.bytes;
-        request.offset_bytes.div_ceil(self.codeword_bytes)..end / self.codeword_bytes
+        Lcn(request.offset_bytes.div_ceil(self.codeword_bytes))..Lcn(end / self.codeword_bytes)
     }
 
     /// Lets a request wait for more codewords, which come with those that it asked for.

@@ -3,6 +3,7 @@
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Set, Ssd};
 use softsense_config::spec::ScrubWhen;
 
 use super::kernel::Kernel;
@@ -42,15 +43,15 @@ impl IdleTime {
     }
 
     /// Notes that an operation of the host has begun in a set of an SSD.
-    pub(super) fn began(&mut self, ssd: u32, set: u32) {
-        self.ssds[ssd as usize].under_way += 1;
-        self.under_way[set as usize] += 1;
+    pub(super) fn began(&mut self, ssd: Ssd, set: Set) {
+        self.ssds[ssd].under_way += 1;
+        self.under_way[set] += 1;
     }
 
     /// Notes that an operation of the host has ended in a set of an SSD. Some time later the SSD may be idle.
-    pub(super) fn ended(&mut self, kernel: &mut Kernel, ssd: u32, set: u32) {
-        self.under_way[set as usize] -= 1;
-        let of = &mut self.ssds[ssd as usize];
+    pub(super) fn ended(&mut self, kernel: &mut Kernel, ssd: Ssd, set: Set) {
+        self.under_way[set] -= 1;
+        let of = &mut self.ssds[ssd];
         of.under_way -= 1;
         of.ended = kernel.now;
         if let Some(after) = self.after
@@ -63,20 +64,20 @@ impl IdleTime {
     }
 
     /// Whether operations of the host are under way in a set.
-    pub(super) fn host_is_at(&self, set: u32) -> bool {
-        self.under_way[set as usize] > 0
+    pub(super) fn host_is_at(&self, set: Set) -> bool {
+        self.under_way[set] > 0
     }
 
     /// Whether an SSD is idle.
-    pub(super) fn is_idle(&self, ssd: u32, now: Ns) -> bool {
-        let of = &self.ssds[ssd as usize];
+    pub(super) fn is_idle(&self, ssd: Ssd, now: Ns) -> bool {
+        let of = &self.ssds[ssd];
         self.after.is_some_and(|after| of.under_way == 0 && now - of.ended >= after)
     }
 
     /// Whether an SSD is idle, when its event asks. If it is not, and no end of an operation will ask again, another event is scheduled.
-    pub(super) fn asked(&mut self, kernel: &mut Kernel, ssd: u32) -> bool {
+    pub(super) fn asked(&mut self, kernel: &mut Kernel, ssd: Ssd) -> bool {
         let is_idle = self.is_idle(ssd, kernel.now);
-        let of = &mut self.ssds[ssd as usize];
+        let of = &mut self.ssds[ssd];
         of.asks = of.under_way == 0 && !is_idle;
         if let Some(after) = self.after
             && of.asks

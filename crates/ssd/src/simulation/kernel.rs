@@ -1,7 +1,8 @@
 //! The kernel, which stations share: the time, the events that are due, the statistics, and completions for the stations above.
 
 use softsense_base::{Error, Ns, Pj};
-use softsense_ftl::{Group, Place};
+use softsense_config::ids::{Place, Superblock};
+use softsense_ftl::Group;
 
 use super::dram::Dram;
 use super::owners::ReadOwner;
@@ -20,7 +21,7 @@ pub(super) enum Completion {
     /// A codeword was decoded at a level, in the first attempt or not. Reported where levels are remembered.
     Decoded { place: Place, level: u8, at_once: bool },
     /// A decode has shown this number of a superblock, or was in vain. Reported where code rates follow what is observed.
-    Seen { superblock: u32, seen: Option<u32> },
+    Seen { superblock: Superblock, seen: Option<u32> },
     /// Energy of a read, or of a failed program, for a host write.
     Charged { request: u32, energy: Pj },
     /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. The last ones of a read come with its
@@ -33,7 +34,7 @@ pub(super) enum Completion {
     /// Codewords of a read were not decoded, and there is parity by which to rebuild them.
     Recover { read: u32 },
     /// All blocks of a superblock that was to be erased have failed.
-    NothingToErase { superblock: u32 },
+    NothingToErase { superblock: Superblock },
     /// A translation page that has to be written back is in the controller's memory.
     WriteBackRead { page: u32 },
     /// So many codewords of a request are written, with so much energy, or refused.

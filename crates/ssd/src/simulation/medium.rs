@@ -7,7 +7,8 @@ use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
 use softsense_config::format::UnitCode;
 use softsense_config::geometry::Geometry;
-use softsense_ftl::{Group, Lcn, Location, PageMap, Place, prefetch};
+use softsense_config::ids::{Block, Lcn, Place, Plane};
+use softsense_ftl::{Group, Location, PageMap, prefetch};
 use softsense_link::{
     ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Side, Step,
 };
@@ -141,7 +142,7 @@ impl Medium {
             };
             for index in 0..per_unit {
                 let drawn = if self.pages_share_fates { self.geometry.first_of_page(place) } else { place };
-                let number = drawn * u64::from(per_unit) + u64::from(index);
+                let number = drawn.0 * u64::from(per_unit) + u64::from(index);
                 tell(CodewordOrder {
                     fate: self.reliability.fate(conditions, number),
                     number: unit * per_unit + index,
@@ -172,7 +173,7 @@ impl Medium {
     /// The logical codewords in a codeword whose first unit has a place.
     pub(super) fn in_codeword(&self, ftl: &PageMap, place: Place) -> impl Iterator<Item = Lcn> {
         let units = u64::from(ftl.units_of_codeword(self.geometry.superblock_of(place)));
-        (place..place + units).filter_map(|place| ftl.owner(place))
+        Place::all(place.0..place.0 + units).filter_map(|place| ftl.owner(place))
     }
 
     /// The side on which the rate of a codeword lies outside its table, and that rate, where its fate is a guess for this reason.
@@ -250,14 +251,14 @@ impl Medium {
 
     /// Asks the CPU to fetch the factor of a block.
     #[inline]
-    pub(super) fn prefetch(&self, block: u32) {
+    pub(super) fn prefetch(&self, block: Block) {
         prefetch(&self.block_factors, block.into());
     }
 
     /// The factor of a block and its chip. It is remembered, as it takes longer to work out.
     #[inline]
-    fn block_factor(&self, plane: u32, block: u32) -> f64 {
-        let known = &self.block_factors[block as usize];
+    fn block_factor(&self, plane: Plane, block: Block) -> f64 {
+        let known = &self.block_factors[block];
         let mut factor = f64::from_bits(known.load(Ordering::Relaxed));
         if factor == 0.0 {
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
@@ -272,8 +273,8 @@ impl Medium {
         let codewords = ftl.user_codewords() as f64;
         // Multiples of the golden section leave no gaps, and keep step with no stride of the device.
         let sampled =
-            (0..count).map(move |index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as Lcn);
-        sampled.filter_map(move |lcn| match ftl.locate(lcn) {
+            (0..count).map(move |index| ((f64::from(index) * 0.618_033_988_749_894_9).fract() * codewords) as u64);
+        sampled.filter_map(move |lcn| match ftl.locate(Lcn(lcn)) {
             Location::Flash(place) => Some(place),
             Location::Unmapped | Location::Memory(_) | Location::InFlight => None,
         })
@@ -289,7 +290,7 @@ impl Medium {
             }
             let cells = |part| self.cell_age(now, ftl, group, group.first() + part);
             let conditions = self.reliability.conditions(ftl.erases(group.superblock), group.pages(), cells);
-            let fate = self.reliability.fate(&conditions, place);
+            let fate = self.reliability.fate(&conditions, place.0);
             self.reliability.read_through(&fate, &self.read_spec).map(|(p_uncorrectable, _)| p_uncorrectable)
         };
         let (mut sum, mut places) = (ExpectedUber::default(), 0);
@@ -325,11 +326,11 @@ impl Medium {
             let (group, _) = ftl.group_of(place);
             let cells = |part| self.cell_age(now, ftl, group, group.first() + part);
             let conditions = self.reliability.conditions(ftl.erases(group.superblock), group.pages(), cells);
-            let rber = self.reliability.rber(&conditions, place)?;
+            let rber = self.reliability.rber(&conditions, place.0)?;
             let block = self.geometry.block_of(place);
-            let plane = block / self.geometry.blocks_per_plane();
+            let (plane, _) = self.geometry.split_block(block);
             let chip = self.geometry.chip_rank(self.geometry.chip_of(plane));
-            let fate = self.reliability.fate(&conditions, place);
+            let fate = self.reliability.fate(&conditions, place.0);
             let p_fail = |level| self.reliability.p_fail(&fate, Step::fresh(level));
             let read_through = self.reliability.read_through(&fate, &self.read_spec);
             Some(CodewordSample {

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use softsense_ftl::Lcn;
+use softsense_config::ids::{Lcn, Set};
 
 /// The cause of work, by which work is counted and ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]
@@ -102,9 +102,9 @@ pub(super) enum ReadOwner {
     /// No request yet: pages that sequential reads are likely to want next.
     Ahead,
     /// The move of data of a set.
-    Move { set: u32, cause: Cause },
+    Move { set: Set, cause: Cause },
     /// Patrol scrub of a set.
-    Scrub { set: u32 },
+    Scrub { set: Set },
     /// Requests that wait for a translation page.
     Load { page: u32 },
     /// The update of a translation page.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use softsense_base::{Ns, Purpose, Stream, TotalNs};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Lcn, Plane};
 use softsense_config::spec::{PowerLossScan, PowerLossSpec};
-use softsense_ftl::{Lcn, PageMap};
+use softsense_ftl::PageMap;
 
 /// Counts of losses of power.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -124,10 +125,10 @@ impl Power {
     /// then that of all its pages on the bus. The slowest channel counts.
     fn scan(&self, ftl: &PageMap) -> (u64, Ns) {
         let mut channels = vec![(Ns::ZERO, 0u64); self.geometry.channels() as usize];
-        for plane in 0..self.geometry.planes() {
+        for plane in Plane::all(0..self.geometry.planes()) {
             let (mut senses, mut pages) = (Ns::ZERO, 0);
-            for block in plane * self.geometry.blocks_per_plane()..(plane + 1) * self.geometry.blocks_per_plane() {
-                let (programmed, of_block, slc) = ftl.programmed_of(block);
+            for of_plane in 0..self.geometry.blocks_per_plane() {
+                let (programmed, of_block, slc) = ftl.programmed_of(self.geometry.block_at(plane, of_plane));
                 let is_scanned = match self.spec.scan {
                     PowerLossScan::None => false,
                     PowerLossScan::OpenBlocks => programmed < of_block,
@@ -139,7 +140,7 @@ impl Power {
                     pages += u64::from(programmed);
                 }
             }
-            let (longest, of_channel) = &mut channels[self.geometry.channel_of(plane) as usize];
+            let (longest, of_channel) = &mut channels[self.geometry.channel_of(plane)];
             *longest = (*longest).max(senses);
             *of_channel += pages;
         }

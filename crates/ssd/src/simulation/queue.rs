@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use softsense_base::{Error, Ns, Result};
+use softsense_config::ids::Lcn;
 use softsense_config::spec::{Issue, TenantSpec};
-use softsense_ftl::Lcn;
 use softsense_requests::{End, Request, RequestSource};
 use strength_reduce::StrengthReducedU64;
 
@@ -17,7 +17,7 @@ use crate::events::{Key, instant};
 const READ_AHEAD: usize = 4;
 /// The most codewords of each of them that are fetched. Larger requests are few, and what they need later comes while their first codewords
 /// are served.
-const MOST_FETCHED: Lcn = 4;
+const MOST_FETCHED: u64 = 4;
 
 /// Requests that wait, where their wait counts: in a closed loop, and of tenants.
 struct Waiting {
@@ -225,7 +225,7 @@ impl Queue {
     fn first_lcns(&self, request: &Request) -> Range<Lcn> {
         let first = request.offset_bytes / self.codeword_bytes;
         let last = (request.offset_bytes + request.bytes.saturating_sub(1)) / self.codeword_bytes;
-        first..first + (last - first + 1).min(MOST_FETCHED)
+        Lcn(first)..Lcn(first + (last - first + 1).min(MOST_FETCHED))
     }
 
     /// Takes the next request. Some requests are read ahead, so that what they need of the FTL is in the CPU's caches when their turn
@@ -245,7 +245,7 @@ impl Queue {
             }
         }
         if let Some((request, soon)) = self.read_ahead.get(READ_AHEAD / 2) {
-            for lcn in soon.clone() {
+            for lcn in Lcn::each(soon.clone()) {
                 device.prefetch_block(lcn, request.kind.is_write());
             }
         }

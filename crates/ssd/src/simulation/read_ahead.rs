@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use softsense_base::Ns;
+use softsense_config::ids::{Lcn, Place};
 use softsense_config::spec::ReadAheadSpec;
-use softsense_ftl::{Group, Lcn, Place};
+use softsense_ftl::Group;
 use softsense_requests::Request;
 
 use super::owners::ReadOwner;
@@ -79,23 +80,23 @@ impl ReadAhead {
         let end = end_bytes.div_ceil(self.codeword_bytes);
         let streams = &mut self.streams[tenant];
         let Some(stream) = streams.iter_mut().find(|stream| stream.next_bytes == request.offset_bytes) else {
-            let new = Stream { next_bytes: end_bytes, requests: 1, window: 0, end, last_use: self.requests };
+            let new = Stream { next_bytes: end_bytes, requests: 1, window: 0, end: Lcn(end), last_use: self.requests };
             if streams.len() < self.spec.streams as usize {
                 streams.push(new);
             } else if let Some(oldest) = streams.iter_mut().min_by_key(|stream| stream.last_use) {
                 *oldest = new;
             }
-            return end..end;
+            return Lcn(end)..Lcn(end);
         };
         stream.next_bytes = end_bytes;
         stream.last_use = self.requests;
         stream.requests = (stream.requests + 1).min(self.spec.after_requests);
         if stream.requests < self.spec.after_requests {
-            return end..end;
+            return Lcn(end)..Lcn(end);
         }
         stream.window = (2 * stream.window).clamp(self.spec.least_pages, self.spec.most_pages);
-        let from = stream.end.max(end);
-        stream.end = from.max(end + u64::from(stream.window) * self.codewords_per_page);
+        let from = stream.end.max(Lcn(end));
+        stream.end = from.max(Lcn(end + u64::from(stream.window) * self.codewords_per_page));
         from..stream.end
     }
 
@@ -164,7 +165,7 @@ mod tests {
             let request =
                 Request { arrival: Ns::ZERO, kind: RequestKind::Read, offset_bytes: 4096 * unit, bytes: 4096 };
             let wanted = ahead.saw(0, &request);
-            (wanted.start, wanted.end)
+            (wanted.start.0, wanted.end.0)
         };
         assert_eq!([saw(10), saw(100)], [(11, 11), (101, 101)]);
         assert_eq!([saw(11), saw(12), saw(13), saw(14)], [(12, 16), (16, 21), (21, 30), (30, 31)]);

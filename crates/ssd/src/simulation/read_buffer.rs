@@ -9,10 +9,11 @@
 use rustc_hash::FxHashMap;
 use softsense_base::{OwnName, Result};
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Lcn, Place, Superblock};
 use softsense_config::own::{AdmitPages, MissedPage};
 use softsense_config::spec::{ReadBufferSpec, ReadBufferTakes, ReadReplacement};
 use softsense_ftl::recency::Recency;
-use softsense_ftl::{Group, PageMap, Place};
+use softsense_ftl::{Group, PageMap};
 use softsense_link::OwnCost;
 
 use super::admission::Admission;
@@ -90,7 +91,7 @@ impl ReadBuffer {
     }
 
     /// Whether the pages of a group are taken in, of which a read misses units. A page that has units in the buffer stays.
-    pub(super) fn admits(&mut self, geometry: &Geometry, group: Group, asked: Asked<impl Fn() -> u64>) -> bool {
+    pub(super) fn admits(&mut self, geometry: &Geometry, group: Group, asked: Asked<impl Fn() -> Lcn>) -> bool {
         if asked.request_bytes > self.largest_request_bytes {
             return false;
         }
@@ -189,7 +190,7 @@ impl ReadBuffer {
     }
 
     /// Forgets the pages of a superblock that has been erased.
-    pub(super) fn erased(&mut self, geometry: &Geometry, superblock: u32) {
+    pub(super) fn erased(&mut self, geometry: &Geometry, superblock: Superblock) {
         for page in 0..geometry.pages_per_superblock() {
             let (page, _) = Self::page_of(geometry, geometry.place(superblock, page, 0));
             if let Some(line) = self.lines.remove(&page) {
@@ -206,6 +207,6 @@ impl ReadBuffer {
     #[inline]
     fn page_of(geometry: &Geometry, place: Place) -> (u64, u32) {
         let (block, page, slot) = geometry.split(place);
-        (geometry.first_place(block, page) / u64::from(geometry.codewords_per_page()), slot)
+        (geometry.first_place(block, page).0 / u64::from(geometry.codewords_per_page()), slot)
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use softsense_base::{Ns, format_duration};
+use softsense_config::ids::{Channel, Set, Unit};
 use softsense_link::Step;
 
 use super::Simulation;
@@ -209,10 +210,12 @@ impl Recorder {
         let mut taken = std::mem::take(&mut self.taken);
         taken.clear();
         simulation.device.back_end.look(&mut taken);
-        taken.extend((0..simulation.write_path.sets() as u32).map(|set| match simulation.write_path.moving(set) {
-            Some((cause, superblock)) => (1 + u128::from(superblock)) | ((cause as u128) << 33),
-            None => 0,
-        }));
+        taken.extend((0..simulation.write_path.sets() as u32).map(
+            |set| match simulation.write_path.moving(Set(set)) {
+                Some((cause, superblock)) => (1 + u128::from(superblock.0)) | ((cause as u128) << 33),
+                None => 0,
+            },
+        ));
         for (index, &taken) in taken.iter().enumerate() {
             if self.open[index].map_or(0, |open| open.taken) != taken {
                 self.changed(simulation, index, taken);
@@ -336,13 +339,13 @@ impl Simulation {
     fn taken_by(&self, resource: Resource, number: u32) -> Occupied {
         let back_end = &self.device.back_end;
         match resource {
-            Resource::Plane => back_end.unit_taken_by(number),
-            Resource::Bus => back_end.bus_taken_by(number),
+            Resource::Plane => back_end.unit_taken_by(Unit(number)),
+            Resource::Bus => back_end.bus_taken_by(Channel(number)),
             Resource::Decoder => back_end.decoder_taken_by(number),
             Resource::Encoder => back_end.encoder_taken_by(number),
-            Resource::Suspended => back_end.suspended_in(number),
+            Resource::Suspended => back_end.suspended_in(Unit(number)),
             Resource::Set => {
-                let (cause, superblock) = self.write_path.moving(number).expect("its data is being moved");
+                let (cause, superblock) = self.write_path.moving(Set(number)).expect("its data is being moved");
                 let action = match cause {
                     Cause::Folding => Action::Fold,
                     Cause::ReadReclaim => Action::Reclaim,

@@ -9,6 +9,7 @@ use std::ops::{Add, AddAssign};
 use schemars::JsonSchema;
 use serde::Serialize;
 use softsense_base::{Histogram, Ns, Pj, SumsByDuration, TotalNs};
+use softsense_config::ids::Block;
 use softsense_link::{MAX_LEVEL, Side};
 use softsense_requests::RequestKind;
 
@@ -819,7 +820,7 @@ pub struct CodewordSample {
     /// The chip of its place, in the order in which the stripe meets them.
     pub chip: u32,
     /// The block of its place, numbered over the device.
-    pub block: u32,
+    pub block: Block,
     /// The kind of its page.
     pub page_type: u8,
     /// Its raw bit error rate; where it is divided among chips, the mean of theirs.

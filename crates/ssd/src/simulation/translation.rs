@@ -13,9 +13,10 @@
 use std::ops::Range;
 
 use softsense_base::{OwnName, Result};
+use softsense_config::ids::Lcn;
 use softsense_config::own::{AdmitEntries, MissedEntry};
 use softsense_config::spec::DemandSpec;
-use softsense_ftl::{Evicted, Lcn, MappingCache, PageMap};
+use softsense_ftl::{Evicted, MappingCache, PageMap};
 use softsense_link::OwnCost;
 
 use super::admission::Admission;
@@ -111,18 +112,18 @@ impl Translation {
 
     /// The first codewords of a range whose entries are in one translation page.
     pub(super) fn of_one_page(&self, codewords: &Range<Lcn>) -> Range<Lcn> {
-        codewords.start..codewords.end.min((codewords.start / self.per_page + 1) * self.per_page)
+        codewords.start..codewords.end.min(Lcn((codewords.start.0 / self.per_page + 1) * self.per_page))
     }
 
     fn page_of(&self, lcn: Lcn) -> u32 {
-        (lcn / self.per_page) as u32
+        (lcn.0 / self.per_page) as u32
     }
 
     /// Looks up codewords whose entries are in one translation page. If all are at hand, they count as used.
     pub(super) fn look_up(&mut self, statistics: &mut Statistics, wanted: Waiting) -> LookUp {
         let Waiting { ref codewords, access, .. } = wanted;
-        let hits = codewords.clone().filter(|&lcn| self.cache.level(lcn).is_some()).count() as u64;
-        let misses = (codewords.end - codewords.start) - hits;
+        let hits = Lcn::each(codewords.clone()).filter(|&lcn| self.cache.level(lcn).is_some()).count() as u64;
+        let misses = Lcn::count(&codewords) - hits;
         match access {
             Access::Read => {
                 statistics.mapping_read_hits += hits;
@@ -134,7 +135,7 @@ impl Translation {
             }
         }
         if misses == 0 {
-            for lcn in codewords.clone() {
+            for lcn in Lcn::each(codewords.clone()) {
                 self.cache.touch(lcn);
             }
             return LookUp::AtHand;
@@ -156,8 +157,8 @@ impl Translation {
         if self.cache.level(lcn).is_some() {
             return true;
         }
-        let codewords = (codewords.end - codewords.start) as u32;
-        admission.admits(lcn, |rule, misses| rule.admit(&MissedEntry { codeword: lcn, codewords, misses }))
+        let codewords = Lcn::count(&codewords) as u32;
+        admission.admits(lcn.0, |rule, misses| rule.admit(&MissedEntry { codeword: lcn, codewords, misses }))
     }
 
     /// Checks the answers of the user's own rule.

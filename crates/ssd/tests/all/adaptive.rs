@@ -1,5 +1,6 @@
 //! Code rates by the age of blocks: how much a page holds, what a read of it takes, and what becomes of data as rates fall.
 
+use softsense_config::ids::{Lcn, Ssd, Superblock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -176,11 +177,11 @@ fn capacity_is_accounted_for_over_a_life() {
     let room = |erases| u64::from(layouts.at(|| 97 + erases).codewords());
     let (mut erased, mut standing) = (0, 0);
     for block in 0..blocks {
-        let erases = simulation.ftl().erases(block);
+        let erases = simulation.ftl().erases(Superblock(block));
         erased += (0..erases).map(room).sum::<u64>();
         standing += room(erases);
     }
-    assert!((0..blocks).any(|block| simulation.ftl().erases(block) > 33), "all three rates were in use");
+    assert!((0..blocks).any(|block| simulation.ftl().erases(Superblock(block)) > 33), "all three rates were in use");
     assert!((erased..=erased + standing).contains(&programmed), "{programmed} of {erased} and {standing}");
     assert_eq!(standing, simulation.ftl().data_capacity());
 }
@@ -360,9 +361,13 @@ fn random_adaptive(seed: u64, rate: usize, more: &[&str]) -> CheckedConfig {
 }
 
 /// The codewords that hold units of data, by SSD: superblock, page and the first unit of each.
-fn codewords_of(config: &CheckedConfig, ftl: &PageMap, units: Range<u64>) -> BTreeMap<u32, BTreeSet<(u32, u32, u32)>> {
-    let mut found: BTreeMap<u32, BTreeSet<_>> = BTreeMap::new();
-    for unit in units {
+fn codewords_of(
+    config: &CheckedConfig,
+    ftl: &PageMap,
+    units: Range<Lcn>,
+) -> BTreeMap<Ssd, BTreeSet<(Superblock, u32, u32)>> {
+    let mut found: BTreeMap<Ssd, BTreeSet<_>> = BTreeMap::new();
+    for unit in Lcn::each(units) {
         let Location::Flash(place) = ftl.locate(unit) else { panic!("unit {unit} is in flash") };
         let (group, at) = ftl.group_of(place);
         let in_page = at % config.config().geometry.codewords_per_page;
@@ -373,17 +378,17 @@ fn codewords_of(config: &CheckedConfig, ftl: &PageMap, units: Range<u64>) -> BTr
 }
 
 /// Aligned runs of so many units that cover a device, but for what is left at its end.
-fn runs_of(config: &CheckedConfig, count: u64) -> impl DoubleEndedIterator<Item = Range<u64>> {
-    (0..config.user_codewords() / count).map(move |number| number * count..(number + 1) * count)
+fn runs_of(config: &CheckedConfig, count: u64) -> impl DoubleEndedIterator<Item = Range<Lcn>> {
+    (0..config.user_codewords() / count).map(move |number| Lcn(number * count)..Lcn((number + 1) * count))
 }
 
 /// How many units of each run are on each SSD, and in how many codewords.
 fn shares(config: &CheckedConfig, ftl: &PageMap, count: u64) -> Vec<(u64, u64)> {
-    let of_run = |run: Range<u64>| {
-        let on_ssd = |ssd: u32| run.clone().filter(|&unit| ftl.ssd_of(unit) == ssd).count() as u64;
+    let of_run = |run: Range<Lcn>| {
+        let on_ssd = |ssd: Ssd| Lcn::each(run.clone()).filter(|&unit| ftl.ssd_of(unit) == ssd).count() as u64;
         let codewords = codewords_of(config, ftl, run.clone());
         for (ssd, indices) in ftl.by_ssd(run.clone()) {
-            let of_ssd: Vec<u64> = run.clone().filter(|&unit| ftl.ssd_of(unit) == ssd).collect();
+            let of_ssd: Vec<Lcn> = Lcn::each(run.clone()).filter(|&unit| ftl.ssd_of(unit) == ssd).collect();
             assert_eq!(indices.map(|index| ftl.join(ssd, index)).collect::<Vec<_>>(), of_ssd, "{run:?}");
         }
         assert_eq!(ftl.by_ssd(run.clone()).count(), codewords.len());
@@ -415,7 +420,7 @@ fn units_that_follow_one_another_share_codewords() {
             shares.iter().map(|(_, codewords)| codewords).sum::<u64>()
         };
         let far = |number: usize| Ns::from_us(20_000.0 * number as f64);
-        let read = |(number, run): (usize, Range<u64>)| units(RequestKind::Read, far(number), run.start, count);
+        let read = |(number, run): (usize, Range<Lcn>)| units(RequestKind::Read, far(number), run.start.0, count);
         let reads: Vec<Request> = runs_of(&config, count).enumerate().map(read).collect();
         let before = run(&config, reads.clone());
         assert_eq!(before.statistics().operations.decodes, check(before.ftl(), "at the start"), "{seed}");
@@ -425,9 +430,9 @@ fn units_that_follow_one_another_share_codewords() {
         // Each write may take pages of its own, of which nearly half are free.
         let pages = u64::from(geometry.blocks_per_plane * geometry.pages_per_block * geometry.channels);
         let of_page = UNITS[rate] * u64::from(geometry.codewords_per_page) / 13;
-        let mut writes: Vec<Range<u64>> = runs_of(&config, count).rev().step_by(2).collect();
+        let mut writes: Vec<Range<Lcn>> = runs_of(&config, count).rev().step_by(2).collect();
         writes.truncate((pages * 2 / 5 / (count / of_page + 2)) as usize);
-        let write = |(number, run): (usize, Range<u64>)| units(RequestKind::Write, far(number), run.start, count);
+        let write = |(number, run): (usize, Range<Lcn>)| units(RequestKind::Write, far(number), run.start.0, count);
         let writes: Vec<Request> = writes.into_iter().enumerate().map(write).collect();
         let after = run(&config, writes.clone());
         assert_eq!(after.statistics().gc_victims, 0);

@@ -4,6 +4,7 @@
 use crate::support::{request, run, simulation};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Block, Lcn, Superblock};
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Action, Cause, Window};
@@ -45,7 +46,7 @@ fn blocks_fail_as_often_as_wear_says() {
         let simulation = run(&config, overwrites(&config, 30_000));
         let ftl = simulation.ftl();
         for superblock in 0..4 * BLOCKS {
-            for erase in start..start + ftl.erases(superblock) {
+            for erase in start..start + ftl.erases(Superblock(superblock)) {
                 let p = 1.0 - (hazard(erase) - hazard(erase + 1)).exp();
                 (expected, variance) = (expected + p, variance + p * (1.0 - p));
             }
@@ -80,8 +81,9 @@ fn programs_fail_as_often_as_wear_says() {
             let simulation = run(&config, overwrites(&config, 30_000));
             let ftl = simulation.ftl();
             for block in 0..4 * BLOCKS {
-                let (at_start, (now, all, _)) = (fresh.ftl().programmed_of(block).0, ftl.programmed_of(block));
-                let erases = ftl.erases(block);
+                let (at_start, (now, all, _)) =
+                    (fresh.ftl().programmed_of(Block(block)).0, ftl.programmed_of(Block(block)));
+                let erases = ftl.erases(Superblock(block));
                 for erase in 0..=erases {
                     let pages = if erase < erases { all } else { now } - if erase == 0 { at_start } else { 0 };
                     let grown = hazard(start + erase + 1) - hazard(start + erase);
@@ -128,7 +130,7 @@ fn a_write_waits_for_programs_that_fail() {
             assert_eq!(simulation.take_log()[0].response, Ns(1000 * (failed * (20 + failed_us) + 20 + 300)));
             assert_eq!(simulation.statistics().operations.programs, failed + 1);
             assert_eq!(simulation.statistics().failed_program_codewords, 2 * failed);
-            let Location::Flash(_) = simulation.ftl().locate(0) else { panic!("it is in flash") };
+            let Location::Flash(_) = simulation.ftl().locate(Lcn(0)) else { panic!("it is in flash") };
             most = most.max(failed);
         }
     }
@@ -150,8 +152,8 @@ fn data_is_moved_out_of_blocks_in_which_programs_have_failed() {
     ftl.assert_consistent();
     ftl.assert_at_rest();
     for lcn in 0..config.user_codewords() {
-        let Location::Flash(place) = ftl.locate(lcn) else { panic!("codeword {lcn} is not in flash") };
-        assert_eq!(ftl.owner(place), Some(lcn));
+        let Location::Flash(place) = ftl.locate(Lcn(lcn)) else { panic!("codeword {lcn} is not in flash") };
+        assert_eq!(ftl.owner(place), Some(Lcn(lcn)));
     }
 }
 
@@ -225,7 +227,7 @@ fn a_device_without_spares_ends_read_only_with_its_data() {
             ftl.assert_consistent();
             ftl.assert_at_rest();
             for lcn in 0..config.user_codewords() {
-                assert_ne!(ftl.locate(lcn), Location::Unmapped, "codeword {lcn} is lost: {more:?}");
+                assert_ne!(ftl.locate(Lcn(lcn)), Location::Unmapped, "codeword {lcn} is lost: {more:?}");
             }
             let counts = ftl.bad_block_counts().unwrap();
             let width = u64::from(geometry.blocks_per_superblock());

@@ -1,6 +1,7 @@
 //! BCH codes by age: how long a unit of several codewords takes, or one that crosses pages, where units lie, that none is lost
 //! while blocks go from code to code, and that real codes correct what they should over a device's life.
 
+use softsense_config::ids::{Lcn, Superblock};
 use std::collections::HashMap;
 
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
@@ -143,9 +144,9 @@ fn codewords_of_several_codes_share_an_engine() {
     let planes = u64::from(config.geometry().planes());
     let (mut of_weak, mut of_strong, mut taken) = (Vec::new(), Vec::new(), vec![false; planes as usize]);
     for lcn in 0..config.user_codewords() {
-        let Location::Flash(place) = start.ftl().locate(lcn) else { panic!("unit {lcn} is not in flash") };
+        let Location::Flash(place) = start.ftl().locate(Lcn(lcn)) else { panic!("unit {lcn} is not in flash") };
         let (group, _) = start.ftl().group_of(place);
-        let plane = config.geometry().plane_of(group.set, 0) as usize;
+        let plane = config.geometry().plane_of(group.set, 0).index();
         if !std::mem::replace(&mut taken[plane], true) {
             (if plane < taken.len() / 2 { &mut of_weak } else { &mut of_strong }).push(lcn);
         }
@@ -195,7 +196,7 @@ fn a_unit_that_crosses_pages_takes_two_sensings() {
         let byte_us = 21.6 / 4320.0;
         let start = simulation(&config, Vec::new());
         let crossing = |lcn: u64| {
-            let (_, pieces) = start.ftl().pieces(lcn).unwrap();
+            let (_, pieces) = start.ftl().pieces(Lcn(lcn)).unwrap();
             let first = pieces[0].physical_unit / 2;
             pieces.iter().filter(|piece| piece.physical_unit / 2 > first).map(|piece| piece.bytes).sum::<u32>()
         };
@@ -243,10 +244,10 @@ fn pages_that_units_share_are_sensed_once() {
 fn assert_units_lie_apart(simulation: &Simulation, units: u64) {
     let mut held: HashMap<(u32, u32), Vec<(u32, u32)>> = HashMap::new();
     for lcn in 0..units {
-        let Some((block, pieces)) = simulation.ftl().pieces(lcn) else { continue };
+        let Some((block, pieces)) = simulation.ftl().pieces(Lcn(lcn)) else { continue };
         assert_eq!(pieces.iter().map(|piece| piece.bytes).sum::<u32>(), 4096);
         for piece in pieces {
-            held.entry((block, piece.physical_unit)).or_default().push((piece.offset, piece.bytes));
+            held.entry((block.0, piece.physical_unit)).or_default().push((piece.offset, piece.bytes));
         }
     }
     for (at, mut parts) in held {
@@ -291,7 +292,7 @@ fn assert_served(config: &CheckedConfig, requests: Vec<Request>) -> Simulation {
 fn capacity(config: &CheckedConfig, simulation: &Simulation) -> u64 {
     let layouts = config.layouts();
     let blocks = config.geometry().planes() * config.geometry().blocks_per_plane();
-    (0..blocks).map(|block| u64::from(layouts.at(|| simulation.ftl().erases(block)).codewords())).sum()
+    (0..blocks).map(|block| u64::from(layouts.at(|| simulation.ftl().erases(Superblock(block))).codewords())).sum()
 }
 
 proptest! {
@@ -348,8 +349,8 @@ fn a_full_device_with_a_write_buffer_refuses_writes() {
     simulation.ftl().assert_consistent();
     let mut held = 0;
     for lcn in 0..config.user_codewords() {
-        match simulation.ftl().locate(lcn) {
-            Location::Flash(place) => assert_eq!(simulation.ftl().owner(place), Some(lcn)),
+        match simulation.ftl().locate(Lcn(lcn)) {
+            Location::Flash(place) => assert_eq!(simulation.ftl().owner(place), Some(Lcn(lcn))),
             Location::Memory(_) => held += 1,
             other => panic!("unit {lcn} is {other:?} after the end"),
         }
@@ -374,9 +375,9 @@ fn capacity_is_accounted_for_over_a_life() {
         statistics.host_codewords_programmed() + statistics.gc_codewords_programmed() + statistics.padding_codewords;
     let (layouts, blocks) = (config.layouts(), 4 * 24);
     let room = |erases| u64::from(layouts.at(|| erases).codewords());
-    let erased: u64 = (0..blocks).flat_map(|block| (0..simulation.ftl().erases(block)).map(room)).sum();
+    let erased: u64 = (0..blocks).flat_map(|block| (0..simulation.ftl().erases(Superblock(block))).map(room)).sum();
     let standing = simulation.ftl().data_capacity();
-    assert!((0..blocks).all(|block| simulation.ftl().erases(block) > 16), "all codes were in use");
+    assert!((0..blocks).all(|block| simulation.ftl().erases(Superblock(block)) > 16), "all codes were in use");
     assert!((erased..=erased + standing).contains(&programmed), "{programmed} of {erased} and {standing}");
     // A collection may end in a page that ends a unit and begins none.
     let left_empty = 2 * statistics.gc_victims + 2 * 4;

@@ -2,6 +2,7 @@
 //! replacement keep what was written last?
 
 use crate::support;
+use softsense_config::ids::{Lcn, Superblock};
 use std::collections::HashMap;
 
 use crate::support::{request, run, shipped, units_of};
@@ -463,7 +464,7 @@ fn a_steady_state_of_a_part_maps_that_part() {
     let start = support::simulation(&config, Vec::new());
     let mapped = (config.user_codewords() as f64 * 0.4).ceil() as u64;
     for lcn in 0..config.user_codewords() {
-        let found = matches!(start.ftl().locate(lcn), softsense_ftl::Location::Flash(_));
+        let found = matches!(start.ftl().locate(Lcn(lcn)), softsense_ftl::Location::Flash(_));
         assert_eq!(found, lcn < mapped, "{lcn}");
     }
     start.ftl().assert_consistent();
@@ -485,10 +486,13 @@ fn erases_may_count_as_many_cycles() {
     let writes = (0..2 * user).map(|i| request(RequestKind::Write, Ns(i * 300_000), i * 7919 % user, 1));
     let done = run(&config, writes.collect());
     let ftl = done.ftl();
-    let worn: Vec<u32> = (0..48 * 4).map(|superblock| ftl.pe_cycles(superblock)).collect();
+    let worn: Vec<u32> = (0..48 * 4).map(|superblock| ftl.pe_cycles(Superblock(superblock))).collect();
     assert!(worn.iter().all(|pe| pe % 1000 == 0) && worn.iter().any(|&pe| pe > 0));
-    assert!((0..48 * 4).all(|superblock| ftl.pe_cycles(superblock) == 1000 * ftl.erases(superblock)));
-    let crossing = (0..48 * 4).filter(|&superblock| ftl.layout(superblock).crosses_pages()).count();
+    assert!(
+        (0..48 * 4)
+            .all(|superblock| ftl.pe_cycles(Superblock(superblock)) == 1000 * ftl.erases(Superblock(superblock)))
+    );
+    let crossing = (0..48 * 4).filter(|&superblock| ftl.layout(Superblock(superblock)).crosses_pages()).count();
     assert_eq!(crossing, worn.iter().filter(|&&pe| pe > 900).count());
     ftl.assert_consistent();
 }
@@ -591,8 +595,8 @@ fn own_admissions_are_shipped_ones() {
     assert_ne!(outcome(&second).0, outcome(&device(&[BUFFER])).0);
     let sees = admitting(|page| {
         assert_eq!((page.codewords, page.request_bytes, page.for_write), (1, 4096, false));
-        assert!(page.codeword < 23 && page.free_pages <= 4);
-        page.codeword != 5
+        assert!(page.codeword < Lcn(23) && page.free_pages <= 4);
+        page.codeword != Lcn(5)
     });
     assert_eq!(run(&sees, reads(&[5, 5, 7, 7])).statistics().read_buffer_hits, 1);
 }

@@ -26,7 +26,7 @@ fn expected_rber(config: &CheckedConfig, page_type: usize, effective_reads: f64)
 /// The raw bit error rates that codewords of a page type have in some blocks, ascending, each once.
 fn rates(simulation: &Simulation, page_type: u8, blocks: std::ops::Range<u32>) -> Vec<f64> {
     let samples = simulation.sample_codewords(8 * simulation.ftl().user_codewords() as u32);
-    let of_type = samples.iter().filter(|sample| sample.page_type == page_type && blocks.contains(&sample.block));
+    let of_type = samples.iter().filter(|sample| sample.page_type == page_type && blocks.contains(&sample.block.0));
     let mut rates: Vec<f64> = of_type.map(|sample| sample.rber).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup_by(|a, b| *a / *b - 1.0 < 1e-6);

@@ -5,6 +5,7 @@ use crate::support;
 use crate::support::{request, run, shipped};
 use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Lcn;
 use softsense_config::own::{AdmitEntries, MissedEntry, Own, OwnDevice, OwnThing};
 use softsense_requests::{Request, RequestKind};
 
@@ -168,8 +169,11 @@ fn what_has_changed_is_written_back_in_batches() {
     // One for each miss, and one to be updated.
     assert_eq!(statistics.translation_reads, 17 + 1);
     let cache = simulation.mapping_cache().unwrap();
-    assert!((1..16).all(|lcn| !cache.is_dirty(lcn) && cache.level(lcn) == Some(1)), "all were written back together");
-    assert!(cache.is_dirty(600) && cache.level(0).is_none());
+    assert!(
+        (1..16).all(|lcn| !cache.is_dirty(Lcn(lcn)) && cache.level(Lcn(lcn)) == Some(1)),
+        "all were written back together"
+    );
+    assert!(cache.is_dirty(Lcn(600)) && cache.level(Lcn(0)).is_none());
 }
 
 /// Misses of one request on one translation page, and of requests that come while it is read, wait for one read.

@@ -4,6 +4,7 @@ use crate::support;
 use crate::support::{request, run, small_disksim};
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Plane, Ssd};
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 
@@ -61,12 +62,13 @@ fn writes_stay_in_their_pool() {
             let simulation = run(&config, writes);
             let pool_of = |place| {
                 let plane = config.geometry().split_block(config.geometry().block_of(place)).0;
-                plane / planes
+                plane.0 / planes
             };
             // Pools are numbered as the stripe meets them.
-            let expected: Vec<u32> = config.geometry().stripe(0)[..pools].iter().map(|plane| plane / planes).collect();
+            let expected: Vec<u32> =
+                config.geometry().stripe(Ssd(0))[..pools].iter().map(|plane| plane.0 / planes).collect();
             for lcn in 0..user {
-                let Location::Flash(place) = simulation.ftl().locate(lcn) else { panic!("{lcn} is nowhere") };
+                let Location::Flash(place) = simulation.ftl().locate(Lcn(lcn)) else { panic!("{lcn} is nowhere") };
                 assert_eq!(pool_of(place), expected[lcn as usize % pools], "{pool}, {choice}: page {lcn}");
             }
             simulation.ftl().assert_consistent();
@@ -94,8 +96,8 @@ fn the_most_free_plane_is_written() {
         let config =
             small_disksim(&["geometry.channels=1", "geometry.planes_per_die=4", &format!("ftl.plane_choice={choice}")]);
         let simulation = run(&config, writes.clone());
-        let planes: Vec<u32> = (0..user)
-            .map(|lcn| match simulation.ftl().locate(lcn) {
+        let planes: Vec<Plane> = (0..user)
+            .map(|lcn| match simulation.ftl().locate(Lcn(lcn)) {
                 Location::Flash(place) => config.geometry().split_block(config.geometry().block_of(place)).0,
                 other => panic!("{other:?}"),
             })

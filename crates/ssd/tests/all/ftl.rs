@@ -1,6 +1,7 @@
 //! Laws and physics of the FTL: data is where it was put, whatever garbage collection does, and greedy
 //! collection amplifies writes as theory says.
 
+use softsense_config::ids::{Lcn, Ssd};
 use std::collections::HashMap;
 
 use crate::support::{CODEWORD, request, run, shipped, simulation};
@@ -92,10 +93,10 @@ fn assert_map(simulation: &Simulation, expected: &HashMap<u64, bool>) {
     let ftl = simulation.ftl();
     ftl.assert_consistent();
     for (&lcn, &mapped) in expected {
-        match ftl.locate(lcn) {
+        match ftl.locate(Lcn(lcn)) {
             Location::Flash(place) => {
                 assert!(mapped, "codeword {lcn} should have been trimmed");
-                assert_eq!(ftl.owner(place), Some(lcn));
+                assert_eq!(ftl.owner(place), Some(Lcn(lcn)));
             }
             Location::Unmapped => assert!(!mapped, "codeword {lcn} was lost"),
             other => panic!("codeword {lcn} is {other:?} after the end"),
@@ -323,12 +324,12 @@ proptest! {
         assert_map(&simulation, &expected);
         let (geometry, ftl) = (config.geometry(), simulation.ftl());
         for lcn in 0..config.user_codewords() {
-            if let Location::Flash(place) = ftl.locate(lcn) {
-                let plane = geometry.block_of(place) / geometry.blocks_per_plane();
-                prop_assert_eq!(plane / geometry.planes_of_ssd(), ftl.ssd_of(lcn));
+            if let Location::Flash(place) = ftl.locate(Lcn(lcn)) {
+                let plane = geometry.block_of(place).0 / geometry.blocks_per_plane();
+                prop_assert_eq!(Ssd(plane / geometry.planes_of_ssd()), ftl.ssd_of(Lcn(lcn)));
             }
         }
-        let shares: Vec<usize> = (0..geometry.ssds()).map(|ssd| (0..config.user_codewords()).filter(|&lcn| ftl.ssd_of(lcn) == ssd).count()).collect();
+        let shares: Vec<usize> = (0..geometry.ssds()).map(|ssd| (0..config.user_codewords()).filter(|&lcn| ftl.ssd_of(Lcn(lcn)) == Ssd(ssd)).count()).collect();
         prop_assert!(shares.iter().all(|&share| share == shares[0]), "{shares:?}");
     }
 }
@@ -359,14 +360,14 @@ fn a_drive_of_many_tebibytes_is_a_function_and_its_changes() {
         let mut simulation = simulation(&config, requests);
         simulation.advance(0).unwrap();
         for &lcn in expected.keys() {
-            let Location::Flash(place) = simulation.ftl().locate(lcn) else { panic!("codeword {lcn} is nowhere") };
-            assert_eq!(simulation.ftl().owner(place), Some(lcn));
+            let Location::Flash(place) = simulation.ftl().locate(Lcn(lcn)) else { panic!("codeword {lcn} is nowhere") };
+            assert_eq!(simulation.ftl().owner(place), Some(Lcn(lcn)));
         }
         while simulation.advance(1_000_000).unwrap() {}
         assert!(layout.ends_with("sequential") || simulation.statistics().gc_victims > 0);
         for (&lcn, &mapped) in &expected {
-            match simulation.ftl().locate(lcn) {
-                Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(lcn)),
+            match simulation.ftl().locate(Lcn(lcn)) {
+                Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(Lcn(lcn))),
                 other => assert!(!mapped && other == Location::Unmapped, "codeword {lcn} is {other:?}"),
             }
         }
@@ -524,11 +525,11 @@ fn the_steady_state_is_drawn_by_the_seed() {
         for seed in 0..SEEDS {
             let mut ftl = PageMap::new(&config).unwrap();
             ftl.fill_steady_state(1.0, seed);
-            let planes = asked.map(|lcn| match ftl.locate(lcn) {
+            let planes = asked.map(|lcn| match ftl.locate(Lcn(lcn)) {
                 Location::Flash(place) => geometry.split_block(geometry.split(place).0).0,
                 other => panic!("codeword {lcn} is {other:?}"),
             });
-            planes.iter().for_each(|&plane| of_plane[plane as usize] += 1);
+            planes.iter().for_each(|&plane| of_plane[plane] += 1);
             alike += planes.windows(2).filter(|pair| pair[0] == pair[1]).count();
         }
         let planes = f64::from(geometry.planes());

@@ -6,6 +6,7 @@
 //! one of that number alone, whose device is printed. A case is a function of its number.
 
 use crate::support;
+use softsense_config::ids::Lcn;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -860,7 +861,7 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     let mut units: HashMap<u64, Asked> = HashMap::new();
     let fresh: Simulation = support::simulation(config, Vec::new());
     for lcn in 0..config.user_codewords() {
-        let mapped_at_start = fresh.ftl().locate(lcn) != Location::Unmapped;
+        let mapped_at_start = fresh.ftl().locate(Lcn(lcn)) != Location::Unmapped;
         units.insert(lcn, Asked { mapped_at_start, ..Asked::default() });
     }
     let mut units_read = 0;
@@ -902,16 +903,16 @@ fn check(toml: &str, config: &CheckedConfig, asked: Vec<Request>) {
     }
     done.ftl().assert_consistent();
     done.ftl().assert_at_rest();
-    let lost: HashSet<u64> = done.lost_codewords().iter().map(|lost| lost.lcn).collect();
+    let lost: HashSet<u64> = done.lost_codewords().iter().map(|lost| lost.lcn.0).collect();
     let may_lose = toml.contains("[power_loss]") && !config.config().host.write_buffer_power_protected;
     assert!(lost.is_empty() || may_lose && config.config().host.write_buffer_bytes > 0, "nothing else loses data");
     let read_only = statistics.read_only_from.is_some() || done.buffered_codewords() > 0;
     assert!(!read_only || done.ftl().shrinks(), "a device whose room stays refuses nothing");
     for (&lcn, entry) in &units {
-        let mapped = match done.ftl().locate(lcn) {
+        let mapped = match done.ftl().locate(Lcn(lcn)) {
             Location::Unmapped => false,
             Location::Flash(place) => {
-                assert_eq!(done.ftl().owner(place), Some(lcn));
+                assert_eq!(done.ftl().owner(place), Some(Lcn(lcn)));
                 let (group, number) = done.ftl().group_of(place);
                 let slot = number % config.geometry().codewords_per_page();
                 let room = done.ftl().layout(group.superblock).beginning_in(group.page);

@@ -3,6 +3,7 @@
 use crate::support::{CODEWORD, request, run};
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Lcn;
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Cause;
@@ -142,7 +143,7 @@ fn scrub_rescues_the_data_of_a_die_that_failed() {
         let config =
             device_of(4, "reliability = \"perfect\"", &format!("parity = {{ data_pages = 3 }}\n{scrub}"), more);
         let simulation = run(&config, quiet(20));
-        let on_the_die = (0..config.user_codewords()).filter(|&lcn| match simulation.ftl().locate(lcn) {
+        let on_the_die = (0..config.user_codewords()).filter(|&lcn| match simulation.ftl().locate(Lcn(lcn)) {
             Location::Flash(place) => simulation.ftl().is_lost(simulation.ftl().group_of(place).0),
             _ => false,
         });

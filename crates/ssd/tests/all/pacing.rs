@@ -3,6 +3,7 @@
 use crate::support::{Listed, assert_map, random_requests, request, run, served, shipped};
 use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Set;
 use softsense_config::own::{Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet};
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{Cause, Simulation};
@@ -268,7 +269,7 @@ fn idle_planes_are_collected() {
 #[test]
 fn a_rule_collects_on_idle_time_of_its_own() {
     let config = own(&["host.issue={ open_loop = { time_scale = 1.0 } }"], |set| {
-        assert!(set.idle_us >= 0.0 && set.free_pages >= 8 * set.free_blocks && set.set < 4);
+        assert!(set.idle_us >= 0.0 && set.free_pages >= 8 * set.free_blocks && set.set < Set(4));
         assert!(set.valid.is_none_or(|valid| valid <= 8) && (set.collecting || set.valid.is_none()));
         match set.idle_us {
             0.0..5000.0 => Pace::PauseUs(5000.0 - set.idle_us.min(4999.0)),

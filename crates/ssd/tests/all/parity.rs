@@ -1,6 +1,7 @@
 //! Parity across dies, and dies that fail: what room and programs it takes, what it rebuilds and how long that takes, what is lost in
 //! spite of it, against closed forms; and that no failure of one die loses anything.
 
+use softsense_config::ids::{Die, Lcn, Plane};
 use std::collections::HashSet;
 
 use crate::support::{assert_map, config, random_requests, request, run, served, shipped};
@@ -145,9 +146,9 @@ fn a_die_that_fails_loses_what_lay_there_without_parity() {
         let simulation = run(&config, requests);
         let geometry = config.geometry();
         let lost: HashSet<u64> = (0..config.user_codewords())
-            .filter(|&lcn| match simulation.ftl().locate(lcn) {
+            .filter(|&lcn| match simulation.ftl().locate(Lcn(lcn)) {
                 Location::Flash(place) => {
-                    geometry.die_of(geometry.block_of(place) / geometry.blocks_per_plane()) == die
+                    geometry.die_of(Plane(geometry.block_of(place).0 / geometry.blocks_per_plane())) == Die(die)
                 }
                 _ => false,
             })
@@ -169,8 +170,8 @@ fn two_dies_of_a_stripe_are_too_many() {
     let (statistics, geometry) = (simulation.statistics(), config.geometry());
     let fresh = run(&config, Vec::new());
     let on_either = (0..config.user_codewords()).filter(|&lcn| {
-        let Location::Flash(place) = fresh.ftl().locate(lcn) else { return false };
-        geometry.die_of(geometry.block_of(place) / geometry.blocks_per_plane()) < 2
+        let Location::Flash(place) = fresh.ftl().locate(Lcn(lcn)) else { return false };
+        geometry.die_of(Plane(geometry.block_of(place).0 / geometry.blocks_per_plane())) < Die(2)
     });
     assert_eq!(statistics.uncorrectable, on_either.count() as u64);
     assert_eq!(statistics.recovered, 0);

@@ -3,6 +3,7 @@
 use crate::support::{CODEWORD, Listed, request, run};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Lcn;
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::{LogRow, Simulation};
@@ -92,7 +93,7 @@ fn what_is_not_flushed_is_lost() {
         let (simulation, _) = logged(&config, writes().chain(between).chain(after).collect());
         let counts = simulation.power_counts().unwrap();
         assert_eq!((counts.lost_codewords, counts.saved_pages), (lost, saved), "{host}, {flushes}");
-        let are_there = (0..3).all(|lcn| simulation.ftl().locate(lcn) != Location::Unmapped);
+        let are_there = (0..3).all(|lcn| simulation.ftl().locate(Lcn(lcn)) != Location::Unmapped);
         assert_eq!(are_there, lost == 0);
         // Saving two pages is a program of one plane, and one on each bus.
         let saving = if saved > 0 { PROGRAM + COMMAND + 2 * TRANSFER } else { 0 };
@@ -133,7 +134,7 @@ fn what_is_flushed_is_not_lost() {
                 let flush = |row: &&&LogRow| row.kind == RequestKind::Flush && from(row) >= until(write);
                 done.iter().filter(flush).count() > 0
             };
-            let mut writes = done.iter().filter(|row| row.kind == RequestKind::Write && covers(row, one.lcn));
+            let mut writes = done.iter().filter(|row| row.kind == RequestKind::Write && covers(row, one.lcn.0));
             assert!(writes.any(|write| !is_promised(write)), "seed {seed}: {one:?} was promised, or never written");
         }
         let counts = simulation.power_counts().unwrap();

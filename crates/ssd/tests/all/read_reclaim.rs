@@ -3,6 +3,7 @@
 use crate::support::{SMALL_TLC, random_requests, request, run, shipped};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Superblock};
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
@@ -29,13 +30,13 @@ fn reads(lcn: u64, count: usize) -> Vec<Request> {
 /// Effective reads of a codeword.
 fn effective_reads(simulation: &Simulation, lcn: u64) -> f64 {
     let ftl = simulation.ftl();
-    let Location::Flash(place) = ftl.locate(lcn) else { panic!("codeword {lcn} is in flash") };
+    let Location::Flash(place) = ftl.locate(Lcn(lcn)) else { panic!("codeword {lcn} is in flash") };
     ftl.effective_reads(ftl.group_of(place).0, 0)
 }
 
 fn block_of(simulation: &Simulation, lcn: u64) -> u32 {
-    let Location::Flash(place) = simulation.ftl().locate(lcn) else { panic!("codeword {lcn} is in flash") };
-    simulation.ftl().group_of(place).0.superblock
+    let Location::Flash(place) = simulation.ftl().locate(Lcn(lcn)) else { panic!("codeword {lcn} is in flash") };
+    simulation.ftl().group_of(place).0.superblock.0
 }
 
 /// Is a block moved and erased with the read that reaches the limit, those before the run among them, and not with the one before?
@@ -93,7 +94,7 @@ fn a_block_of_reclaimed_wordlines_is_not_erased() {
     let simulation = run(&config, reads(10, 9_000));
     let statistics = simulation.statistics();
     assert_eq!((statistics.reclaimed_wordlines, statistics.operations.erases), (7, 0));
-    assert_eq!((block_of(&simulation, 10), simulation.ftl().valid(0)), (0, OF_WORDLINE as u32));
+    assert_eq!((block_of(&simulation, 10), simulation.ftl().valid(Superblock(0))), (0, OF_WORDLINE as u32));
 }
 
 /// Does no data stay where it has been disturbed much beyond the limit, that of open blocks neither, whatever is read, with few counters

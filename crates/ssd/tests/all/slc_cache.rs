@@ -3,6 +3,7 @@
 use crate::support::{CODEWORD, request, run};
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Superblock};
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
@@ -168,7 +169,7 @@ fn cycles_with_one_bit_a_cell_count_as_configured() {
         for plane in 0..PLANES as u32 {
             for superblock in [plane * 80 + 78, plane * 80 + 79] {
                 assert_eq!(
-                    (ftl.erases(superblock), ftl.pe_cycles(superblock) - at_start),
+                    (ftl.erases(Superblock(superblock)), ftl.pe_cycles(Superblock(superblock)) - at_start),
                     (2, expected),
                     "wear {wear}"
                 );
@@ -186,7 +187,7 @@ fn a_full_device_has_a_small_cache() {
     let ftl = simulation.ftl();
     ftl.assert_consistent();
     for lcn in 0..user * PER_PAGE {
-        assert!(matches!(ftl.locate(lcn), Location::Flash(_)), "codeword {lcn} was lost");
+        assert!(matches!(ftl.locate(Lcn(lcn)), Location::Flash(_)), "codeword {lcn} was lost");
     }
     let (room, _) = ftl.slc_room_and_valid().unwrap();
     let of_block = PLANES * SLC_PAGES * PER_PAGE;

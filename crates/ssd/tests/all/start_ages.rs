@@ -1,6 +1,7 @@
 //! SSDs and blocks of different ages at the start: each SSD is as it would be alone, blocks are drawn as stated and pass from code
 //! to code by their own P/E cycles, and nothing is lost.
 
+use softsense_config::ids::{Ssd, Superblock};
 use std::collections::BTreeSet;
 
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
@@ -39,8 +40,8 @@ fn device(base: &[&str], more: &[&str]) -> CheckedConfig {
 fn rber(simulation: &Simulation, blocks: std::ops::Range<u32>) -> BTreeSet<(u32, u8, u64)> {
     let codewords = simulation.ftl().user_codewords() as u32;
     let samples = simulation.sample_codewords(8 * codewords);
-    let of_ssd = samples.iter().filter(|sample| blocks.contains(&sample.block));
-    of_ssd.map(|sample| (sample.block - blocks.start, sample.page_type, sample.rber.to_bits())).collect()
+    let of_ssd = samples.iter().filter(|sample| blocks.contains(&sample.block.0));
+    of_ssd.map(|sample| (sample.block.0 - blocks.start, sample.page_type, sample.rber.to_bits())).collect()
 }
 
 /// Does each SSD of an array wear and age as a single one of its age does under the same requests?
@@ -84,8 +85,8 @@ fn blocks_start_with_pe_cycles_that_are_spread_uniformly() {
             ["geometry.blocks_per_plane=2000", "precondition.pe_cycles=1000", "precondition.pe_cycles_spread=0.3"];
         let config = device(&WORN, &[&more[..], &[&format!("seed={seed}")]].concat());
         let ages = config.start_ages();
-        let drawn: Vec<u32> = (0..4000).map(|superblock| ages.pe_cycles(superblock)).collect();
-        assert_eq!(ages.of_ssd(0), *drawn.iter().min().unwrap()..=*drawn.iter().max().unwrap());
+        let drawn: Vec<u32> = (0..4000).map(|superblock| ages.pe_cycles(Superblock(superblock))).collect();
+        assert_eq!(ages.of_ssd(Ssd(0)), *drawn.iter().min().unwrap()..=*drawn.iter().max().unwrap());
         drawn
     };
     let drawn = ages(1);
@@ -111,11 +112,11 @@ fn blocks_pass_from_code_to_code_by_their_own_pe_cycles() {
     let ftl = simulation.ftl();
     let mut rooms = BTreeSet::new();
     for block in 0..48 {
-        let pe_cycles = config.start_ages().pe_cycles(block) + ftl.erases(block);
-        assert_eq!(ftl.pe_cycles(block), pe_cycles);
-        let room = ftl.layout(block).beginning_in(0);
+        let pe_cycles = config.start_ages().pe_cycles(Superblock(block)) + ftl.erases(Superblock(block));
+        assert_eq!(ftl.pe_cycles(Superblock(block)), pe_cycles);
+        let room = ftl.layout(Superblock(block)).beginning_in(0);
         assert_eq!(room, if pe_cycles <= 100 { 13 } else { 8 }, "after {pe_cycles} cycles");
-        rooms.insert((ftl.erases(block), room));
+        rooms.insert((ftl.erases(Superblock(block)), room));
     }
     let both = rooms.iter().any(|&(erases, room)| room == 8 && rooms.contains(&(erases, 13)));
     assert!(both, "of blocks that were erased as often in the run some have passed, others have not");

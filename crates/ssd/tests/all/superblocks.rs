@@ -6,6 +6,7 @@ use crate::support::{assert_map, random_requests, request, run, served, shipped,
 use proptest::prelude::*;
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Superblock};
 use softsense_ftl::steady_state_victim_fraction;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;
@@ -35,7 +36,7 @@ fn device(correctable: u32, chips: u32, more: &[&str]) -> CheckedConfig {
 
 /// How much of a unit is in the page after that in which it begins, bytes.
 fn in_second_page(simulation: &Simulation, lcn: u64) -> u32 {
-    let (_, pieces) = simulation.ftl().pieces(lcn).unwrap();
+    let (_, pieces) = simulation.ftl().pieces(Lcn(lcn)).unwrap();
     let first = pieces[0].physical_unit / 2;
     pieces.iter().filter(|piece| piece.physical_unit / 2 > first).map(|piece| piece.bytes).sum()
 }
@@ -179,12 +180,11 @@ fn assert_served(config: &CheckedConfig, requests: Vec<Request>) {
     assert_map(&simulation, &expected);
     let (layouts, geometry) = (config.layouts(), config.geometry());
     let room = |superblock| u64::from(layouts.at(|| ftl.erases(superblock)).codewords());
-    let superblocks = geometry.sets() * geometry.blocks_per_plane();
-    assert_eq!(ftl.data_capacity(), (0..superblocks).map(room).sum::<u64>());
+    assert_eq!(ftl.data_capacity(), Superblock::all(0..geometry.superblocks()).map(room).sum::<u64>());
     // Bytes of units lie apart.
     let mut held = std::collections::HashSet::new();
     for lcn in 0..config.user_codewords() {
-        let Some((superblock, pieces)) = ftl.pieces(lcn) else { continue };
+        let Some((superblock, pieces)) = ftl.pieces(Lcn(lcn)) else { continue };
         assert_eq!(pieces.iter().map(|piece| piece.bytes).sum::<u32>(), 4096);
         for piece in pieces {
             for at in (piece.offset..piece.offset + piece.bytes).step_by(128) {
@@ -233,7 +233,7 @@ proptest! {
         let config = small(&[(CODES[code], 9)], chips, &[layout, &share]);
         let of_start = simulation(&config, Vec::new());
         of_start.ftl().assert_consistent();
-        let mapped = (0..config.user_codewords()).filter(|&lcn| of_start.ftl().locate(lcn) != softsense_ftl::Location::Unmapped).count();
+        let mapped = (0..config.user_codewords()).filter(|&lcn| of_start.ftl().locate(Lcn(lcn)) != softsense_ftl::Location::Unmapped).count();
         let expected = config.user_codewords() as f64 * config.config().precondition.mapped_fraction;
         prop_assert!((mapped as f64 - expected).abs() <= 1.0, "{mapped} for {expected}");
         let requests = random_requests(&config, 150, u64::MAX, Ns(4_000_000)).into_iter().filter(|r| r.kind == RequestKind::Write).collect();

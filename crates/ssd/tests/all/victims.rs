@@ -5,6 +5,7 @@ use crate::support::{assert_map, random_requests, request, run, served, shipped}
 use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Set};
 use softsense_ftl::{PageMap, Writer, steady_state_victim_fraction};
 use softsense_requests::RequestKind;
 
@@ -113,7 +114,7 @@ impl Bare {
     fn overwrite(&mut self, turns: f64) {
         let user = self.config.user_codewords();
         for _ in 0..(user as f64 * turns) as u64 {
-            while self.ftl.wants_gc(0, false) {
+            while self.ftl.wants_gc(Set(0), false) {
                 self.collect();
             }
             self.write(Writer::Host, self.stream.bits(self.written, 0) % user);
@@ -122,18 +123,18 @@ impl Bare {
     }
 
     fn write(&mut self, writer: Writer, lcn: u64) {
-        let group = self.ftl.open(0, writer).expect("collection leaves room");
-        self.ftl.place(group, 0, lcn);
+        let group = self.ftl.open(Set(0), writer).expect("collection leaves room");
+        self.ftl.place(group, 0, Lcn(lcn));
         self.ftl.programmed(group, 0);
     }
 
     fn collect(&mut self) {
-        let victim = self.ftl.take_victim(0).expect("over-provisioning leaves something to collect");
+        let victim = self.ftl.take_victim(Set(0)).expect("over-provisioning leaves something to collect");
         self.victims.push(self.ftl.valid(victim));
         let geometry = self.config.geometry().clone();
         for page in 0..geometry.pages_per_block() {
             if let Some(held) = self.ftl.held_at(geometry.place(victim, page, 0)) {
-                self.write(Writer::Gc, held.lcn);
+                self.write(Writer::Gc, held.lcn.0);
             }
         }
         self.ftl.erased(victim);

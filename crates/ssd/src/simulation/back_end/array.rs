@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
+use softsense_config::ids::{Superblock, Unit};
 
 use super::super::kernel::Kernel;
 use super::super::owners::Cause;
@@ -25,7 +26,7 @@ pub(super) enum Work {
     /// A part of a program, numbered like those of reads.
     Program(u32),
     /// The erase of one of the blocks of a superblock: whether its cells hold one bit, whether the erase fails, and its cause.
-    Erase { superblock: u32, slc: bool, fails: bool, cause: Cause },
+    Erase { superblock: Superblock, slc: bool, fails: bool, cause: Cause },
 }
 
 /// The class of work that waits. Classes are served in this order.
@@ -88,7 +89,7 @@ pub(super) struct NextProgram {
 /// CPU's caches, and those that few devices use are in the last ones.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Unit {
+pub(super) struct UnitState {
     /// The event that ends the operation of the array. An operation that was cut short leaves an event behind, which differs from this one.
     ends: Key,
     phase: Phase,
@@ -118,7 +119,7 @@ pub(super) struct Unit {
     next_program: Option<NextProgram>,
 }
 
-impl Default for Unit {
+impl Default for UnitState {
     fn default() -> Self {
         Self {
             phase: Phase::Free,
@@ -143,7 +144,7 @@ impl Default for Unit {
     }
 }
 
-impl Unit {
+impl UnitState {
     #[inline]
     fn count(&mut self, now: Ns) {
         credit(&mut self.taken, self.by, now - self.counted_until);
@@ -171,7 +172,7 @@ impl Unit {
 /// All busy units, and the schedule of the work that waits for them.
 #[derive(Debug)]
 pub(super) struct Array {
-    units: Vec<Unit>,
+    units: Vec<UnitState>,
     pub(super) schedule: Option<Box<Schedule>>,
     /// Time for which all units together had been taken, by kind and by cause, before they counted anew.
     taken_before: Taken,
@@ -179,24 +180,24 @@ pub(super) struct Array {
 
 impl Array {
     pub(super) fn new(units: u32, schedule: Option<Box<Schedule>>) -> Self {
-        Self { units: (0..units).map(|_| Unit::default()).collect(), schedule, taken_before: Taken::default() }
+        Self { units: (0..units).map(|_| UnitState::default()).collect(), schedule, taken_before: Taken::default() }
     }
 
     #[inline]
-    pub(super) fn phase(&self, unit: u32) -> Phase {
-        self.units[unit as usize].phase
+    pub(super) fn phase(&self, unit: Unit) -> Phase {
+        self.units[unit].phase
     }
 
     /// The part of a read or of a program, or the superblock, that the array is at.
     #[inline]
-    pub(super) fn of(&self, unit: u32) -> u32 {
-        self.units[unit as usize].of
+    pub(super) fn of(&self, unit: Unit) -> u32 {
+        self.units[unit].of
     }
 
     /// Notes the operation that is about to take a free unit.
     #[inline]
-    pub(super) fn take(&mut self, now: Ns, unit: u32, by: Taker) {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn take(&mut self, now: Ns, unit: Unit, by: Taker) {
+        let entry = &mut self.units[unit];
         debug_assert_eq!(entry.phase, Phase::Free);
         (entry.by, entry.counted_until) = (by, now);
     }
@@ -204,8 +205,8 @@ impl Array {
     /// Time for which a unit has been taken up to now, by kind of operation and by cause. If the unit is busy all the while between two
     /// instants, the differences tell what an operation waited for between them.
     #[inline]
-    pub(super) fn taken(&mut self, now: Ns, unit: u32) -> Taken {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn taken(&mut self, now: Ns, unit: Unit) -> Taken {
+        let entry = &mut self.units[unit];
         if entry.phase != Phase::Free {
             entry.count(now);
         }
@@ -213,13 +214,13 @@ impl Array {
     }
 
     /// Kind and cause of the operation that takes a unit, or that took it last.
-    pub(super) fn taken_by(&self, unit: u32) -> Taker {
-        self.units[unit as usize].by
+    pub(super) fn taken_by(&self, unit: Unit) -> Taker {
+        self.units[unit].by
     }
 
     /// Accounts for a free unit as if an operation had taken it up to now, because work has waited for it.
-    pub(super) fn waited(&mut self, now: Ns, unit: u32, by: Taker) {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn waited(&mut self, now: Ns, unit: Unit, by: Taker) {
+        let entry = &mut self.units[unit];
         debug_assert_eq!(entry.phase, Phase::Free);
         entry.by = by;
         entry.count(now);
@@ -227,8 +228,8 @@ impl Array {
 
     /// Gives a command to a unit; `of` is the part or the superblock that it is for.
     #[inline(always)]
-    pub(super) fn command(&mut self, now: Ns, unit: u32, command: Command, of: u32) {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn command(&mut self, now: Ns, unit: Unit, command: Command, of: u32) {
+        let entry = &mut self.units[unit];
         let Some(next) = entry.phase.after(command) else {
             unreachable!("{command:?} to an array in phase {:?}", entry.phase)
         };
@@ -243,9 +244,9 @@ impl Array {
 
     /// Gives a command that takes `duration`.
     #[inline(always)]
-    pub(super) fn run(&mut self, kernel: &mut Kernel, unit: u32, command: Command, of: u32, duration: Ns) {
+    pub(super) fn run(&mut self, kernel: &mut Kernel, unit: Unit, command: Command, of: u32, duration: Ns) {
         self.command(kernel.now, unit, command, of);
-        let entry = &mut self.units[unit as usize];
+        let entry = &mut self.units[unit];
         entry.ends = kernel.schedule(duration, Event::ArrayDone { unit });
         if let Command::Program | Command::Erase = command {
             (entry.runs_since, entry.suspensions, entry.whole) = (kernel.now, 0, duration);
@@ -253,9 +254,9 @@ impl Array {
     }
 
     /// Suspends the program or erase that a unit is at; stopping takes `duration`.
-    pub(super) fn suspend(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
+    pub(super) fn suspend(&mut self, kernel: &mut Kernel, unit: Unit, duration: Ns) {
         let left = self.ends_at(unit) - kernel.now;
-        let entry = &mut self.units[unit as usize];
+        let entry = &mut self.units[unit];
         let resume = if entry.phase == Phase::Erasing { Command::ResumeErase } else { Command::ResumeProgram };
         let (of, by) = (entry.of, entry.by);
         entry.suspended = Some(Suspended { resume, of, by, since: kernel.now, left });
@@ -264,8 +265,8 @@ impl Array {
     }
 
     /// Resumes what was suspended: it runs for the time that it had left, and for `longer`.
-    pub(super) fn resume(&mut self, kernel: &mut Kernel, unit: u32, longer: Ns) {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn resume(&mut self, kernel: &mut Kernel, unit: Unit, longer: Ns) {
+        let entry = &mut self.units[unit];
         let Suspended { resume, of, by, left, .. } = entry.suspended.take().expect("something is suspended");
         entry.runs_since = kernel.now;
         self.take(kernel.now, unit, by);
@@ -274,38 +275,38 @@ impl Array {
 
     /// The instant at which the program or erase of a unit was suspended; none where none is.
     #[inline]
-    pub(super) fn suspended_since(&self, unit: u32) -> Option<Ns> {
-        self.units[unit as usize].suspended.map(|suspended| suspended.since)
+    pub(super) fn suspended_since(&self, unit: Unit) -> Option<Ns> {
+        self.units[unit].suspended.map(|suspended| suspended.since)
     }
 
     /// Whether the suspended operation is an erase, and the part or the superblock that it is for; none where none is suspended.
-    pub(super) fn suspended(&self, unit: u32) -> Option<(bool, u32)> {
-        let suspended = self.units[unit as usize].suspended?;
+    pub(super) fn suspended(&self, unit: Unit) -> Option<(bool, u32)> {
+        let suspended = self.units[unit].suspended?;
         Some((suspended.resume == Command::ResumeErase, suspended.of))
     }
 
     /// The event that ends the operation of an array, or ended it.
-    pub(super) fn key(&self, unit: u32) -> Key {
-        self.units[unit as usize].ends
+    pub(super) fn key(&self, unit: Unit) -> Key {
+        self.units[unit].ends
     }
 
     /// The instant since which the program or erase of a unit has run, and the number of its suspensions.
-    pub(super) fn run_of(&self, unit: u32) -> (Ns, u32) {
-        let entry = &self.units[unit as usize];
+    pub(super) fn run_of(&self, unit: Unit) -> (Ns, u32) {
+        let entry = &self.units[unit];
         (entry.runs_since, entry.suspensions)
     }
 
     /// Schedules an event after `duration` at which suspending is considered, unless such an event is due sooner.
-    pub(super) fn consider_suspending(&mut self, kernel: &mut Kernel, unit: u32, duration: Ns) {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn consider_suspending(&mut self, kernel: &mut Kernel, unit: Unit, duration: Ns) {
+        let entry = &mut self.units[unit];
         if entry.may_suspend == 0 || instant(entry.may_suspend) > kernel.now + duration {
             entry.may_suspend = kernel.schedule(duration, Event::ArrayDone { unit });
         }
     }
 
     /// Whether an event is the one at which suspending was to be considered. If so, none is left.
-    pub(super) fn considers_suspending(&mut self, unit: u32, key: Key) -> bool {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn considers_suspending(&mut self, unit: Unit, key: Key) -> bool {
+        let entry = &mut self.units[unit];
         let considers = entry.may_suspend == key;
         if considers {
             entry.may_suspend = 0;
@@ -314,31 +315,31 @@ impl Array {
     }
 
     /// The retries and reads that wait for a unit and go before other work, the next one first.
-    pub(super) fn waiting_reads(&self, unit: u32) -> impl Iterator<Item = Work> {
-        let entry = &self.units[unit as usize];
+    pub(super) fn waiting_reads(&self, unit: Unit) -> impl Iterator<Item = Work> {
+        let entry = &self.units[unit];
         entry.retries.iter().chain(&entry.reads).copied()
     }
 
     /// Whether an event ends the operation of an array.
     #[inline]
-    pub(super) fn ends_with(&self, unit: u32, key: Key) -> bool {
-        self.units[unit as usize].ends == key
+    pub(super) fn ends_with(&self, unit: Unit, key: Key) -> bool {
+        self.units[unit].ends == key
     }
 
     /// The instant at which the operation of an array ends.
-    pub(super) fn ends_at(&self, unit: u32) -> Ns {
-        instant(self.units[unit as usize].ends)
+    pub(super) fn ends_at(&self, unit: Unit) -> Ns {
+        instant(self.units[unit].ends)
     }
 
     /// Cuts the operation of an array short: the event of its end will be ignored.
-    pub(super) fn cut_short(&mut self, unit: u32) {
-        self.units[unit as usize].ends = 0;
+    pub(super) fn cut_short(&mut self, unit: Unit) {
+        self.units[unit].ends = 0;
     }
 
     /// The instant at which an event of a unit happens, if power fails now and is back at `back`. Programs and erases are started anew;
     /// everything else goes on.
-    pub(super) fn due_after(&self, unit: u32, key: Key, now: Ns, back: Ns) -> Ns {
-        let entry = &self.units[unit as usize];
+    pub(super) fn due_after(&self, unit: Unit, key: Key, now: Ns, back: Ns) -> Ns {
+        let entry = &self.units[unit];
         let again = entry.ends == key && matches!(entry.phase, Phase::Programming | Phase::Erasing);
         if again { back + entry.whole } else { instant(key) + (back - now) }
     }
@@ -349,7 +350,7 @@ impl Array {
         let (away, mut again) = (back - now, [0; 2]);
         for unit in 0..self.units.len() as u32 {
             let ends = self.units[unit as usize].ends;
-            let due = self.due_after(unit, ends, now, back);
+            let due = self.due_after(Unit(unit), ends, now, back);
             let entry = &mut self.units[unit as usize];
             if ends != 0 {
                 entry.ends = moved_to(ends, due);
@@ -379,7 +380,7 @@ impl Array {
 
     /// Returns work that is to be begun now, or puts it in its queue.
     #[inline]
-    pub(super) fn submit(&mut self, unit: u32, work: Work, turn: Turn) -> Option<Work> {
+    pub(super) fn submit(&mut self, unit: Unit, work: Work, turn: Turn) -> Option<Work> {
         if self.phase(unit) == Phase::Free {
             return Some(work);
         }
@@ -389,8 +390,8 @@ impl Array {
 
     /// Takes the program whose page is to be loaded while a unit programs: the work that waits first, if it has a page to load and no read
     /// goes before it.
-    pub(super) fn load_next(&mut self, now: Ns, unit: u32, loads: impl Fn(u32) -> bool) -> Option<u32> {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn load_next(&mut self, now: Ns, unit: Unit, loads: impl Fn(u32) -> bool) -> Option<u32> {
+        let entry = &mut self.units[unit];
         let is_free_to_load = entry.phase == Phase::Programming && entry.next_program.is_none();
         if !is_free_to_load || !entry.retries.is_empty() || !entry.reads.is_empty() {
             return None;
@@ -413,8 +414,8 @@ impl Array {
     }
 
     /// Notes that the page of a program has crossed the bus. Returns whether the page waits for the array, which is at another program.
-    pub(super) fn is_loaded_ahead(&mut self, unit: u32, part: u32) -> bool {
-        match &mut self.units[unit as usize].next_program {
+    pub(super) fn is_loaded_ahead(&mut self, unit: Unit, part: u32) -> bool {
+        match &mut self.units[unit].next_program {
             Some(next) if next.part == part => {
                 next.loaded = true;
                 true
@@ -424,38 +425,38 @@ impl Array {
     }
 
     /// Takes the program whose page is loaded, or being loaded, and whose turn it is now.
-    pub(super) fn take_next_program(&mut self, unit: u32) -> Option<NextProgram> {
-        self.units[unit as usize].next_program.take()
+    pub(super) fn take_next_program(&mut self, unit: Unit) -> Option<NextProgram> {
+        self.units[unit].next_program.take()
     }
 
     /// Puts work in its queue.
     #[inline]
-    pub(super) fn wait(&mut self, unit: u32, work: Work, turn: Turn) {
-        self.units[unit as usize].queue(turn).push_back(work);
+    pub(super) fn wait(&mut self, unit: Unit, work: Work, turn: Turn) {
+        self.units[unit].queue(turn).push_back(work);
     }
 
     /// Takes the work of one class that has waited longest.
-    pub(super) fn pop(&mut self, unit: u32, turn: Turn) -> Option<Work> {
-        self.units[unit as usize].queue(turn).pop_front()
+    pub(super) fn pop(&mut self, unit: Unit, turn: Turn) -> Option<Work> {
+        self.units[unit].queue(turn).pop_front()
     }
 
     /// Work of one class that waits for a unit, the next one first. Work that a schedule holds is of the last class, in the order in which
     /// it came.
-    pub(super) fn waiting_works(&self, unit: u32, turn: Turn) -> impl Iterator<Item = Work> {
+    pub(super) fn waiting_works(&self, unit: Unit, turn: Turn) -> impl Iterator<Item = Work> {
         let scheduled = self.schedule.iter().filter(move |_| turn == Turn::Other);
         let scheduled = scheduled.flat_map(move |schedule| schedule.waiting_works(unit));
-        self.units[unit as usize].waiting(turn).iter().copied().chain(scheduled)
+        self.units[unit].waiting(turn).iter().copied().chain(scheduled)
     }
 
     /// Takes the work at a position in the queue of one class.
-    pub(super) fn remove(&mut self, unit: u32, turn: Turn, at: usize) -> Option<Work> {
-        self.units[unit as usize].queue(turn).remove(at)
+    pub(super) fn remove(&mut self, unit: Unit, turn: Turn, at: usize) -> Option<Work> {
+        self.units[unit].queue(turn).remove(at)
     }
 
     /// Moves work of no hurry to the reads, which go before programs and erases, if it waits behind at least `behind` others. Returns
     /// whether it was moved.
-    pub(super) fn hurry(&mut self, unit: u32, work: Work, behind: usize) -> bool {
-        let mut waiting = self.units[unit as usize].waiting(Turn::Other).iter();
+    pub(super) fn hurry(&mut self, unit: Unit, work: Work, behind: usize) -> bool {
+        let mut waiting = self.units[unit].waiting(Turn::Other).iter();
         let at = waiting.position(|&waiting| waiting == work).filter(|&at| at >= behind);
         if let Some(work) = at.and_then(|at| self.remove(unit, Turn::Other, at)) {
             self.wait(unit, work, Turn::Read);
@@ -464,14 +465,14 @@ impl Array {
     }
 
     /// Number of operations of one class that wait outside a schedule.
-    pub(super) fn waiting_for(&self, unit: u32, turn: Turn) -> usize {
-        self.units[unit as usize].waiting(turn).len()
+    pub(super) fn waiting_for(&self, unit: Unit, turn: Turn) -> usize {
+        self.units[unit].waiting(turn).len()
     }
 
     /// Takes the work whose turn it is. While an operation is suspended, only reads have a turn.
     #[inline]
-    pub(super) fn next(&mut self, now: Ns, unit: u32) -> Option<Work> {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn next(&mut self, now: Ns, unit: Unit) -> Option<Work> {
+        let entry = &mut self.units[unit];
         if let Some(schedule) = &mut self.schedule {
             let interrupting = entry.suspended.is_some();
             return entry.retries.pop_front().or_else(|| schedule.next(now, unit, interrupting));
@@ -482,8 +483,8 @@ impl Array {
 
     /// Number of operations that wait, the suspended one included.
     #[inline]
-    pub(super) fn waiting(&self, unit: u32) -> usize {
-        let entry = &self.units[unit as usize];
+    pub(super) fn waiting(&self, unit: Unit) -> usize {
+        let entry = &self.units[unit];
         let scheduled = self.schedule.as_ref().map_or(0, |schedule| schedule.waiting(unit));
         entry.retries.len()
             + entry.reads.len()
@@ -494,14 +495,14 @@ impl Array {
 
     /// Whether the cache register of a unit is empty.
     #[inline]
-    pub(super) fn register_is_empty(&self, unit: u32) -> bool {
-        self.units[unit as usize].register == NONE
+    pub(super) fn register_is_empty(&self, unit: Unit) -> bool {
+        self.units[unit].register == NONE
     }
 
     /// Notes the part whose page is in the cache register now; `NONE` empties the register.
     #[inline]
-    pub(super) fn set_register(&mut self, unit: u32, part: u32) {
-        self.units[unit as usize].register = part;
+    pub(super) fn set_register(&mut self, unit: Unit, part: u32) {
+        self.units[unit].register = part;
     }
 
     /// Starts counting anew. The times of each unit stay, as reads that wait look at how they change.
@@ -549,27 +550,31 @@ mod tests {
         for (command, ending) in [(Command::Sense, Phase::Sensed), (Command::Erase, Phase::Free)] {
             let (mut kernel, mut array) = (Kernel::new(false), Array::new(2, None));
             kernel.now = Ns(100);
-            array.run(&mut kernel, 1, command, 7, Ns(50));
-            assert_eq!(array.submit(1, Work::Program(3), Turn::Other), None, "busy at once");
-            assert_eq!(array.submit(0, Work::Program(4), Turn::Other), Some(Work::Program(4)), "the other one is free");
+            array.run(&mut kernel, Unit(1), command, 7, Ns(50));
+            assert_eq!(array.submit(Unit(1), Work::Program(3), Turn::Other), None, "busy at once");
+            assert_eq!(
+                array.submit(Unit(0), Work::Program(4), Turn::Other),
+                Some(Work::Program(4)),
+                "the other one is free"
+            );
             kernel.now = Ns(149);
-            assert_eq!(array.submit(1, Work::Read(5), Turn::Read), None, "busy at t - 1");
+            assert_eq!(array.submit(Unit(1), Work::Read(5), Turn::Read), None, "busy at t - 1");
             let (key, event) = kernel.events.pop().unwrap();
-            assert_eq!((crate::events::instant(key), event), (Ns(150), Event::ArrayDone { unit: 1 }));
-            assert!(array.ends_with(1, key) && array.of(1) == 7);
+            assert_eq!((crate::events::instant(key), event), (Ns(150), Event::ArrayDone { unit: Unit(1) }));
+            assert!(array.ends_with(Unit(1), key) && array.of(Unit(1)) == 7);
             kernel.now = Ns(150);
-            array.command(kernel.now, 1, Command::End, 7);
-            assert_eq!(array.phase(1), ending);
+            array.command(kernel.now, Unit(1), Command::End, 7);
+            assert_eq!(array.phase(Unit(1)), ending);
             if ending == Phase::Sensed {
-                assert_eq!(array.submit(1, Work::Read(6), Turn::Retry), None, "the page is still in the array");
-                array.command(kernel.now, 1, Command::Leave, 7);
-                assert_eq!(array.next(kernel.now, 1), Some(Work::Read(6)));
+                assert_eq!(array.submit(Unit(1), Work::Read(6), Turn::Retry), None, "the page is still in the array");
+                array.command(kernel.now, Unit(1), Command::Leave, 7);
+                assert_eq!(array.next(kernel.now, Unit(1)), Some(Work::Read(6)));
             }
             assert_eq!(
-                [array.next(kernel.now, 1), array.next(kernel.now, 1)],
+                [array.next(kernel.now, Unit(1)), array.next(kernel.now, Unit(1))],
                 [Some(Work::Read(5)), Some(Work::Program(3))]
             );
-            assert_eq!((array.busy_ns(Ns(160)).sum::<f64>(), array.waiting(1)), (50.0, 0));
+            assert_eq!((array.busy_ns(Ns(160)).sum::<f64>(), array.waiting(Unit(1))), (50.0, 0));
         }
     }
 
@@ -578,29 +583,32 @@ mod tests {
     #[test]
     fn suspended_until_reads_are_over() {
         let (mut kernel, mut array) = (Kernel::new(false), Array::new(1, None));
-        array.run(&mut kernel, 0, Command::Erase, 7, Ns(100));
+        array.run(&mut kernel, Unit(0), Command::Erase, 7, Ns(100));
         let first_end = array.units[0].ends;
         kernel.now = Ns(30);
-        assert_eq!(array.submit(0, Work::Program(1), Turn::Other), None);
-        assert_eq!(array.submit(0, Work::Read(2), Turn::Read), None);
-        array.suspend(&mut kernel, 0, Ns(20));
-        assert!(!array.ends_with(0, first_end) && array.ends_at(0) == Ns(50));
+        assert_eq!(array.submit(Unit(0), Work::Program(1), Turn::Other), None);
+        assert_eq!(array.submit(Unit(0), Work::Read(2), Turn::Read), None);
+        array.suspend(&mut kernel, Unit(0), Ns(20));
+        assert!(!array.ends_with(Unit(0), first_end) && array.ends_at(Unit(0)) == Ns(50));
         kernel.now = Ns(49);
-        assert_eq!((array.phase(0), array.waiting(0)), (Phase::Suspending, 3));
+        assert_eq!((array.phase(Unit(0)), array.waiting(Unit(0))), (Phase::Suspending, 3));
         assert_eq!(Phase::Suspending.after(Command::Sense), None);
         kernel.now = Ns(50);
-        array.command(kernel.now, 0, Command::End, NONE);
+        array.command(kernel.now, Unit(0), Command::End, NONE);
         assert_eq!(
-            [array.next(kernel.now, 0), array.next(kernel.now, 0)],
+            [array.next(kernel.now, Unit(0)), array.next(kernel.now, Unit(0))],
             [Some(Work::Read(2)), None],
             "the program has no turn"
         );
         kernel.now = Ns(60);
-        array.resume(&mut kernel, 0, Ns(5));
-        assert_eq!((array.phase(0), array.of(0), array.ends_at(0)), (Phase::Erasing, 7, Ns(60 + 70 + 5)));
-        assert_eq!((array.run_of(0), array.suspended_since(0)), ((Ns(60), 1), None));
+        array.resume(&mut kernel, Unit(0), Ns(5));
+        assert_eq!(
+            (array.phase(Unit(0)), array.of(Unit(0)), array.ends_at(Unit(0))),
+            (Phase::Erasing, 7, Ns(60 + 70 + 5))
+        );
+        assert_eq!((array.run_of(Unit(0)), array.suspended_since(Unit(0))), ((Ns(60), 1), None));
         kernel.now = Ns(135);
-        array.command(kernel.now, 0, Command::End, NONE);
-        assert_eq!(array.next(kernel.now, 0), Some(Work::Program(1)));
+        array.command(kernel.now, Unit(0), Command::End, NONE);
+        assert_eq!(array.next(kernel.now, Unit(0)), Some(Work::Program(1)));
     }
 }

@@ -1,6 +1,7 @@
 //! The properties of waiting work for a schedule: its kind, for whom it is, and how long it takes.
 
 use softsense_base::Ns;
+use softsense_config::ids::{Channel, Set, Superblock, Unit};
 use softsense_config::spec::OperationKind;
 use softsense_ftl::Group;
 
@@ -35,7 +36,9 @@ impl BackEnd {
         let schedule = self.array.schedule.as_ref().expect("there is a schedule");
         let background = Asked::BACKGROUND;
         let for_nothing_soon = |request: u32| Asked { deadline: NEVER, ..schedule.asked(request) };
-        let of_group = |group: Group, keeps_order: bool| (group.set, if keeps_order { group.superblock } else { NONE });
+        let of_group = |group: Group, keeps_order: bool| {
+            (group.set, if keeps_order { group.superblock } else { Superblock(NONE) })
+        };
         let mut may_interrupt = false;
         let (kind, of, (set, in_block)) = match work {
             Work::Read(part) => {
@@ -71,7 +74,7 @@ impl BackEnd {
                 (kind, of, of_group(program.group, true))
             }
             Work::Erase { superblock, .. } => {
-                (OperationKind::Erase, background, (self.geometry.set_of_superblock(superblock), NONE))
+                (OperationKind::Erase, background, (self.geometry.set_of_superblock(superblock), Superblock(NONE)))
             }
         };
         let writes = !matches!(work, Work::Read(_)) || kind.makes_room();
@@ -89,7 +92,7 @@ impl BackEnd {
             }
             Work::Program(part) => {
                 let (program, member) = self.reads.of_part(part);
-                let command = Transfer::Command { unit: NONE, work };
+                let command = Transfer::Command { unit: Unit(NONE), work };
                 let is_copy = self.programs[program].copies.is_some();
                 let transfer = if is_copy { command } else { Transfer::Program(part) };
                 self.bus_time(transfer) + self.program_time(program, member)
@@ -99,7 +102,7 @@ impl BackEnd {
     }
 
     /// Hands work that comes to a unit to the schedule: it waits, unless it begins at once, as the unit is `free`.
-    pub(super) fn comes_to_unit(&mut self, now: Ns, unit: u32, work: Work, free: bool) {
+    pub(super) fn comes_to_unit(&mut self, now: Ns, unit: Unit, work: Work, free: bool) {
         if let Work::Read(part) = work {
             let (read, _) = self.reads.of_part(part);
             self.array.schedule.as_mut().expect("there is a schedule").forget(read);
@@ -111,7 +114,7 @@ impl BackEnd {
 
     /// Hands a transfer that comes to a bus to the schedule. Returns whether it begins at once.
     #[inline(never)]
-    pub(super) fn comes_to_bus(&mut self, now: Ns, channel: u32, transfer: Transfer) -> bool {
+    pub(super) fn comes_to_bus(&mut self, now: Ns, channel: Channel, transfer: Transfer) -> bool {
         let (work, amount) = match transfer {
             Transfer::Command { work, .. } => (work, 0),
             Transfer::Read { part, .. } => (Work::Read(part), 1),
@@ -125,12 +128,12 @@ impl BackEnd {
     }
 
     /// Tells the schedule that the properties of a part of a read, which is for a unit, have changed. Returns whether the part waits there.
-    pub(super) fn ask_again(&mut self, unit: u32, part: u32) -> bool {
+    pub(super) fn ask_again(&mut self, unit: Unit, part: u32) -> bool {
         let (read, member) = self.reads.of_part(part);
         let channel = self.channel_of(self.reads.reads[read].order.group, member);
         let asks = self.asks(Work::Read(part));
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.change((unit, channel), part, asks)
+        schedule.change((unit.0, channel.0), part, asks)
     }
 
     /// Tells the schedule of a request of a tenant; where there are none, of the first tenant.
@@ -143,7 +146,7 @@ impl BackEnd {
 
     /// Tells the schedule the number of free superblocks of a set.
     #[inline]
-    pub(in super::super) fn has_free(&mut self, set: u32, superblocks: u32) {
+    pub(in super::super) fn has_free(&mut self, set: Set, superblocks: u32) {
         if let Some(schedule) = &mut self.array.schedule {
             schedule.has_free(set, superblocks);
         }

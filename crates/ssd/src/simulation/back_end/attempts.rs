@@ -1,6 +1,7 @@
 //! The end of an attempt at the codewords of a read: codewords that have failed are tried again, or given up.
 
 use softsense_base::{Ns, Pj};
+use softsense_config::ids::Unit;
 use softsense_link::{Observation, Step};
 use softsense_nand::InferredBy;
 
@@ -79,7 +80,7 @@ impl BackEnd {
     }
 
     /// Stops the sensing ahead of a unit, or drops its result, as it is not needed.
-    fn stop_looking_ahead(&mut self, kernel: &mut Kernel, read: u32, member: u32, unit: u32) {
+    fn stop_looking_ahead(&mut self, kernel: &mut Kernel, read: u32, member: u32, unit: Unit) {
         kernel.statistics.operations.look_ahead_wasted += 1;
         if self.array.phase(unit) == Phase::SensedAhead {
             return self.leave_array(kernel, unit);

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
+use softsense_config::ids::{Channel, Unit};
 use softsense_config::spec::BusFirst;
 
 use super::super::kernel::Kernel;
@@ -13,7 +14,7 @@ use crate::events::Event;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Transfer {
     /// The command and the address of an operation of a unit.
-    Command { unit: u32, work: Work },
+    Command { unit: Unit, work: Work },
     /// The piece of a codeword that a part of a read has.
     Read { part: u32, codeword: u32 },
     /// The page of a part of a program.
@@ -31,7 +32,7 @@ impl Transfer {
 }
 
 #[derive(Debug, Default)]
-struct Channel {
+struct OfChannel {
     on_bus: Option<Transfer>,
     /// Transfers that go before all those in `queue`.
     first: VecDeque<Transfer>,
@@ -43,13 +44,13 @@ struct Channel {
 
 #[derive(Debug)]
 pub(super) struct Bus {
-    channels: Vec<Channel>,
+    channels: Vec<OfChannel>,
     first: BusFirst,
 }
 
 impl Bus {
     pub(super) fn new(channels: u32, first: BusFirst) -> Self {
-        Self { channels: (0..channels).map(|_| Channel::default()).collect(), first }
+        Self { channels: (0..channels).map(|_| OfChannel::default()).collect(), first }
     }
 
     #[inline]
@@ -63,9 +64,9 @@ impl Bus {
 
     /// Returns a transfer that is to begin at once, or lets it wait its turn.
     #[inline]
-    pub(super) fn submit(&mut self, channel: u32, transfer: Transfer) -> Option<Transfer> {
+    pub(super) fn submit(&mut self, channel: Channel, transfer: Transfer) -> Option<Transfer> {
         let first = self.goes_first(transfer);
-        let entry = &mut self.channels[channel as usize];
+        let entry = &mut self.channels[channel];
         if entry.on_bus.is_none() && entry.queue.is_empty() && entry.first.is_empty() {
             return Some(transfer);
         }
@@ -75,44 +76,44 @@ impl Bus {
     }
 
     #[inline]
-    pub(super) fn begin(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer, duration: Ns) {
-        let entry = &mut self.channels[channel as usize];
+    pub(super) fn begin(&mut self, kernel: &mut Kernel, channel: Channel, transfer: Transfer, duration: Ns) {
+        let entry = &mut self.channels[channel];
         entry.on_bus = Some(transfer);
         entry.busy_ns += duration.0;
         kernel.schedule(duration, Event::TransferDone { channel });
     }
 
     #[inline]
-    pub(super) fn on_bus(&self, channel: u32) -> Option<Transfer> {
-        self.channels[channel as usize].on_bus
+    pub(super) fn on_bus(&self, channel: Channel) -> Option<Transfer> {
+        self.channels[channel].on_bus
     }
 
     /// Takes the transfer off the bus.
     #[inline]
-    pub(super) fn take(&mut self, channel: u32) -> Transfer {
-        self.channels[channel as usize].on_bus.take().expect("a transfer was under way")
+    pub(super) fn take(&mut self, channel: Channel) -> Transfer {
+        self.channels[channel].on_bus.take().expect("a transfer was under way")
     }
 
     /// Takes the transfer whose turn it is; none while the bus is busy.
     #[inline]
-    pub(super) fn next(&mut self, channel: u32) -> Option<Transfer> {
-        let entry = &mut self.channels[channel as usize];
+    pub(super) fn next(&mut self, channel: Channel) -> Option<Transfer> {
+        let entry = &mut self.channels[channel];
         if entry.on_bus.is_some() { None } else { entry.first.pop_front().or_else(|| entry.queue.pop_front()) }
     }
 
     /// Notes that the codeword on the bus has arrived, and stays until decoders have room.
-    pub(super) fn hold(&mut self, channel: u32, now: Ns) {
-        self.channels[channel as usize].held_since = Some(now);
+    pub(super) fn hold(&mut self, channel: Channel, now: Ns) {
+        self.channels[channel].held_since = Some(now);
     }
 
     /// Lets the codeword go that was held. Returns the instant since which it has been whole.
-    pub(super) fn let_go(&mut self, channel: u32) -> Ns {
-        self.channels[channel as usize].held_since.take().expect("the channel holds a codeword")
+    pub(super) fn let_go(&mut self, channel: Channel) -> Ns {
+        self.channels[channel].held_since.take().expect("the channel holds a codeword")
     }
 
     /// Whether the codeword on the bus has arrived, and stays for want of room at the decoders.
-    pub(super) fn is_held(&self, channel: u32) -> bool {
-        self.channels[channel as usize].held_since.is_some()
+    pub(super) fn is_held(&self, channel: Channel) -> bool {
+        self.channels[channel].held_since.is_some()
     }
 
     /// Starts counting anew for how long each bus is busy.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use softsense_base::{Ns, TotalNs};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Channel;
 use softsense_config::spec::BchDecoderSpec;
 
 use super::super::kernel::Kernel;
@@ -187,8 +188,8 @@ impl Decoders {
 
     /// The pool that serves a channel.
     #[inline]
-    pub(super) fn pool_of(&self, channel: u32) -> u32 {
-        if self.channels_of_pool == 1 { channel } else { channel / self.channels_of_pool }
+    pub(super) fn pool_of(&self, channel: Channel) -> u32 {
+        if self.channels_of_pool == 1 { channel.0 } else { channel.0 / self.channels_of_pool }
     }
 
     /// Whether a codeword may come from a channel that holds none.
@@ -204,8 +205,8 @@ impl Decoders {
     }
 
     /// Notes that a channel holds a codeword for want of room.
-    pub(super) fn hold(&mut self, pool: u32, channel: u32, lane: Lane) {
-        self.pools[pool as usize].holding.push_back((channel, lane));
+    pub(super) fn hold(&mut self, pool: u32, channel: Channel, lane: Lane) {
+        self.pools[pool as usize].holding.push_back((channel.0, lane));
     }
 
     /// Takes the channel that has held a codeword for the longest time, if there is room for the codeword now.

@@ -1,6 +1,7 @@
 //! Decoding: the work of decoders on a codeword, and where its time went.
 
 use softsense_base::{Ns, Pj};
+use softsense_config::ids::{Channel, Place};
 use softsense_config::spec::ScrubLimit;
 use softsense_link::{Observable, Step};
 
@@ -124,8 +125,8 @@ impl BackEnd {
                 self.start_decode(kernel, pool, decoder, arrived);
             }
             while let Some(channel) = self.decoders.let_in(pool) {
-                let ended = self.bus.let_go(channel);
-                self.leave_bus(kernel, channel, ended);
+                let ended = self.bus.let_go(Channel(channel));
+                self.leave_bus(kernel, Channel(channel), ended);
             }
         }
         let next = if over && self.reads.reads[read].failed { self.step_after(kernel, read) } else { None };
@@ -144,7 +145,7 @@ impl BackEnd {
             }
             if self.tells_levels {
                 let place = self.reads.codewords[index].fate.number() / u64::from(order.codewords_per_unit);
-                kernel.report(Completion::Decoded { place, level: step.level, at_once: *attempts == 1 });
+                kernel.report(Completion::Decoded { place: Place(place), level: step.level, at_once: *attempts == 1 });
             }
         }
         if unit_decoded {

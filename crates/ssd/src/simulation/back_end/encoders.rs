@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use softsense_base::{Ns, TotalNs};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Channel;
 
 use super::super::kernel::Kernel;
 use super::array::NONE;
@@ -63,8 +64,15 @@ impl Encoders {
     }
 
     /// Queues a page of a program for encoding; the page holds data of the host or not.
-    pub(super) fn submit(&mut self, kernel: &mut Kernel, channel: u32, program: u32, codewords: u32, of_host: bool) {
-        let index = channel / self.channels_of_pool;
+    pub(super) fn submit(
+        &mut self,
+        kernel: &mut Kernel,
+        channel: Channel,
+        program: u32,
+        codewords: u32,
+        of_host: bool,
+    ) {
+        let index = channel.0 / self.channels_of_pool;
         let pool = &mut self.pools[index as usize];
         let queue = if self.host_first && !of_host { &mut pool.background } else { &mut pool.queue };
         queue.push_back(Job { program, codewords });
@@ -108,8 +116,8 @@ impl Encoders {
     }
 
     /// Frees the buffer room of codewords that have gone to their chip on a channel.
-    pub(super) fn left(&mut self, kernel: &mut Kernel, channel: u32, codewords: u32) {
-        let index = channel / self.channels_of_pool;
+    pub(super) fn left(&mut self, kernel: &mut Kernel, channel: Channel, codewords: u32) {
+        let index = channel.0 / self.channels_of_pool;
         self.pools[index as usize].outstanding -= codewords;
         self.go_on(kernel, index);
     }

@@ -1,6 +1,7 @@
 //! Encoding, which comes before a program: codewords are encoded, and cross links where the encoders are outside the SSD.
 
 use softsense_base::Pj;
+use softsense_config::ids::Channel;
 use softsense_ftl::Group;
 
 use super::super::kernel::{Deferred, Kernel};
@@ -133,7 +134,7 @@ impl BackEnd {
     }
 
     /// Makes room at the encoders of a page that has gone to its chip.
-    pub(super) fn page_left_encoders(&mut self, kernel: &mut Kernel, program: u32, channel: u32) {
+    pub(super) fn page_left_encoders(&mut self, kernel: &mut Kernel, program: u32, channel: Channel) {
         if let Some(encoders) = &mut self.encoders {
             encoders.left(kernel, channel, self.programs[program].codewords_per_page);
         }

@@ -3,6 +3,7 @@
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Ssd;
 use softsense_config::spec::LinkSpec;
 
 use super::super::kernel::Kernel;
@@ -85,16 +86,16 @@ impl Links {
     ///
     /// # Arguments
     /// - `size`: size of the codeword, as a share of its hard decisions.
-    pub(super) fn carry_read(&mut self, kernel: &mut Kernel, ssd: u32, arrived: Arrived, size: f64) {
+    pub(super) fn carry_read(&mut self, kernel: &mut Kernel, ssd: Ssd, arrived: Arrived, size: f64) {
         let bytes = size * self.codeword_bytes;
         let crossing = Crossing { cargo: Cargo::Read(arrived), bytes, next: Some(Way::SwitchUp) };
-        self.cross(kernel, Way::Up(ssd as usize), crossing);
+        self.cross(kernel, Way::Up(ssd.index()), crossing);
     }
 
     /// Sends the encoded codewords of a program to their SSD.
-    pub(super) fn carry_program(&mut self, kernel: &mut Kernel, ssd: u32, program: u32, codewords: u32) {
+    pub(super) fn carry_program(&mut self, kernel: &mut Kernel, ssd: Ssd, program: u32, codewords: u32) {
         let bytes = f64::from(codewords) * self.codeword_bytes;
-        let crossing = Crossing { cargo: Cargo::Program(program), bytes, next: Some(Way::Down(ssd as usize)) };
+        let crossing = Crossing { cargo: Cargo::Program(program), bytes, next: Some(Way::Down(ssd.index())) };
         self.cross(kernel, Way::SwitchDown, crossing);
     }
 

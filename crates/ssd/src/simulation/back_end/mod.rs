@@ -49,6 +49,7 @@ use std::sync::Arc;
 use softsense_base::{Ns, Pj, Result, TotalNs};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Plane, Set, Superblock};
 use softsense_config::spec::{CacheRegisterFor, ScrubLimit};
 use softsense_ftl::Group;
 use softsense_link::{
@@ -316,8 +317,8 @@ impl BackEnd {
     pub(super) fn erase(
         &mut self,
         kernel: &mut Kernel,
-        set: u32,
-        superblock: u32,
+        set: Set,
+        superblock: Superblock,
         slc: bool,
         cause: Cause,
         members: &[(u32, bool)],
@@ -331,7 +332,7 @@ impl BackEnd {
 
     /// Number of operations that wait for the busy unit of a plane.
     #[inline]
-    pub(super) fn waiting_for(&self, plane: u32) -> usize {
+    pub(super) fn waiting_for(&self, plane: Plane) -> usize {
         self.array.waiting(self.geometry.busy_unit_of(plane))
     }
 

@@ -1,6 +1,7 @@
 //! Resources that are taken at an instant, and their owners, for observers who look on between events. Without an observer this costs
 //! nothing.
 
+use softsense_config::ids::{Channel, Superblock, Unit};
 use softsense_link::Step;
 
 use super::super::owners::{ProgramOwner, ReadOwner};
@@ -15,7 +16,7 @@ pub(in super::super) enum TakenFor {
     Read(ReadOwner),
     Program(ProgramOwner),
     /// The erase of a superblock, or other work that moves its data.
-    Superblock(u32),
+    Superblock(Superblock),
     /// The owner that the resource had before: a sensing is being cut short.
     AsBefore,
 }
@@ -107,20 +108,20 @@ impl BackEnd {
     /// one.
     pub(in super::super) fn look(&self, taken: &mut Vec<u128>) {
         let units = 0..self.array.len() as u32;
-        taken.extend(units.clone().map(|unit| match action_of(self.array.phase(unit)) {
+        taken.extend(units.clone().map(|unit| match action_of(self.array.phase(Unit(unit))) {
             // All events of a unit have the same low bits.
-            Some(action) => self.array.key(unit) & !0xff | (1 + action as u128),
+            Some(action) => self.array.key(Unit(unit)) & !0xff | (1 + action as u128),
             None => 0,
         }));
-        taken.extend((0..self.bus.len() as u32).map(|channel| match self.bus.on_bus(channel) {
+        taken.extend((0..self.bus.len() as u32).map(|channel| match self.bus.on_bus(Channel(channel)) {
             Some(transfer) => {
                 let (kind, part, codeword) = match transfer {
                     Transfer::Read { part, codeword } => (1, part, codeword),
                     Transfer::Program(part) => (2, part, 0),
-                    Transfer::Command { unit, work: Work::Read(of) | Work::Program(of) } => (3, of, unit),
-                    Transfer::Command { unit, work: Work::Erase { superblock, .. } } => (4, superblock, unit),
+                    Transfer::Command { unit, work: Work::Read(of) | Work::Program(of) } => (3, of, unit.0),
+                    Transfer::Command { unit, work: Work::Erase { superblock, .. } } => (4, superblock.0, unit.0),
                 };
-                let held = u128::from(self.bus.is_held(channel));
+                let held = u128::from(self.bus.is_held(Channel(channel)));
                 kind | held << 8 | u128::from(part) << 32 | u128::from(codeword) << 64
             }
             None => 0,
@@ -130,16 +131,19 @@ impl BackEnd {
             encoders.look(taken);
         }
         if self.timing.suspend.is_some() {
-            taken.extend(units.map(|unit| self.array.suspended_since(unit).map_or(0, |since| 1 + u128::from(since.0))));
+            taken.extend(
+                Unit::all(units)
+                    .map(|unit| self.array.suspended_since(unit).map_or(0, |since| 1 + u128::from(since.0))),
+            );
         }
     }
 
-    pub(in super::super) fn unit_taken_by(&self, unit: u32) -> Occupied {
+    pub(in super::super) fn unit_taken_by(&self, unit: Unit) -> Occupied {
         let (phase, of) = (self.array.phase(unit), self.array.of(unit));
         let action = action_of(phase).expect("the unit is taken");
         match phase {
             Phase::Addressed if self.array.taken_by(unit).0 == TakenBy::Erases => {
-                Occupied::new(action, TakenFor::Superblock(of))
+                Occupied::new(action, TakenFor::Superblock(Superblock(of)))
             }
             Phase::Addressed | Phase::Sensing | Phase::Sensed => self.for_part(action, of),
             Phase::SensingAhead | Phase::SensedAhead => {
@@ -148,27 +152,27 @@ impl BackEnd {
                 Occupied { step: Some((read.attempts + 1, ahead)), ahead: true, ..self.for_part(action, of) }
             }
             Phase::Loading | Phase::Programming => self.for_program(action, of),
-            Phase::Erasing => Occupied::new(action, TakenFor::Superblock(of)),
+            Phase::Erasing => Occupied::new(action, TakenFor::Superblock(Superblock(of))),
             Phase::Suspending => self.suspended_of(action, unit),
             Phase::Free | Phase::Resetting => Occupied::new(action, TakenFor::AsBefore),
         }
     }
 
     /// The suspended operation of a unit.
-    pub(in super::super) fn suspended_in(&self, unit: u32) -> Occupied {
+    pub(in super::super) fn suspended_in(&self, unit: Unit) -> Occupied {
         let is_erase = self.array.suspended(unit).is_some_and(|(is_erase, _)| is_erase);
         self.suspended_of(if is_erase { Action::SuspendedErase } else { Action::SuspendedProgram }, unit)
     }
 
-    fn suspended_of(&self, action: Action, unit: u32) -> Occupied {
+    fn suspended_of(&self, action: Action, unit: Unit) -> Occupied {
         match self.array.suspended(unit) {
-            Some((true, superblock)) => Occupied::new(action, TakenFor::Superblock(superblock)),
+            Some((true, superblock)) => Occupied::new(action, TakenFor::Superblock(Superblock(superblock))),
             Some((false, part)) => self.for_program(action, part),
             None => Occupied::new(action, TakenFor::AsBefore),
         }
     }
 
-    pub(in super::super) fn bus_taken_by(&self, channel: u32) -> Occupied {
+    pub(in super::super) fn bus_taken_by(&self, channel: Channel) -> Occupied {
         let action = if self.bus.is_held(channel) { Action::Hold } else { Action::Transfer };
         match self.bus.on_bus(channel) {
             Some(Transfer::Read { part, .. }) => self.for_part(action, part),

@@ -1,5 +1,6 @@
 //! Orders: what the back end is asked for.
 
+use softsense_config::ids::{Channel, Superblock};
 use softsense_ftl::Group;
 use softsense_link::Fate;
 
@@ -42,7 +43,7 @@ pub(in super::super) struct CodewordOrder {
     /// Bytes on the bus of the part in the first page, and of the part in any other page, where codes differ in their length.
     pub(in super::super) bytes: Option<[u32; 2]>,
     /// The channel of its place, to whose decoders it goes.
-    pub(in super::super) channel: u32,
+    pub(in super::super) channel: Channel,
 }
 
 /// The operation that an array has ended. The array is then [released](super::BackEnd::release), unless it is [`Nothing`](Self::Nothing).
@@ -60,5 +61,5 @@ pub(in super::super) enum Ended {
         failed: u32,
     },
     /// The erase of a block of a superblock.
-    Erase { superblock: u32 },
+    Erase { superblock: Superblock },
 }

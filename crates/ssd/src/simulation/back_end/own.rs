@@ -17,7 +17,7 @@ impl BackEnd {
         let begins = ReadBegins {
             page_type: entry.page_type,
             pe_cycles: entry.order.pe_cycles,
-            block: entry.order.group.superblock,
+            block: entry.order.group.superblock.0,
             remembered_level: entry.order.remembered_level,
         };
         let own = self.own.as_mut().expect("it is asked");

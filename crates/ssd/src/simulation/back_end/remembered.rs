@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::Superblock;
 use softsense_ftl::Group;
 use softsense_link::{ReadSpec, Reliability, Remembered};
 use softsense_nand::ReferencesAt;
@@ -15,7 +16,7 @@ pub(super) struct RememberedReferences {
     /// The references with which a read begins where nothing is remembered.
     first: ReferencesAt,
     /// Remembered references by superblock and layer.
-    references: FxHashMap<(u32, u32), ReferencesAt>,
+    references: FxHashMap<(Superblock, u32), ReferencesAt>,
 }
 
 impl RememberedReferences {
@@ -31,7 +32,7 @@ impl RememberedReferences {
         Self { layers, remembers, first, references: FxHashMap::default() }
     }
 
-    fn key(&self, geometry: &Geometry, group: Group) -> (u32, u32) {
+    fn key(&self, geometry: &Geometry, group: Group) -> (Superblock, u32) {
         let layer = self
             .layers
             .get(geometry.wordline_of(geometry.turn(group.page, 0).1, group.slc()) as usize)
@@ -64,7 +65,7 @@ impl RememberedReferences {
     }
 
     /// Forgets what is remembered of a superblock that is erased.
-    pub(super) fn erased(&mut self, superblock: u32) {
+    pub(super) fn erased(&mut self, superblock: Superblock) {
         if !self.references.is_empty() {
             let layers = self.layers.last().map_or(1, |last| last + 1);
             (0..layers).for_each(|layer| _ = self.references.remove(&(superblock, layer)));

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use softsense_base::Ns;
 use softsense_config::geometry::Geometry;
+use softsense_config::ids::{Die, Unit};
 use softsense_config::spec::{RoundsReads, RoundsSpec, RoundsTake};
 use softsense_ftl::Group;
 
@@ -34,6 +35,13 @@ pub(super) struct Rounds {
     commands: Option<Commands>,
 }
 
+/// Units that begin together.
+type Units = std::iter::Map<Range<u32>, fn(u32) -> Unit>;
+
+fn first_unit(units: &Units) -> Unit {
+    units.clone().next().expect("a group has units")
+}
+
 /// Multi-plane commands.
 #[derive(Debug)]
 struct Commands {
@@ -52,7 +60,7 @@ struct Commands {
 /// The properties that the operations of one command have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MultiPlane {
-    die: u32,
+    die: Die,
     operation: Operation,
     /// Whether the cells of the pages or blocks hold one bit.
     slc: bool,
@@ -95,22 +103,22 @@ impl Rounds {
     }
 
     /// The units that begin together with a unit, that unit included.
-    fn with(&self, unit: u32) -> Range<u32> {
-        let first = unit / self.units * self.units;
-        first..first + self.units
+    fn with(&self, unit: Unit) -> Units {
+        let first = unit.0 / self.units * self.units;
+        (first..first + self.units).map(Unit)
     }
 
     /// The number of the group of a unit.
-    fn group_of(&self, unit: u32) -> usize {
-        (unit / self.units) as usize
+    fn group_of(&self, unit: Unit) -> usize {
+        (unit.0 / self.units) as usize
     }
 
     /// Whether a command waits for the reads of a group; none where reads are part of rounds.
-    fn wanted(&self, unit: u32) -> Option<bool> {
+    fn wanted(&self, unit: Unit) -> Option<bool> {
         Some(self.commands.as_ref()?.wanted.as_ref()?[self.group_of(unit)])
     }
 
-    fn want(&mut self, unit: u32, wanted: bool) {
+    fn want(&mut self, unit: Unit, wanted: bool) {
         let group = self.group_of(unit);
         if let Some(of) = self.commands.as_mut().and_then(|commands| commands.wanted.as_mut()) {
             of[group] = wanted;
@@ -122,7 +130,7 @@ impl BackEnd {
     /// Whether work for a free unit may begin now: no other unit of its round is busy, or the others have begun at this very instant. Work
     /// that comes while a batch is served waits for the next batch.
     #[inline]
-    pub(super) fn may_begin(&mut self, now: Ns, unit: u32, work: Work, turn: Turn) -> bool {
+    pub(super) fn may_begin(&mut self, now: Ns, unit: Unit, work: Work, turn: Turn) -> bool {
         let Some(rounds) = &self.rounds else { return true };
         match (rounds.wanted(unit), work) {
             (Some(_), Work::Read(_)) => {
@@ -138,14 +146,14 @@ impl BackEnd {
     }
 
     /// Whether a plane that reads by itself may begin a read that comes now.
-    fn reads_by_itself(&self, now: Ns, unit: u32, turn: Turn) -> bool {
+    fn reads_by_itself(&self, now: Ns, unit: Unit, turn: Turn) -> bool {
         let is_next = turn != Turn::Other || self.array.waiting(unit) == 0;
         self.array.phase(unit) == Phase::Free && is_next && self.may_read(now, unit, turn)
     }
 
     /// Whether planes of a die that read by themselves may begin reads: the die is at no program or erase, or its command is suspended, and
     /// no command waits for its turn. Retries do not wait for such a command.
-    fn may_read(&self, now: Ns, unit: u32, turn: Turn) -> bool {
+    fn may_read(&self, now: Ns, unit: Unit, turn: Turn) -> bool {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         if rounds.with(unit).any(|unit| self.is_at_command(unit)) {
             return false;
@@ -157,19 +165,19 @@ impl BackEnd {
     }
 
     /// Whether a unit is at a program or an erase.
-    fn is_at_command(&self, unit: u32) -> bool {
+    fn is_at_command(&self, unit: Unit) -> bool {
         let at = self.array.taken_by(unit).0;
         self.array.phase(unit) != Phase::Free
             && matches!(at, TakenBy::HostPrograms | TakenBy::BackgroundPrograms | TakenBy::Erases)
     }
 
     /// The instant at which the command of a round was suspended; none where it is not.
-    fn round_rests_since(&self, unit: u32) -> Option<Ns> {
+    fn round_rests_since(&self, unit: Unit) -> Option<Ns> {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         rounds.with(unit).filter_map(|unit| self.array.suspended_since(unit)).min()
     }
 
-    fn joins_round(&mut self, now: Ns, unit: u32, work: Work) -> bool {
+    fn joins_round(&mut self, now: Ns, unit: Unit, work: Work) -> bool {
         if self.round_rests_since(unit).is_some() {
             return false;
         }
@@ -189,7 +197,7 @@ impl BackEnd {
     }
 
     /// The multi-plane command that an operation is a part of; none where there are no such commands.
-    fn multi_plane(&self, unit: u32, work: Work) -> Option<MultiPlane> {
+    fn multi_plane(&self, unit: Unit, work: Work) -> Option<MultiPlane> {
         let commands = self.rounds.as_ref()?.commands.as_ref()?;
         let of_member = |group: Group, member| (group.slc(), Some(self.geometry.turn(group.page, member).1));
         let (operation, (slc, page)) = match work {
@@ -211,12 +219,13 @@ impl BackEnd {
     /// Chooses the next command of a group of free units, and the class of work whose turn it is: the work that waits first in that class
     /// for the unit that leads. While a command is suspended, only reads and retries that go first have a turn; where planes read by
     /// themselves, none has.
-    fn next_command(&mut self, units: Range<u32>) -> Option<(MultiPlane, Turn)> {
+    fn next_command(&mut self, units: Units) -> Option<(MultiPlane, Turn)> {
         let rounds = self.rounds.as_ref()?;
-        let (count, group) = (rounds.units, rounds.group_of(units.start));
+        let first = first_unit(&units);
+        let (count, group) = (rounds.units, rounds.group_of(first));
         let leads_next = rounds.commands.as_ref()?.leads_next[group];
-        let reads_alone = rounds.wanted(units.start).is_some();
-        let turns: &[Turn] = match (reads_alone, self.round_rests_since(units.start).is_some()) {
+        let reads_alone = rounds.wanted(first).is_some();
+        let turns: &[Turn] = match (reads_alone, self.round_rests_since(first).is_some()) {
             (true, true) => &[],
             (true, false) => &[Turn::Other],
             (false, true) => &[Turn::Retry, Turn::Read],
@@ -225,7 +234,7 @@ impl BackEnd {
         let first_of = |turn| {
             let heads = (0..count).map(|offset| (leads_next + offset) % count);
             let heads =
-                heads.filter_map(|at| Some((at, turn, self.array.waiting_works(units.start + at, turn).next()?)));
+                heads.filter_map(|at| Some((at, turn, self.array.waiting_works(Unit(first.0 + at), turn).next()?)));
             let heads = heads.filter(|&(_, _, work)| !reads_alone || !matches!(work, Work::Read(_)));
             // If a program is first at the plane whose turn it is to lead, the oldest program of the group leads. So planes whose pages
             // came at different instants are soon at the same page.
@@ -236,7 +245,7 @@ impl BackEnd {
             })
         };
         let (leader, turn, work) = turns.iter().copied().find_map(first_of)?;
-        let command = self.multi_plane(units.start + leader, work)?;
+        let command = self.multi_plane(Unit(first.0 + leader), work)?;
         let commands = self.rounds.as_mut()?.commands.as_mut()?;
         commands.under_way[group] = Some(command);
         commands.leads_next[group] = (leader + 1) % count;
@@ -246,7 +255,7 @@ impl BackEnd {
     /// Time for which a unit has been taken up to now, by kind of operation and by cause. A free unit counts as taken by what other units
     /// of its round are at.
     #[inline]
-    pub(super) fn taken(&mut self, now: Ns, unit: u32) -> Taken {
+    pub(super) fn taken(&mut self, now: Ns, unit: Unit) -> Taken {
         if let Some(rounds) = &self.rounds
             && self.array.phase(unit) == Phase::Free
             && let Some(busy) = rounds.with(unit).find(|&unit| self.array.phase(unit) != Phase::Free)
@@ -264,7 +273,7 @@ impl BackEnd {
     }
 
     /// Begins the next round of a free unit if all units of the round are free.
-    pub(super) fn next_round(&mut self, kernel: &mut Kernel, unit: u32) {
+    pub(super) fn next_round(&mut self, kernel: &mut Kernel, unit: Unit) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         let (units, group, reads_alone) = (rounds.with(unit), rounds.group_of(unit), rounds.wanted(unit).is_some());
         let ended = self.array.taken_by(unit);
@@ -300,7 +309,7 @@ impl BackEnd {
     }
 
     /// Accounts for a unit that was free as waited for, up to now, like the unit whose operation has just ended.
-    fn has_waited_for_round(&mut self, now: Ns, unit: u32, ended: Taker) {
+    fn has_waited_for_round(&mut self, now: Ns, unit: Unit, ended: Taker) {
         let reads_alone = self.rounds.as_ref().is_some_and(|rounds| rounds.wanted(unit).is_some());
         if !reads_alone || self.array.waiting(unit) > 0 {
             self.array.waited(now, unit, ended);
@@ -311,14 +320,14 @@ impl BackEnd {
     fn begin_together(
         &mut self,
         kernel: &mut Kernel,
-        units: Range<u32>,
-        mut begin: impl FnMut(&mut Self, &mut Kernel, u32),
+        units: Units,
+        mut begin: impl FnMut(&mut Self, &mut Kernel, Unit),
     ) {
-        self.rounds.as_mut().expect("units wait for one another").want(units.start, false);
+        self.rounds.as_mut().expect("units wait for one another").want(first_unit(&units), false);
         self.are_beginning(true);
         units.clone().for_each(|unit| begin(self, kernel, unit));
         self.are_beginning(false);
-        self.make_way(kernel, units.start);
+        self.make_way(kernel, first_unit(&units));
         units.for_each(|unit| self.load_ahead(kernel, unit));
     }
 
@@ -329,7 +338,7 @@ impl BackEnd {
     }
 
     /// Begins the reads that planes which read by themselves may begin.
-    fn begin_reads(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) {
+    fn begin_reads(&mut self, kernel: &mut Kernel, units: Units, ended: Taker) {
         for unit in units {
             if self.array.phase(unit) != Phase::Free {
                 continue;
@@ -348,7 +357,7 @@ impl BackEnd {
 
     /// Lets no plane of a die begin another read if a program or an erase has its turn, where planes read by themselves. A read that goes
     /// first, and waits already, still goes before that command.
-    pub(super) fn wants_command(&mut self, unit: u32) {
+    pub(super) fn wants_command(&mut self, unit: Unit) {
         let Some(rounds) = self.rounds.as_ref().filter(|rounds| rounds.wanted(unit) == Some(false)) else { return };
         let mut units = rounds.with(unit);
         let go_first = |unit| self.array.waiting_for(unit, Turn::Retry) + self.array.waiting_for(unit, Turn::Read) > 0;
@@ -363,7 +372,7 @@ impl BackEnd {
     }
 
     /// Loads the next page while a unit programs, if the page is of the command that comes next: that of the oldest program.
-    pub(super) fn load_ahead_in_round(&mut self, kernel: &mut Kernel, unit: u32) {
+    pub(super) fn load_ahead_in_round(&mut self, kernel: &mut Kernel, unit: Unit) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         let (units, group) = (rounds.with(unit), rounds.group_of(unit));
         let Some(commands) = rounds.commands.as_ref().filter(|commands| !commands.beginning) else { return };
@@ -392,9 +401,9 @@ impl BackEnd {
     }
 
     /// Begins the command whose pages are loaded, or being loaded, with the pages that fit beside them. Returns whether there is one.
-    fn program_what_is_loaded(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) -> bool {
+    fn program_what_is_loaded(&mut self, kernel: &mut Kernel, units: Units, ended: Taker) -> bool {
         let Some(rounds) = self.rounds.as_mut().filter(|_| self.cache_program) else { return false };
-        let group = rounds.group_of(units.start);
+        let group = rounds.group_of(first_unit(&units));
         let Some(commands) = &mut rounds.commands else { return false };
         let Some(command) = commands.ahead[group].take() else { return false };
         commands.under_way[group] = Some(command);
@@ -411,11 +420,11 @@ impl BackEnd {
     }
 
     /// Suspends a command as a whole for reads that wait for any of its planes, by the rules for the program of one plane.
-    pub(super) fn suspend_round(&mut self, kernel: &mut Kernel, unit: u32, suspend: SuspendTiming) {
+    pub(super) fn suspend_round(&mut self, kernel: &mut Kernel, unit: Unit, suspend: SuspendTiming) {
         let rounds = self.rounds.as_ref().expect("units wait for one another");
         let units = rounds.with(unit);
         let is_beginning = rounds.commands.as_ref().is_some_and(|commands| commands.beginning);
-        let runs = |unit: &u32| matches!(self.array.phase(*unit), Phase::Programming | Phase::Erasing);
+        let runs = |unit: &Unit| matches!(self.array.phase(*unit), Phase::Programming | Phase::Erasing);
         let is_told = units.clone().any(|unit| self.is_at_command(unit) && !runs(&unit));
         let Some(last) = units.clone().filter(runs).max_by_key(|&unit| self.array.ends_at(unit)) else { return };
         let waits = |unit| self.array.waiting_reads(unit).any(|work| self.is_hurried(kernel.now, work));
@@ -447,7 +456,7 @@ impl BackEnd {
     }
 
     /// Resumes the command of a round in all planes that have not ended their part.
-    fn resume_round(&mut self, kernel: &mut Kernel, units: Range<u32>, ended: Taker) {
+    fn resume_round(&mut self, kernel: &mut Kernel, units: Units, ended: Taker) {
         let suspend = self.timing.suspend.expect("something has been suspended");
         for unit in units.clone() {
             self.has_waited_for_round(kernel.now, unit, ended);
@@ -455,43 +464,43 @@ impl BackEnd {
                 self.array.resume(kernel, unit, suspend.resume);
             }
         }
-        self.make_way(kernel, units.start);
+        self.make_way(kernel, first_unit(&units));
     }
 
     /// Whether the next round of a batch is one of reads that go first; none where there are no batches. When nothing is left of a batch,
     /// all work that waits is the next batch.
-    fn begin_round_of_batch(&mut self, units: Range<u32>) -> Option<bool> {
+    fn begin_round_of_batch(&mut self, units: Units) -> Option<bool> {
         let left = self.rounds.as_mut()?.left.as_mut()?;
-        if units.clone().all(|unit| left[unit as usize].reads + left[unit as usize].others == 0) {
+        if units.clone().all(|unit| left[unit].reads + left[unit].others == 0) {
             for unit in units.clone() {
                 let count = |turn| self.array.waiting_for(unit, turn);
-                left[unit as usize] = Left { reads: count(Turn::Read), others: count(Turn::Other) };
+                left[unit] = Left { reads: count(Turn::Read), others: count(Turn::Other) };
             }
         }
-        let reads = |unit| self.array.waiting_for(unit, Turn::Retry) + left[unit as usize].reads > 0;
+        let reads = |unit| self.array.waiting_for(unit, Turn::Retry) + left[unit].reads > 0;
         Some(units.clone().any(reads))
     }
 
     /// Number of operations of a unit that do not go first, and have yet to begin in the present batch.
-    pub(super) fn left_of_batch(&self, unit: u32) -> usize {
+    pub(super) fn left_of_batch(&self, unit: Unit) -> usize {
         let left = self.rounds.as_ref().and_then(|rounds| rounds.left.as_ref());
-        left.map_or(0, |left| left[unit as usize].others)
+        left.map_or(0, |left| left[unit].others)
     }
 
     /// Takes the work of a unit that fits a command. Reads that go first may overtake one another. Other work may not: pages of a block are
     /// programmed in order, and reads of data on its way wait for its program.
-    fn next_of_command(&mut self, unit: u32, command: MultiPlane, turn: Turn) -> Option<Work> {
+    fn next_of_command(&mut self, unit: Unit, command: MultiPlane, turn: Turn) -> Option<Work> {
         let looked_at = if turn == Turn::Other { 1 } else { usize::MAX };
         let fits = |work| self.multi_plane(unit, work) == Some(command);
         let at = self.array.waiting_works(unit, turn).take(looked_at).position(fits)?;
         self.array.remove(unit, turn, at)
     }
 
-    fn next_of_round(&mut self, now: Ns, unit: u32, reads: Option<bool>) -> Option<Work> {
+    fn next_of_round(&mut self, now: Ns, unit: Unit, reads: Option<bool>) -> Option<Work> {
         let Some(left) = self.rounds.as_mut().and_then(|rounds| rounds.left.as_mut()) else {
             return self.array.next(now, unit);
         };
-        let left = &mut left[unit as usize];
+        let left = &mut left[unit];
         let (of_batch, turn) = if reads == Some(true) {
             if let Some(retry) = self.array.pop(unit, Turn::Retry) {
                 return Some(retry);

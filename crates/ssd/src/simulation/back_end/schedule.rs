@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Channel, Set, Superblock, Unit};
 use softsense_config::spec::{IntensitySpec, OperationKind, Priority, ScheduleBy};
 
 use super::super::owners::ReadOwner;
@@ -36,11 +37,11 @@ pub(super) struct Asks {
     /// The request, or the background, that the work is for.
     pub(super) of: Asked,
     /// The set of planes in which the work is done; without interleaving a set is one plane.
-    pub(super) set: u32,
+    pub(super) set: Set,
     /// Whether the work is a read that may go while a program or an erase is suspended.
     pub(super) may_interrupt: bool,
     /// The block whose programs the work may not pass; none where it may pass any.
-    pub(super) in_block: u32,
+    pub(super) in_block: Superblock,
     /// Whether the work programs or erases, or makes room for work that does.
     pub(super) writes: bool,
 }
@@ -48,7 +49,7 @@ pub(super) struct Asks {
 impl Asks {
     /// The properties of a transfer for this work. Units keep the order of a block, and a transfer on a bus is not interrupted.
     pub(super) fn on_bus(self) -> Self {
-        Self { may_interrupt: false, in_block: NONE, ..self }
+        Self { may_interrupt: false, in_block: Superblock(NONE), ..self }
     }
 }
 
@@ -229,7 +230,7 @@ impl Rules {
     ) -> (Ns, [u64; ScheduleBy::COUNT]) {
         let Asks { kind, of, set, writes, .. } = waits.asks;
         let near = if self.is_near(now, of.deadline) { of.deadline } else { NEVER };
-        let hurries = kind.makes_room() && self.hurries[set as usize];
+        let hurries = kind.makes_room() && self.hurries[set];
         let mut keys = [0; ScheduleBy::COUNT];
         for (key, by) in keys.iter_mut().zip(&self.by) {
             *key = match by {
@@ -273,7 +274,7 @@ impl Rules {
         };
         let in_block = queue.waiting[at].asks.in_block;
         let first_of_block = queue.waiting.iter().take(at).position(|waits| waits.asks.in_block == in_block);
-        Some(first_of_block.filter(|_| in_block != NONE).unwrap_or(at))
+        Some(first_of_block.filter(|_| in_block != Superblock(NONE)).unwrap_or(at))
     }
 }
 
@@ -451,8 +452,8 @@ impl Schedule {
     }
 
     /// Notes the number of free superblocks of a set.
-    pub(super) fn has_free(&mut self, set: u32, superblocks: u32) {
-        self.rules.hurries[set as usize] = superblocks <= self.rules.collection_first_at;
+    pub(super) fn has_free(&mut self, set: Set, superblocks: u32) {
+        self.rules.hurries[set] = superblocks <= self.rules.collection_first_at;
     }
 
     /// Counts of the operations that were chosen for units.
@@ -466,18 +467,18 @@ impl Schedule {
     }
 
     /// Number of operations that wait for a unit.
-    pub(super) fn waiting(&self, unit: u32) -> usize {
-        self.units.of[unit as usize].waiting.len()
+    pub(super) fn waiting(&self, unit: Unit) -> usize {
+        self.units.of[unit].waiting.len()
     }
 
     /// Work that waits for a unit, in the order in which it came.
-    pub(super) fn waiting_works(&self, unit: u32) -> impl Iterator<Item = Work> {
-        self.units.of[unit as usize].waiting.iter().map(|waits| waits.item)
+    pub(super) fn waiting_works(&self, unit: Unit) -> impl Iterator<Item = Work> {
+        self.units.of[unit].waiting.iter().map(|waits| waits.item)
     }
 
     /// Hands over work that comes to a unit: it waits, unless it begins at once, as the unit is `free`.
-    pub(super) fn come(&mut self, now: Ns, unit: u32, comes: Comes<Work>, free: bool) {
-        self.units.come(&self.rules, now, unit, comes, free);
+    pub(super) fn come(&mut self, now: Ns, unit: Unit, comes: Comes<Work>, free: bool) {
+        self.units.come(&self.rules, now, unit.0, comes, free);
     }
 
     /// Changes the properties of a part of a read (one page of its group), for example once a request waits for a read ahead. Returns
@@ -490,8 +491,8 @@ impl Schedule {
     }
 
     /// The work that goes next, which stays in its queue.
-    pub(super) fn peek(&self, now: Ns, unit: u32) -> Option<Work> {
-        let queue = &self.units.of[unit as usize];
+    pub(super) fn peek(&self, now: Ns, unit: Unit) -> Option<Work> {
+        let queue = &self.units.of[unit];
         self.rules.choose(now, queue, false).map(|at| queue.waiting[at].item)
     }
 
@@ -502,39 +503,39 @@ impl Schedule {
     }
 
     /// Whether a read waits for which a program or an erase is to be suspended.
-    pub(super) fn interrupts(&self, now: Ns, unit: u32) -> bool {
-        let queue = &self.units.of[unit as usize];
+    pub(super) fn interrupts(&self, now: Ns, unit: Unit) -> bool {
+        let queue = &self.units.of[unit];
         let chosen = self.rules.choose(now, queue, true).map(|at| queue.waiting[at].asks.of.deadline);
         chosen.is_some_and(|deadline| !self.rules.only_near_suspend || self.rules.is_near(now, deadline))
     }
 
     /// The instant at which the first deadline of reads that may interrupt comes near. None if it has come already, or if reads interrupt
     /// whatever their deadlines are.
-    pub(super) fn interrupts_at(&self, now: Ns, unit: u32) -> Option<Ns> {
+    pub(super) fn interrupts_at(&self, now: Ns, unit: Unit) -> Option<Ns> {
         if !self.rules.only_near_suspend {
             return None;
         }
-        let waiting = self.units.of[unit as usize].waiting.iter().map(|waits| waits.asks);
+        let waiting = self.units.of[unit].waiting.iter().map(|waits| waits.asks);
         let first = waiting.filter(|asks| asks.may_interrupt).map(|asks| asks.of.deadline).min()?;
         (first != NEVER && first > now + self.rules.margin).then(|| first - self.rules.margin)
     }
 
     /// Takes the work that goes next out of its queue.
-    pub(super) fn next(&mut self, now: Ns, unit: u32, interrupting: bool) -> Option<Work> {
-        self.units.next(&self.rules, now, unit, interrupting)
+    pub(super) fn next(&mut self, now: Ns, unit: Unit, interrupting: bool) -> Option<Work> {
+        self.units.next(&self.rules, now, unit.0, interrupting)
     }
 
     /// Hands over a transfer that comes to a bus. Returns whether it begins at once: the bus is `free`, and no other transfer waits.
-    pub(super) fn transfer_comes(&mut self, now: Ns, channel: u32, comes: Comes<Transfer>, free: bool) -> bool {
+    pub(super) fn transfer_comes(&mut self, now: Ns, channel: Channel, comes: Comes<Transfer>, free: bool) -> bool {
         let buses = self.buses.as_mut().expect("transfers are chosen");
-        let begins = free && buses.of[channel as usize].waiting.is_empty();
-        buses.come(&self.rules, now, channel, comes, begins);
+        let begins = free && buses.of[channel].waiting.is_empty();
+        buses.come(&self.rules, now, channel.0, comes, begins);
         begins
     }
 
     /// Takes the transfer that goes next out of its queue.
-    pub(super) fn next_transfer(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
-        self.buses.as_mut()?.next(&self.rules, now, channel, false)
+    pub(super) fn next_transfer(&mut self, now: Ns, channel: Channel) -> Option<Transfer> {
+        self.buses.as_mut()?.next(&self.rules, now, channel.0, false)
     }
 }
 
@@ -550,16 +551,23 @@ mod tests {
         let rule = "[scheduling]\nby = ['proportional_wait', 'kind']\ncollection_first_at_blocks = 3";
         let config = CheckedConfig::from_toml(rule, "test.toml", &[]).unwrap();
         let comes = |number, kind, writes, takes| {
-            let asks = Asks { kind, of: Asked::BACKGROUND, set: 0, may_interrupt: false, in_block: NONE, writes };
+            let asks = Asks {
+                kind,
+                of: Asked::BACKGROUND,
+                set: Set(0),
+                may_interrupt: false,
+                in_block: Superblock(NONE),
+                writes,
+            };
             Comes { item: Work::Read(number), asks, takes: Ns(takes), amount: 1 }
         };
         let order = |free_blocks, waited| {
             let mut schedule = Schedule::new(&config).unwrap();
-            schedule.has_free(0, free_blocks);
-            schedule.come(Ns(0), 0, comes(1, OperationKind::HostWrite, true, 1000), false);
-            schedule.come(Ns(0), 0, comes(2, OperationKind::CollectionRead, true, 100), false);
-            schedule.come(Ns(waited), 0, comes(3, OperationKind::HostRead, false, 100), false);
-            [0; 3].map(|_| match schedule.next(Ns(waited), 0, false) {
+            schedule.has_free(Set(0), free_blocks);
+            schedule.come(Ns(0), Unit(0), comes(1, OperationKind::HostWrite, true, 1000), false);
+            schedule.come(Ns(0), Unit(0), comes(2, OperationKind::CollectionRead, true, 100), false);
+            schedule.come(Ns(waited), Unit(0), comes(3, OperationKind::HostRead, false, 100), false);
+            [0; 3].map(|_| match schedule.next(Ns(waited), Unit(0), false) {
                 Some(Work::Read(number)) => number,
                 other => panic!("{other:?}"),
             })
@@ -577,24 +585,31 @@ mod tests {
         let config = CheckedConfig::from_toml("[scheduling]\nbus = true", "test.toml", &[]).unwrap();
         let read = Transfer::Read { part: 7, codeword: 0 };
         let comes = |item, kind, writes| {
-            let asks = Asks { kind, of: Asked::BACKGROUND, set: 0, may_interrupt: false, in_block: NONE, writes };
+            let asks = Asks {
+                kind,
+                of: Asked::BACKGROUND,
+                set: Set(0),
+                may_interrupt: false,
+                in_block: Superblock(NONE),
+                writes,
+            };
             Comes { item, asks, takes: Ns(10), amount: 1 }
         };
         for waits in [false, true] {
             let mut schedule = Schedule::new(&config).unwrap();
             schedule.expect(3, 0, Ns(0));
             let program = |part| comes(Transfer::Program(part), OperationKind::HostWrite, true);
-            assert!(schedule.transfer_comes(Ns(0), 0, program(1), true), "the bus is free");
-            assert!(!schedule.transfer_comes(Ns(0), 0, program(2), false));
+            assert!(schedule.transfer_comes(Ns(0), Channel(0), program(1), true), "the bus is free");
+            assert!(!schedule.transfer_comes(Ns(0), Channel(0), program(2), false));
             let ahead = comes(read, OperationKind::ReadAhead, false);
-            assert!(!schedule.transfer_comes(Ns(0), 0, ahead, false));
+            assert!(!schedule.transfer_comes(Ns(0), Channel(0), ahead, false));
             if waits {
                 schedule.adopt(7, 3);
                 let of = schedule.adopted(7).expect("a request waits for it");
                 let asks = Asks { kind: OperationKind::HostRead, of, ..ahead.asks };
                 assert!(!schedule.change((0, 0), 7, asks), "it does not wait for its unit any more");
             }
-            let order = [0; 2].map(|_| schedule.next_transfer(Ns(10), 0).unwrap().of_read());
+            let order = [0; 2].map(|_| schedule.next_transfer(Ns(10), Channel(0)).unwrap().of_read());
             assert_eq!(order, if waits { [Some(7), None] } else { [None, Some(7)] });
             schedule.forget(7);
             assert!(schedule.adopted(7).is_none());

@@ -1,6 +1,7 @@
 //! Sensing, programming and erasing: what arrays do, and what follows when they have done it.
 
 use softsense_base::Ns;
+use softsense_config::ids::{Channel, Plane, Superblock, Unit};
 use softsense_ftl::Group;
 use softsense_link::Step;
 use softsense_nand::InferredBy;
@@ -18,25 +19,25 @@ use crate::events::Key;
 impl BackEnd {
     /// The plane that has a page of a group.
     #[inline]
-    fn plane_of(&self, group: Group, member: u32) -> u32 {
+    fn plane_of(&self, group: Group, member: u32) -> Plane {
         self.geometry.plane_of(group.set, self.geometry.turn(group.page, member).0)
     }
 
     /// The unit that has a page of a group.
     #[inline]
-    pub(super) fn unit_of(&self, group: Group, member: u32) -> u32 {
+    pub(super) fn unit_of(&self, group: Group, member: u32) -> Unit {
         self.geometry.busy_unit_of(self.plane_of(group, member))
     }
 
     /// The channel of a page of a group.
     #[inline]
-    pub(super) fn channel_of(&self, group: Group, member: u32) -> u32 {
+    pub(super) fn channel_of(&self, group: Group, member: u32) -> Channel {
         self.geometry.channel_of(self.plane_of(group, member))
     }
 
     /// Hands work to a unit. The work begins at once if the unit is free and waits for no other unit; otherwise it is queued.
     #[inline(always)]
-    pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: u32, work: Work, turn: Turn) {
+    pub(super) fn submit(&mut self, kernel: &mut Kernel, unit: Unit, work: Work, turn: Turn) {
         let may_begin = self.may_begin(kernel.now, unit, work, turn);
         if let Work::Read(part) = work {
             let waits = !may_begin || self.array.phase(unit) != Phase::Free;
@@ -62,7 +63,7 @@ impl BackEnd {
 
     /// Lets work that waits for other units of its round stop the command of the die, or be loaded while the die programs.
     #[inline(never)]
-    fn waits_for_round(&mut self, kernel: &mut Kernel, unit: u32, turn: Turn) {
+    fn waits_for_round(&mut self, kernel: &mut Kernel, unit: Unit, turn: Turn) {
         if turn == Turn::Other {
             self.wants_command(unit);
             self.load_ahead(kernel, unit);
@@ -72,7 +73,7 @@ impl BackEnd {
     }
 
     #[inline(never)]
-    fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: u32, work: Work, may_begin: bool) {
+    fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: Unit, work: Work, may_begin: bool) {
         let begins = may_begin && self.array.phase(unit) == Phase::Free;
         self.comes_to_unit(kernel.now, unit, work, begins);
         if begins {
@@ -85,7 +86,7 @@ impl BackEnd {
 
     /// Loads the next page while a unit programs, if there is one to load.
     #[inline]
-    pub(super) fn load_ahead(&mut self, kernel: &mut Kernel, unit: u32) {
+    pub(super) fn load_ahead(&mut self, kernel: &mut Kernel, unit: Unit) {
         if !self.cache_program {
             return;
         }
@@ -107,7 +108,7 @@ impl BackEnd {
     }
 
     /// Takes a free unit for the program whose page is loaded, or being loaded. Returns whether there is one.
-    pub(super) fn program_loaded(&mut self, kernel: &mut Kernel, unit: u32) -> bool {
+    pub(super) fn program_loaded(&mut self, kernel: &mut Kernel, unit: Unit) -> bool {
         let Some(next) = self.array.take_next_program(unit) else { return false };
         self.take_for_program(kernel, unit, next.part);
         if next.loaded {
@@ -117,7 +118,7 @@ impl BackEnd {
     }
 
     /// Takes a free unit for a program, whose page comes over the bus.
-    fn take_for_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+    fn take_for_program(&mut self, kernel: &mut Kernel, unit: Unit, part: u32) {
         let (program, _) = self.reads.of_part(part);
         let owner = self.programs[program].owner;
         let by = if owner.is_of_host() { TakenBy::HostPrograms } else { TakenBy::BackgroundPrograms };
@@ -126,7 +127,7 @@ impl BackEnd {
     }
 
     /// Begins the program of a page that has crossed the bus.
-    pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+    pub(super) fn begin_program(&mut self, kernel: &mut Kernel, unit: Unit, part: u32) {
         let (program, member) = self.reads.of_part(part);
         let Program { owner, merges, copies, energy, .. } = self.programs[program];
         kernel.statistics.operations.programs += 1;
@@ -178,7 +179,7 @@ impl BackEnd {
     /// Suspends a program or an erase for hurried reads that wait for its array, as soon as it may be suspended, if the reads begin sooner
     /// by it.
     #[inline]
-    pub(super) fn make_way(&mut self, kernel: &mut Kernel, unit: u32) {
+    pub(super) fn make_way(&mut self, kernel: &mut Kernel, unit: Unit) {
         let Some(suspend) = self.timing.suspend else { return };
         if self.rounds.is_some() {
             self.suspend_round(kernel, unit, suspend);
@@ -196,7 +197,7 @@ impl BackEnd {
     }
 
     #[inline(never)]
-    fn suspend_if(&mut self, kernel: &mut Kernel, unit: u32, suspend: SuspendTiming) {
+    fn suspend_if(&mut self, kernel: &mut Kernel, unit: Unit, suspend: SuspendTiming) {
         let usual = match self.array.phase(unit) {
             Phase::Programming => suspend.program,
             Phase::Erasing => suspend.erase,
@@ -227,7 +228,7 @@ impl BackEnd {
         self.array.suspend(kernel, unit, duration);
     }
 
-    pub(super) fn begin(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
+    pub(super) fn begin(&mut self, kernel: &mut Kernel, unit: Unit, work: Work) {
         match work {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
@@ -268,21 +269,21 @@ impl BackEnd {
                     self.commanded(kernel, unit, work);
                 } else {
                     let channel = self.geometry.channel_of_unit(unit);
-                    self.address(kernel, unit, channel, superblock, work);
+                    self.address(kernel, unit, channel, superblock.0, work);
                 }
             }
         }
     }
 
     /// Sends a unit that has been taken its command over the bus.
-    fn address(&mut self, kernel: &mut Kernel, unit: u32, channel: u32, of: u32, work: Work) {
+    fn address(&mut self, kernel: &mut Kernel, unit: Unit, channel: Channel, of: u32, work: Work) {
         self.array.command(kernel.now, unit, Command::Address, of);
         self.request_bus(kernel, channel, Transfer::Command { unit, work });
     }
 
     /// Begins the operation of a unit that has its command.
     #[inline(always)]
-    pub(super) fn commanded(&mut self, kernel: &mut Kernel, unit: u32, work: Work) {
+    pub(super) fn commanded(&mut self, kernel: &mut Kernel, unit: Unit, work: Work) {
         match work {
             Work::Read(part) => {
                 let (read, member) = self.reads.of_part(part);
@@ -294,7 +295,7 @@ impl BackEnd {
             }
             Work::Erase { superblock, slc, fails, .. } => {
                 let duration = self.timing.erase_of(slc, fails);
-                self.array.run(kernel, unit, Command::Erase, superblock, duration);
+                self.array.run(kernel, unit, Command::Erase, superblock.0, duration);
                 if self.rounds.is_some() {
                     self.make_way(kernel, unit);
                 }
@@ -349,7 +350,7 @@ impl BackEnd {
 
     /// Handles an event of a unit's array: the end of what it was at, or an instant at which suspending is considered.
     #[inline]
-    pub(in super::super) fn array_done(&mut self, kernel: &mut Kernel, unit: u32, key: Key) -> Ended {
+    pub(in super::super) fn array_done(&mut self, kernel: &mut Kernel, unit: Unit, key: Key) -> Ended {
         if !self.array.ends_with(unit, key) {
             if self.array.considers_suspending(unit, key) {
                 self.make_way(kernel, unit);
@@ -378,27 +379,27 @@ impl BackEnd {
                 self.programs.remove(program);
                 ended
             }
-            Phase::Erasing => Ended::Erase { superblock: of },
+            Phase::Erasing => Ended::Erase { superblock: Superblock(of) },
             Phase::Suspending | Phase::Resetting => Ended::Page,
             phase => unreachable!("{phase:?} ends with no array event"),
         }
     }
 
     /// Frees the array of a unit whose operation has ended, and begins the next work.
-    pub(in super::super) fn release(&mut self, kernel: &mut Kernel, unit: u32) {
+    pub(in super::super) fn release(&mut self, kernel: &mut Kernel, unit: Unit) {
         self.array.command(kernel.now, unit, Command::End, NONE);
         self.next_work(kernel, unit);
     }
 
     /// Frees the array of a unit whose page has left it, and begins the next work.
     #[inline]
-    pub(super) fn leave_array(&mut self, kernel: &mut Kernel, unit: u32) {
+    pub(super) fn leave_array(&mut self, kernel: &mut Kernel, unit: Unit) {
         self.array.command(kernel.now, unit, Command::Leave, NONE);
         self.next_work(kernel, unit);
     }
 
     #[inline]
-    fn next_work(&mut self, kernel: &mut Kernel, unit: u32) {
+    fn next_work(&mut self, kernel: &mut Kernel, unit: Unit) {
         if self.rounds.is_some() {
             return self.next_round(kernel, unit);
         }
@@ -443,7 +444,7 @@ impl BackEnd {
 
     /// Starts the transfers of a page that has been sensed. Where there is a cache register, the page goes there first, if the register is
     /// empty.
-    pub(super) fn sensed(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+    pub(super) fn sensed(&mut self, kernel: &mut Kernel, unit: Unit, part: u32) {
         self.reads.part_mut(part).sensed_at = kernel.now;
         if !self.cache_register {
             self.start_transfers(kernel, part);
@@ -454,7 +455,7 @@ impl BackEnd {
 
     /// Puts a page into the cache register and starts its transfers. The array is then free to look ahead. Or it is free for other work, if
     /// such work may have it before the page has been transferred.
-    pub(super) fn latch(&mut self, kernel: &mut Kernel, unit: u32, part: u32) {
+    pub(super) fn latch(&mut self, kernel: &mut Kernel, unit: Unit, part: u32) {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
         let (read, member) = self.reads.of_part(part);

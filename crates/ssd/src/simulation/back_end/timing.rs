@@ -3,6 +3,7 @@
 use softsense_base::{Ns, Pj, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::format::UnitCode;
+use softsense_config::ids::Unit;
 use softsense_config::spec::{self, AddedTime, DecoderEnergy, PageTiming, SlcCellsSpec};
 use softsense_ecc::hardware::{BchEncoderCircuit, LdpcEncoderCircuit, LdpcShape};
 use softsense_link::{ByAge, Outcome, Predictor, PredictorPlace, ReliabilitySpec, Step};
@@ -101,7 +102,7 @@ impl Timing {
     /// - `usual`: time that stopping takes at least.
     /// - `writes_wait`: whether writes of the host wait for room.
     #[inline]
-    pub(super) fn stopping(&self, usual: Ns, unit: u32, run: (Ns, u32), writes_wait: bool) -> Option<Ns> {
+    pub(super) fn stopping(&self, usual: Ns, unit: Unit, run: (Ns, u32), writes_wait: bool) -> Option<Ns> {
         let suspend = self.suspend.as_ref()?;
         // Each suspension has a draw of its own. The spread takes the draws of this index and the numbers 0 to 2.
         let (a, b) = (run.0.0, u64::from(run.1) << 32 | u64::from(unit));

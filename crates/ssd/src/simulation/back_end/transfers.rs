@@ -1,6 +1,7 @@
 //! Transfers: what buses carry, and where it goes.
 
 use softsense_base::Ns;
+use softsense_config::ids::{Channel, Unit};
 use softsense_link::Step;
 
 use super::super::kernel::Kernel;
@@ -30,7 +31,7 @@ impl BackEnd {
 
     /// Requests the bus for a transfer, which begins at once or waits its turn.
     #[inline]
-    pub(super) fn request_bus(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
+    pub(super) fn request_bus(&mut self, kernel: &mut Kernel, channel: Channel, transfer: Transfer) {
         if self.schedules_buses {
             if self.comes_to_bus(kernel.now, channel, transfer) {
                 self.start_transfer(kernel, channel, transfer);
@@ -41,7 +42,7 @@ impl BackEnd {
     }
 
     #[inline]
-    fn start_transfer(&mut self, kernel: &mut Kernel, channel: u32, transfer: Transfer) {
+    fn start_transfer(&mut self, kernel: &mut Kernel, channel: Channel, transfer: Transfer) {
         self.bus.begin(kernel, channel, transfer, self.bus_time(transfer));
     }
 
@@ -82,7 +83,7 @@ impl BackEnd {
         }
     }
 
-    pub(in super::super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: u32) {
+    pub(in super::super) fn transfer_done(&mut self, kernel: &mut Kernel, channel: Channel) {
         if let Some(Transfer::Read { codeword, .. }) = self.bus.on_bus(channel) {
             let Codeword { read, to_arrive, pool, bypasses, .. } = self.reads.codewords[codeword];
             if to_arrive == 1 && !bypasses {
@@ -98,7 +99,7 @@ impl BackEnd {
     }
 
     /// Hands over what was on the bus, and begins the next transfer. The transfer had ended at `ended`.
-    pub(super) fn leave_bus(&mut self, kernel: &mut Kernel, channel: u32, ended: Ns) {
+    pub(super) fn leave_bus(&mut self, kernel: &mut Kernel, channel: Channel, ended: Ns) {
         match self.bus.take(channel) {
             Transfer::Read { part, codeword } => {
                 self.part_arrived(kernel, part, codeword, ended);
@@ -106,7 +107,7 @@ impl BackEnd {
                 state.to_transfer -= 1;
                 if state.to_transfer == 0 {
                     let (read, member) = self.reads.of_part(part);
-                    self.page_transferred(kernel, self.unit_of(self.reads.reads[read].order.group, member));
+                    self.page_transferred(kernel, Unit(self.unit_of(self.reads.reads[read].order.group, member).0));
                 }
             }
             Transfer::Command { unit, work } => self.commanded(kernel, unit, work),
@@ -126,12 +127,12 @@ impl BackEnd {
 
     /// Takes the transfer whose turn it is; none while the bus is busy.
     #[inline]
-    fn next_transfer(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
+    fn next_transfer(&mut self, now: Ns, channel: Channel) -> Option<Transfer> {
         if self.schedules_buses { self.next_scheduled(now, channel) } else { self.bus.next(channel) }
     }
 
     #[inline(never)]
-    fn next_scheduled(&mut self, now: Ns, channel: u32) -> Option<Transfer> {
+    fn next_scheduled(&mut self, now: Ns, channel: Channel) -> Option<Transfer> {
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
         if self.bus.on_bus(channel).is_some() { None } else { schedule.next_transfer(now, channel) }
     }
@@ -191,7 +192,7 @@ impl BackEnd {
     }
 
     /// Frees the register, or the array, of a unit: the last codeword of its page has left it.
-    fn page_transferred(&mut self, kernel: &mut Kernel, unit: u32) {
+    fn page_transferred(&mut self, kernel: &mut Kernel, unit: Unit) {
         if !self.cache_register {
             self.leave_array(kernel, unit);
             return;

@@ -6,7 +6,8 @@
 //! finds no room either, the data waits as well, without an owner.
 
 use softsense_base::Pj;
-use softsense_ftl::{Group, Held, Lcn};
+use softsense_config::ids::{Lcn, Set, Ssd};
+use softsense_ftl::{Group, Held};
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
@@ -52,20 +53,20 @@ impl WritePath {
 
     fn wait_again(&mut self, device: &mut Device, owner: ProgramOwner, group: Group, held: Vec<Held>) {
         let (ssd, room) = (device.geometry.ssd_of_set(group.set), device.ftl.room(group));
-        self.rooms[ssd as usize].again.push_back(Again { owner, held, room });
+        self.rooms[ssd].again.push_back(Again { owner, held, room });
         self.go_on_again(device, ssd);
     }
 
     /// Programs data that waits to be programmed again, as long as there is room.
-    pub(super) fn go_on_again(&mut self, device: &mut Device, ssd: u32) {
-        while let Some(mut again) = self.rooms[ssd as usize].again.pop_front() {
+    pub(super) fn go_on_again(&mut self, device: &mut Device, ssd: Ssd) {
+        while let Some(mut again) = self.rooms[ssd].again.pop_front() {
             again.held.retain(|&held| device.ftl.is_current(held));
             let Some(first) = again.held.first().map(|held| held.lcn) else {
                 self.owner_ended(device, again.owner, ssd, Pj::default());
                 continue;
             };
             let Some(group) = self.open_again(device, ssd, &again, first) else {
-                self.rooms[ssd as usize].again.push_front(again);
+                self.rooms[ssd].again.push_front(again);
                 return self.make_room(device, ssd);
             };
             self.place_again(device, again.owner, group, &again.held);
@@ -74,13 +75,13 @@ impl WritePath {
 
     /// Makes room for data that is to be programmed again, as a write buffer is waited for: without room for that data there may never be
     /// any.
-    pub(super) fn seek_room_again(&mut self, device: &mut Device, ssd: u32) {
-        if !self.rooms[ssd as usize].again.is_empty() {
+    pub(super) fn seek_room_again(&mut self, device: &mut Device, ssd: Ssd) {
+        if !self.rooms[ssd].again.is_empty() {
             self.make_room(device, ssd);
         }
     }
 
-    fn open_again(&self, device: &mut Device, ssd: u32, again: &Again, first: Lcn) -> Option<Group> {
+    fn open_again(&self, device: &mut Device, ssd: Ssd, again: &Again, first: Lcn) -> Option<Group> {
         if device.ftl.is_translation_page(first) {
             return device.ftl.open_for_translation();
         }
@@ -111,9 +112,9 @@ impl WritePath {
     ///
     /// # Returns
     /// The requests that waited for this data, each with its number of codewords.
-    pub(super) fn leave_over(&mut self, ssd: u32) -> Vec<(u32, u32)> {
+    pub(super) fn leave_over(&mut self, ssd: Ssd) -> Vec<(u32, u32)> {
         let mut refused = Vec::new();
-        for again in &mut self.rooms[ssd as usize].again {
+        for again in &mut self.rooms[ssd].again {
             if let ProgramOwner::Request { request, codewords } = again.owner {
                 refused.push((request, codewords));
                 again.owner = ProgramOwner::LeftOver { with_host: true };
@@ -128,13 +129,13 @@ impl WritePath {
     }
 
     /// Tells the owner of a program that all of it is in flash, or stale.
-    pub(super) fn owner_ended(&mut self, device: &mut Device, owner: ProgramOwner, ssd: u32, energy: Pj) {
+    pub(super) fn owner_ended(&mut self, device: &mut Device, owner: ProgramOwner, ssd: Ssd, energy: Pj) {
         match owner {
             ProgramOwner::Request { request, codewords } => {
                 device.kernel.report(Completion::CodewordsWritten { request, codewords, energy });
             }
             ProgramOwner::Buffer { flight } => {
-                self.buffers[ssd as usize].landed(flight);
+                self.buffers[ssd].landed(flight);
                 self.admit_to_buffer(device, ssd);
             }
             ProgramOwner::Translation { page } => {
@@ -148,8 +149,8 @@ impl WritePath {
     }
 
     /// Begins to move the data of a superblock in which a program has failed, if a set at which nothing is at work has one.
-    pub(super) fn begin_bad_block(&mut self, device: &mut Device, set: u32) {
-        if self.collections[set as usize].is_none()
+    pub(super) fn begin_bad_block(&mut self, device: &mut Device, set: Set) {
+        if self.collections[set].is_none()
             && let Some(superblock) = device.ftl.take_condemned(set)
         {
             self.move_data(device, set, Cause::BadBlock, superblock, None);

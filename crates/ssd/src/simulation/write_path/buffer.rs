@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use softsense_base::Pj;
+use softsense_config::ids::{Lcn, Ssd};
 use softsense_ftl::recency::Recency;
-use softsense_ftl::{Group, Lcn, Location, Writer};
+use softsense_ftl::{Group, Location, Writer};
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
@@ -59,7 +60,7 @@ pub(super) struct Arriving {
 pub(super) struct WaitingFlush {
     request: u32,
     /// The write buffers that it waits for, by SSD, each with the last epoch whose slots it waits for.
-    pub(super) of: Vec<(u32, u32)>,
+    pub(super) of: Vec<(Ssd, u32)>,
 }
 
 /// The part of a write buffer that is programmed.
@@ -77,7 +78,7 @@ impl WriteBuffer {
     pub(super) fn new(first_slot: u32, slots: u32) -> Self {
         Self {
             first_slot,
-            held: vec![0; slots as usize],
+            held: vec![Lcn(0); slots as usize],
             free: (0..slots).rev().collect(),
             pending: Recency::default(),
             parts: FxHashMap::default(),
@@ -168,20 +169,20 @@ impl WriteBuffer {
 
 impl WritePath {
     /// Takes waiting codewords into the buffer of an SSD, as far as there are slots.
-    pub(super) fn take_into_buffer(&mut self, device: &mut Device, ssd: u32) {
+    pub(super) fn take_into_buffer(&mut self, device: &mut Device, ssd: Ssd) {
         self.admit_to_buffer(device, ssd);
-        if !self.buffers[ssd as usize].waiting.is_empty() {
+        if !self.buffers[ssd].waiting.is_empty() {
             self.seek_room_again(device, ssd);
         }
     }
 
     /// Takes waiting codewords into the buffer, in their order, as long as there are slots. Then programs codewords that fill pages.
-    pub(super) fn admit_to_buffer(&mut self, device: &mut Device, ssd: u32) {
+    pub(super) fn admit_to_buffer(&mut self, device: &mut Device, ssd: Ssd) {
         // Codewords of a request that are taken in together cross controller memory one after another.
         let mut taken: Option<(u32, u32)> = None;
         let whole = self.codeword_bytes as u32;
         loop {
-            let buffer = &mut self.buffers[ssd as usize];
+            let buffer = &mut self.buffers[ssd];
             let Some(&Arriving { request, lcn, ref bytes }) = buffer.waiting.front() else { break };
             let (bytes, location) = (bytes.clone(), device.ftl.locate(lcn));
             if let Location::Memory(slot) = location {
@@ -214,9 +215,9 @@ impl WritePath {
             } else {
                 break;
             }
-            self.buffers[ssd as usize].waiting.pop_front();
+            self.buffers[ssd].waiting.pop_front();
             if let Some(takers) = &mut self.takers
-                && let Some(slot) = self.buffers[ssd as usize].slot_of(device, lcn)
+                && let Some(slot) = self.buffers[ssd].slot_of(device, lcn)
             {
                 takers.take(slot, request);
             }
@@ -236,10 +237,9 @@ impl WritePath {
             self.fill_parts_in_time(device, ssd);
             self.flush_buffer(device, ssd, Flush::FullPages);
         } else if let Some((high, low)) = self.watermarks
-            && self.buffers[ssd as usize].pending.len() > high
+            && self.buffers[ssd].pending.len() > high
         {
-            while self.buffers[ssd as usize].pending.len() > low && self.flush_buffer(device, ssd, Flush::OnePage) > 0 {
-            }
+            while self.buffers[ssd].pending.len() > low && self.flush_buffer(device, ssd, Flush::OnePage) > 0 {}
         }
         if !self.flushes.is_empty() {
             self.go_on_flushing(device, ssd);
@@ -253,14 +253,14 @@ impl WritePath {
     }
 
     /// Number of codewords that have to be whole so that waiting ones find room: at least those of a page or group.
-    fn wanted_whole(&self, device: &Device, ssd: u32) -> usize {
-        self.buffers[ssd as usize].waiting.len().max(device.geometry.codewords_per_program() as usize)
+    fn wanted_whole(&self, device: &Device, ssd: Ssd) -> usize {
+        self.buffers[ssd].waiting.len().max(device.geometry.codewords_per_program() as usize)
     }
 
     /// Reads the rest of codewords held in part, if less than half of a write buffer is free, or on its way to be. So reads and programs
     /// keep all planes at work before a write has to wait.
-    fn fill_parts_in_time(&mut self, device: &mut Device, ssd: u32) {
-        let buffer = &self.buffers[ssd as usize];
+    fn fill_parts_in_time(&mut self, device: &mut Device, ssd: Ssd) {
+        let buffer = &self.buffers[ssd];
         let wanted = (buffer.held.len() / 2).saturating_sub(buffer.free.len() + buffer.in_flight);
         self.fill_parts(device, ssd, wanted);
     }
@@ -273,7 +273,8 @@ impl WritePath {
             return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
         }
         let buffers = self.buffers.iter_mut().enumerate();
-        let of: Vec<(u32, u32)> = buffers.filter_map(|(ssd, buffer)| Some((ssd as u32, buffer.end_epoch()?))).collect();
+        let of: Vec<(Ssd, u32)> =
+            buffers.filter_map(|(ssd, buffer)| Some((Ssd(ssd as u32), buffer.end_epoch()?))).collect();
         if of.is_empty() {
             return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
         }
@@ -287,13 +288,13 @@ impl WritePath {
     }
 
     /// Programs codewords that flushes wait for, whether they fill pages or not. Flushes that wait for nothing more complete.
-    fn go_on_flushing(&mut self, device: &mut Device, ssd: u32) {
+    fn go_on_flushing(&mut self, device: &mut Device, ssd: Ssd) {
         let waits = |oldest: Option<u32>, upto: u32| oldest.is_some_and(|oldest| oldest <= upto);
-        let oldest = self.buffers[ssd as usize].oldest_epoch();
+        let oldest = self.buffers[ssd].oldest_epoch();
         if self.flushes.iter().any(|flush| flush.of.iter().any(|&(of, upto)| of == ssd && waits(oldest, upto))) {
             self.flush_all(device, ssd);
         }
-        let oldest = self.buffers[ssd as usize].oldest_epoch();
+        let oldest = self.buffers[ssd].oldest_epoch();
         self.end_flushes(device, |flush| flush.of.retain(|&(of, upto)| of != ssd || waits(oldest, upto)));
     }
 
@@ -311,20 +312,20 @@ impl WritePath {
 
     /// Programs all of a write buffer, whether it fills pages or not. The rest of codewords held in part is read first; meanwhile only
     /// codewords that fill pages are programmed.
-    fn flush_all(&mut self, device: &mut Device, ssd: u32) {
+    fn flush_all(&mut self, device: &mut Device, ssd: Ssd) {
         self.fill_parts(device, ssd, usize::MAX);
-        let waits = self.buffers[ssd as usize].filling > 0;
+        let waits = self.buffers[ssd].filling > 0;
         self.flush_buffer(device, ssd, if waits { Flush::FullPages } else { Flush::All });
     }
 
     /// Programs pages, or groups, from a write buffer as long as there is room in flash. Returns the number of slots that left the queue.
-    fn flush_buffer(&mut self, device: &mut Device, ssd: u32, flush: Flush) -> usize {
+    fn flush_buffer(&mut self, device: &mut Device, ssd: Ssd, flush: Flush) -> usize {
         // A write buffer that is too small for what is programmed at once programs all that it holds as one.
-        let slots = self.buffers[ssd as usize].held.len();
+        let slots = self.buffers[ssd].held.len();
         let at_once = (device.geometry.codewords_per_program() as usize).min(slots);
         let mut left = 0;
         loop {
-            let buffer = &mut self.buffers[ssd as usize];
+            let buffer = &mut self.buffers[ssd];
             // Slots whose codeword was trimmed, or trimmed and written anew elsewhere, hold nothing.
             while let Some(slot) = buffer.pending.oldest()
                 && device.ftl.locate(buffer.held[slot as usize]) != buffer.location(slot)
@@ -337,7 +338,7 @@ impl WritePath {
                 return left;
             }
             let waiting = buffer.pending.len() as u32;
-            let first = buffer.pending.oldest().map_or(0, |slot| buffer.held[slot as usize]);
+            let first = buffer.pending.oldest().map_or(Lcn(0), |slot| buffer.held[slot as usize]);
             let Some(group) = device.ftl.open_for_host(ssd, 0, first, waiting, 0) else {
                 self.make_room(device, ssd);
                 return left;
@@ -350,9 +351,9 @@ impl WritePath {
     }
 
     /// Programs as many waiting codewords of a write buffer as fit. Returns the number of slots that left the queue.
-    fn program_from_buffer(&mut self, device: &mut Device, ssd: u32, group: Group) -> usize {
+    fn program_from_buffer(&mut self, device: &mut Device, ssd: Ssd, group: Group) -> usize {
         let room = device.ftl.room(group) as usize;
-        let buffer = &mut self.buffers[ssd as usize];
+        let buffer = &mut self.buffers[ssd];
         let (mut left, mut programmed) = (0, Vec::with_capacity(room + 1));
         while programmed.len() < room
             && let Some(slot) = buffer.pending.pop()
@@ -372,7 +373,7 @@ impl WritePath {
         let count = programmed.len();
         // A unit that this page cuts stays in the buffer. A unit that the last page cut is whole now.
         let cut = if count == room && device.ftl.last_crosses(group) { programmed.pop() } else { None };
-        programmed.extend(std::mem::replace(&mut self.cut[group.set as usize], cut));
+        programmed.extend(std::mem::replace(&mut self.cut[group.set], cut));
         buffer.in_flight += programmed.len();
         let flight = buffer.flights.insert(programmed);
         self.program(device, group, count as u32, ProgramOwner::Buffer { flight });
@@ -382,7 +383,7 @@ impl WritePath {
     /// Notes that the data of a flight is programmed to another group.
     pub(super) fn flight_goes_to(&mut self, device: &Device, group: Group, flight: u32) {
         let Some(takers) = &mut self.takers else { return };
-        let buffer = &self.buffers[device.geometry.ssd_of_set(group.set) as usize];
+        let buffer = &self.buffers[device.geometry.ssd_of_set(group.set)];
         for &slot in &buffer.flights[flight] {
             let held = device.ftl.held(buffer.held[slot as usize]);
             if device.ftl.is_in(held, group) {
@@ -393,8 +394,8 @@ impl WritePath {
 
     /// Programs the pages in which units end whose beginning was programmed from the write buffers.
     fn program_cut_units(&mut self, device: &mut Device) {
-        for set in 0..device.geometry.sets() {
-            if self.cut[set as usize].is_some() {
+        for set in device.geometry.all_sets() {
+            if self.cut[set].is_some() {
                 let group = device.ftl.open(set, Writer::Host).expect("a unit is cut where its block goes on");
                 self.program_from_buffer(device, device.geometry.ssd_of_set(set), group);
             }
@@ -404,7 +405,7 @@ impl WritePath {
     /// Programs what is left in the write buffers at the end of the requests. Returns whether that, or making room for it, is under way.
     pub(in super::super) fn start_flushing(&mut self, device: &mut Device) -> bool {
         for ssd in 0..self.buffers.len() as u32 {
-            self.flush_all(device, ssd);
+            self.flush_all(device, Ssd(ssd));
         }
         if device.kernel.events.next_key().is_none() {
             self.program_cut_units(device);

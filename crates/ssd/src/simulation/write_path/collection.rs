@@ -14,8 +14,9 @@
 
 use std::ops::Range;
 
+use softsense_config::ids::{Lcn, Set, Superblock};
 use softsense_config::spec::CopybackEcc;
-use softsense_ftl::{ANY_VICTIM, Group, Held, Lcn, Reclaim, Writer};
+use softsense_ftl::{ANY_VICTIM, Group, Held, Reclaim, Writer};
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
@@ -29,7 +30,7 @@ use super::throttle::Plan;
 pub(super) struct Collection {
     /// The cause for which data is moved.
     cause: Cause,
-    pub(super) victim: u32,
+    pub(super) victim: Superblock,
     /// Whether all data of the victim is moved, after which the victim is erased; if not, the data of one wordline is moved.
     whole: bool,
     /// The pages of the victim that have not been looked at, its blocks taking turns.
@@ -74,14 +75,14 @@ impl WritePath {
     }
 
     /// The cause and the superblock of the collection that is at work in a set; none where none is.
-    pub(in super::super) fn moving(&self, set: u32) -> Option<(Cause, u32)> {
-        let job = self.collections[set as usize].as_ref()?;
+    pub(in super::super) fn moving(&self, set: Set) -> Option<(Cause, Superblock)> {
+        let job = self.collections[set].as_ref()?;
         Some((job.cause, job.victim))
     }
 
     /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and gains anything.
     #[inline]
-    pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: u32, stage: Stage) {
+    pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: Set, stage: Stage) {
         let wants_room = device.ftl.wants_room(set, stage == Stage::Next);
         // Folding comes first, and no rule lets it wait.
         if wants_room && self.begin_folding(device, set) {
@@ -97,7 +98,7 @@ impl WritePath {
     }
 
     /// Begins to collect a set, if a superblock with at most `most_valid` valid codewords gains anything.
-    fn begin_collection(&mut self, device: &mut Device, set: u32, most_valid: u32) {
+    fn begin_collection(&mut self, device: &mut Device, set: Set, most_valid: u32) {
         let Some(victim) = device.ftl.take_victim_of(set, most_valid) else { return };
         if let Some(pacing) = &mut self.pacing {
             pacing.began(device, set, most_valid);
@@ -119,21 +120,21 @@ impl WritePath {
     /// Begins to reclaim or to refresh data that is due in a set, if nothing is at work there. Garbage collection comes first. Pages whose
     /// turn it is are scrubbed, whatever is at work.
     #[inline]
-    pub(in super::super) fn maintain(&mut self, device: &mut Device, set: u32) {
+    pub(in super::super) fn maintain(&mut self, device: &mut Device, set: Set) {
         let mut wants = device.ftl.wants_reclaim(set) || device.ftl.has_condemned(set);
         if self.maintenance.is_some() {
             self.scrub(device, set);
             wants |= self.maintenance.as_ref().is_some_and(|maintenance| maintenance.wants_refresh(set));
         }
-        if !wants || self.collections[set as usize].is_some() {
+        if !wants || self.collections[set].is_some() {
             return;
         }
         self.begin_if_wanted(device, set, Stage::Start);
-        if self.collections[set as usize].is_some() {
+        if self.collections[set].is_some() {
             return;
         }
         self.begin_bad_block(device, set);
-        if self.collections[set as usize].is_some() {
+        if self.collections[set].is_some() {
             return;
         }
         // Moved data may be due again soon. Reclaim would then be at work without a pause, and writes that find no room would wait for
@@ -151,9 +152,9 @@ impl WritePath {
     pub(super) fn move_data(
         &mut self,
         device: &mut Device,
-        set: u32,
+        set: Set,
         cause: Cause,
-        victim: u32,
+        victim: Superblock,
         wordline: Option<u32>,
     ) {
         let pages = match wordline {
@@ -179,23 +180,23 @@ impl WritePath {
             plan: self.plan(device, set, cause, victim),
         };
         collection.look_ahead(device, set);
-        self.collections[set as usize] = Some(Box::new(collection));
+        self.collections[set] = Some(Box::new(collection));
         *self.at_work(device, set, cause) += 1;
         self.continue_collection(device, set);
     }
 
     /// Number of collections at work in the SSD of a set: of those that make room, or of those that do not, like this cause.
-    fn at_work(&mut self, device: &Device, set: u32, cause: Cause) -> &mut u32 {
-        let room = &mut self.rooms[device.geometry.ssd_of_set(set) as usize];
+    fn at_work(&mut self, device: &Device, set: Set, cause: Cause) -> &mut u32 {
+        let room = &mut self.rooms[device.geometry.ssd_of_set(set)];
         if cause.makes_room() { &mut room.collecting } else { &mut room.reclaiming }
     }
 
-    fn collection(&mut self, set: u32) -> &mut Collection {
-        self.collections[set as usize].as_mut().expect("collection is at work")
+    fn collection(&mut self, set: Set) -> &mut Collection {
+        self.collections[set].as_mut().expect("collection is at work")
     }
 
     /// Continues the collection of a set as far as it can go now.
-    pub(super) fn continue_collection(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn continue_collection(&mut self, device: &mut Device, set: Set) {
         let (is_paced, at_once) = (self.is_paced(), Self::pages_at_once(device));
         loop {
             let job = self.collection(set);
@@ -259,7 +260,7 @@ impl WritePath {
 
     /// Whether the page that is moved next can be copied within its plane: all of its codewords are valid, and they have not been copied
     /// too often in a row. Refresh never copies: it is there to correct errors.
-    fn can_copy(&mut self, device: &Device, set: u32, from: Group) -> bool {
+    fn can_copy(&mut self, device: &Device, set: Set, from: Group) -> bool {
         let Collection { reading, cause, .. } = self.collection(set);
         if matches!(*cause, Cause::Refresh | Cause::BadBlock) {
             return false;
@@ -271,7 +272,7 @@ impl WritePath {
 
     /// Begins to copy a page of the victim within its plane. It waits for programs that it would overtake, as pages of a block are
     /// programmed in order.
-    fn copy_page(&mut self, device: &mut Device, set: u32, from: Group) {
+    fn copy_page(&mut self, device: &mut Device, set: Set, from: Group) {
         let job = self.collection(set);
         if job.programs > 0 && device.back_end.copies_overtake(&device.kernel) {
             job.to_copy = Some(from);
@@ -282,7 +283,7 @@ impl WritePath {
         job.programs += 1;
         job.copying = Some(Copying { from, to, held });
         let owner = ProgramOwner::Move(job.cause);
-        self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
+        self.rooms[device.geometry.ssd_of_set(set)].programming += 1;
         device.copy(from, to, owner);
     }
 
@@ -315,7 +316,7 @@ impl WritePath {
     }
 
     /// Copies a page whose copy has failed once more, when it is known that the block of the failed copy is not written any more.
-    pub(super) fn copy_again(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn copy_again(&mut self, device: &mut Device, set: Set) {
         let job = self.collection(set);
         if job.programs == 0
             && let Some(from) = job.to_copy.take()
@@ -326,15 +327,15 @@ impl WritePath {
 
     /// Opens the next pages for data that the collection of a set moves, of which this is the first codeword. Where there is no room, the
     /// collection gives up.
-    pub(super) fn open_for_move(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
-        self.collections[set as usize].as_mut().expect("collection is at work").open(device, set, first)
+    pub(super) fn open_for_move(&mut self, device: &mut Device, set: Set, first: Lcn) -> Option<Group> {
+        self.collections[set].as_mut().expect("collection is at work").open(device, set, first)
     }
 
     /// Takes over a page or group of the victim that has been read.
     ///
     /// # Arguments
     /// - `is_poor`: whether hard decisions were not enough at the first attempt.
-    pub(in super::super) fn collected(&mut self, device: &mut Device, set: u32, group: Group, is_poor: bool) {
+    pub(in super::super) fn collected(&mut self, device: &mut Device, set: Set, group: Group, is_poor: bool) {
         if self.copies == Some(CopybackEcc::Check) && !is_poor && self.can_copy(device, set, group) {
             return self.copy_page(device, set, group);
         }
@@ -366,14 +367,14 @@ impl WritePath {
     }
 
     /// Programs one page or group of collected codewords, if any of them is still valid.
-    fn program_collected(&mut self, device: &mut Device, set: u32) {
+    fn program_collected(&mut self, device: &mut Device, set: Set) {
         let job = self.collection(set);
         job.collected.retain(|&held| device.ftl.is_current(held));
         if job.collected.is_empty() && !job.cut {
             return;
         }
         // A unit that was cut is user data, as codeword 0 is.
-        let first = job.collected.first().map_or(0, |held| held.lcn);
+        let first = job.collected.first().map_or(Lcn(0), |held| held.lcn);
         let Some(group) = job.open(device, set, first) else { return };
         let (owner, ftl) = (ProgramOwner::Move(job.cause), &mut device.ftl);
         job.programs += 1;
@@ -394,7 +395,7 @@ impl WritePath {
     }
 
     /// Goes on after a page or group of collected codewords has been programmed.
-    pub(super) fn collected_programmed(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn collected_programmed(&mut self, device: &mut Device, set: Set) {
         let job = self.collection(set);
         job.programs -= 1;
         if job.programs == 0
@@ -409,7 +410,7 @@ impl WritePath {
     /// Goes on after a read of a superblock has ended: a victim may have waited for that, or maintenance may be due now.
     #[inline]
     pub(in super::super) fn read_ended(&mut self, device: &mut Device, owner: ReadOwner, group: Group) {
-        if self.collections[group.set as usize].as_ref().is_some_and(|job| job.victim == group.superblock) {
+        if self.collections[group.set].as_ref().is_some_and(|job| job.victim == group.superblock) {
             self.continue_collection(device, group.set);
         }
         self.maintain(device, group.set);
@@ -419,7 +420,7 @@ impl WritePath {
     }
 
     /// Notes that a block of a superblock has been erased, and goes on when all of them have been.
-    pub(in super::super) fn erased(&mut self, device: &mut Device, superblock: u32) {
+    pub(in super::super) fn erased(&mut self, device: &mut Device, superblock: Superblock) {
         let set = device.geometry.set_of_superblock(superblock);
         let job = self.collection(set);
         job.erasing -= 1;
@@ -438,7 +439,7 @@ impl WritePath {
         device.kernel.statistics.moved_from_bad_blocks += u64::from(cause == Cause::BadBlock);
         let stage = if cause.is_collection() { Stage::Next } else { Stage::Start };
         self.begin_if_wanted(device, set, stage);
-        if cause == Cause::Folding && self.collections[set as usize].is_none() {
+        if cause == Cause::Folding && self.collections[set].is_none() {
             self.begin_folding(device, set);
         }
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
@@ -446,12 +447,12 @@ impl WritePath {
     }
 
     /// Ends the move of a wordline, whose valid data has been moved as far as there was room.
-    fn wordline_moved(&mut self, device: &mut Device, set: u32) {
+    fn wordline_moved(&mut self, device: &mut Device, set: Set) {
         device.kernel.statistics.reclaimed_wordlines += u64::from(!self.collection(set).gave_up);
         self.task_ended(device, set);
         self.make_room_again(device, device.geometry.ssd_of_set(set));
         // A collection that was wanted meanwhile did not begin, as the set was at work.
-        if self.collections[set as usize].is_none() {
+        if self.collections[set].is_none() {
             self.begin_if_wanted(device, set, Stage::Start);
         }
         self.maintain(device, set);
@@ -459,7 +460,7 @@ impl WritePath {
 
     /// Gives up the move of a superblock for whose data there is no room: the data stays where it is. Dies have failed since the set began
     /// to move it, or blocks before. Or it lies in the SLC cache, and the last free superblock is left to collection.
-    fn abandon(&mut self, device: &mut Device, set: u32) {
+    fn abandon(&mut self, device: &mut Device, set: Set) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
         device.ftl.put_back(victim, !cause.leaves_last());
@@ -471,8 +472,8 @@ impl WritePath {
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
     }
 
-    fn task_ended(&mut self, device: &mut Device, set: u32) -> Cause {
-        let cause = self.collections[set as usize].take().expect("collection was at work").cause;
+    fn task_ended(&mut self, device: &mut Device, set: Set) -> Cause {
+        let cause = self.collections[set].take().expect("collection was at work").cause;
         *self.at_work(device, set, cause) -= 1;
         if let Some(pacing) = &mut self.pacing {
             pacing.ended(set);
@@ -495,7 +496,7 @@ impl Collection {
     }
 
     /// Opens the next pages for data that it moves, of which this is the first codeword. Where there is no room, it gives up.
-    fn open(&mut self, device: &mut Device, set: u32, first: Lcn) -> Option<Group> {
+    fn open(&mut self, device: &mut Device, set: Set, first: Lcn) -> Option<Group> {
         // A victim holds translation pages, or data; the cache holds data alone.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
         // Data that leaves the cache without folding gives the set no superblock back for the one that it takes: the cache may keep the old
@@ -519,7 +520,7 @@ impl Collection {
     }
 
     /// Takes the next page, or pages, of the victim that hold valid codewords, to be read then; none at its end.
-    fn next_page(&mut self, device: &mut Device, set: u32) -> Option<Group> {
+    fn next_page(&mut self, device: &mut Device, set: Set) -> Option<Group> {
         while !self.pages.is_empty() {
             let group = device.ftl.group_at(set, self.victim, self.pages.start);
             self.pages.start += group.pages() * self.together(device);
@@ -551,7 +552,7 @@ impl Collection {
     }
 
     /// Looks up the units that were last written in the first of the pages that have not been looked at.
-    fn look_ahead(&mut self, device: &Device, set: u32) {
+    fn look_ahead(&mut self, device: &Device, set: Set) {
         let ftl = &device.ftl;
         if self.pages.is_empty() {
             return;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use softsense_ftl::{Held, Lcn, Location};
+use softsense_config::ids::Lcn;
+use softsense_ftl::{Held, Location};
 
 use super::super::device::Device;
 use super::WritePath;

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Set, Superblock};
 use softsense_config::spec::ScrubWhen;
 
 use super::super::device::Device;
@@ -36,7 +37,7 @@ pub(super) struct Maintenance {
     refresh: Option<Refresh>,
     scrub: Option<Scrub>,
     /// Superblocks of each set that scrub has found, with the number of their erases at that time.
-    found: Vec<VecDeque<(u32, u32)>>,
+    found: Vec<VecDeque<(Superblock, u32)>>,
     /// Whether the host has no more requests: then nothing begins.
     over: bool,
 }
@@ -88,7 +89,7 @@ impl Maintenance {
         let of_run = |days: f64| Ns((days * NS_PER_DAY / spec.time_scale).max(1.0) as u64);
         let (sets, per_set) = (geometry.sets(), geometry.blocks_per_plane());
         let refresh = spec.refresh.as_ref().map(|refresh| {
-            let deadline = |superblock: u32| {
+            let deadline = |superblock: Superblock| {
                 let ssd = geometry.ssd_of_set(geometry.set_of_superblock(superblock));
                 let start_days = config.start_ages().retention_hours(ssd, superblock) / 24.0;
                 of_run((refresh.age_days - start_days).max(0.0))
@@ -97,7 +98,7 @@ impl Maintenance {
             Refresh {
                 age,
                 pause: Ns((age.0 / u64::from(per_set)).max(1_000)),
-                deadlines: (0..sets * per_set).map(deadline).collect(),
+                deadlines: Superblock::all(0..geometry.superblocks()).map(deadline).collect(),
                 // Sets take turns.
                 not_before: (0..sets)
                     .map(|set| {
@@ -120,18 +121,18 @@ impl Maintenance {
 
     /// Notes that a page of a superblock has been programmed. The age of its data begins with the first page since its erase; which page
     /// that is depends on the dies that still work.
-    pub(super) fn programmed(&mut self, superblock: u32, now: Ns) {
+    pub(super) fn programmed(&mut self, superblock: Superblock, now: Ns) {
         if let Some(refresh) = &mut self.refresh
-            && refresh.deadlines[superblock as usize] == NEVER
+            && refresh.deadlines[superblock] == NEVER
         {
-            refresh.deadlines[superblock as usize] = Ns(now.0.saturating_add(refresh.age.0));
+            refresh.deadlines[superblock] = Ns(now.0.saturating_add(refresh.age.0));
         }
     }
 
     /// Notes that all blocks of a superblock have been erased.
-    pub(super) fn erased(&mut self, superblock: u32) {
+    pub(super) fn erased(&mut self, superblock: Superblock) {
         if let Some(refresh) = &mut self.refresh {
-            refresh.deadlines[superblock as usize] = NEVER;
+            refresh.deadlines[superblock] = NEVER;
         }
     }
 
@@ -141,22 +142,20 @@ impl Maintenance {
     }
 
     /// Whether a set has a superblock to refresh.
-    pub(super) fn wants_refresh(&self, set: u32) -> bool {
-        !self.over
-            && (!self.found[set as usize].is_empty()
-                || self.refresh.as_ref().is_some_and(|refresh| refresh.due[set as usize]))
+    pub(super) fn wants_refresh(&self, set: Set) -> bool {
+        !self.over && (!self.found[set].is_empty() || self.refresh.as_ref().is_some_and(|refresh| refresh.due[set]))
     }
 
     /// Takes the superblock that a set refreshes next: one that scrub has found, else the oldest one.
-    fn take(&mut self, device: &mut Device, set: u32) -> Option<u32> {
-        while let Some((superblock, erases)) = self.found[set as usize].pop_front() {
+    fn take(&mut self, device: &mut Device, set: Set) -> Option<Superblock> {
+        while let Some((superblock, erases)) = self.found[set].pop_front() {
             if device.ftl.erases(superblock) == erases && device.ftl.take_to_move(set, superblock) {
                 device.kernel.statistics.maintenance.refreshed_for_scrub += 1;
                 return Some(superblock);
             }
         }
         let refresh = self.refresh.as_mut()?;
-        if !std::mem::take(&mut refresh.due[set as usize]) {
+        if !std::mem::take(&mut refresh.due[set]) {
             return None;
         }
         let oldest = refresh.oldest_first(device, set);
@@ -173,34 +172,34 @@ impl Maintenance {
 
 impl Refresh {
     /// The superblocks of a set that can be moved, with their deadlines, the oldest first.
-    fn oldest_first(&self, device: &Device, set: u32) -> Vec<(Ns, u32)> {
+    fn oldest_first(&self, device: &Device, set: Set) -> Vec<(Ns, Superblock)> {
         let of_set = device.geometry.superblocks_of_set(set);
         let held = of_set.filter(|&superblock| device.ftl.holds_data(superblock));
-        let mut held: Vec<_> = held.map(|superblock| (self.deadlines[superblock as usize], superblock)).collect();
+        let mut held: Vec<_> = held.map(|superblock| (self.deadlines[superblock], superblock)).collect();
         held.sort_unstable();
         held
     }
 
     /// The instant at which the oldest superblock of a set is to be moved, so that none will be late; none where no superblock holds data.
-    fn next_start(&self, device: &Device, set: u32) -> Option<Ns> {
+    fn next_start(&self, device: &Device, set: Set) -> Option<Ns> {
         let held = self.oldest_first(device, set);
         let &(oldest, _) = held.first()?;
         let each = self.age.0 / held.len() as u64;
         let chained =
             held.iter().zip(0..).map(|(&(deadline, _), before): (_, u64)| deadline.0.saturating_sub(before * each));
         let start = chained.min().map_or(oldest, Ns);
-        Some(start.max(self.not_before[set as usize]).min(oldest))
+        Some(start.max(self.not_before[set]).min(oldest))
     }
 
     /// Notes that a set begins to refresh a superblock.
-    fn began(&mut self, device: &Device, set: u32) {
+    fn began(&mut self, device: &Device, set: Set) {
         let held = self.oldest_first(device, set).len() as u64 + 1;
-        self.not_before[set as usize] = Ns(device.kernel.now.0.saturating_add(shortest_pause(self.age, held)));
-        self.at_work[set as usize] = true;
+        self.not_before[set] = Ns(device.kernel.now.0.saturating_add(shortest_pause(self.age, held)));
+        self.at_work[set] = true;
     }
 
     /// Schedules the instant at which the set is asked for again: when its oldest superblock is to be moved, after `least` at the earliest.
-    fn schedule(&self, device: &mut Device, set: u32, least: Ns) {
+    fn schedule(&self, device: &mut Device, set: Set, least: Ns) {
         // If no superblock holds data, as in an empty device, none will be too old before the age limit is over.
         let start = self.next_start(device, set).unwrap_or(Ns(device.kernel.now.0.saturating_add(self.age.0)));
         let after = start.0.saturating_sub(device.kernel.now.0).max(least.0);
@@ -212,14 +211,14 @@ impl WritePath {
     /// Starts the clocks of maintenance, at the beginning of the run.
     pub(in super::super) fn start_maintenance(&mut self, device: &mut Device) {
         let Some(maintenance) = &mut self.maintenance else { return };
-        for set in 0..device.geometry.sets() {
+        for set in device.geometry.all_sets() {
             if let Some(refresh) = &mut maintenance.refresh {
-                device.ftl.free_ones(set).into_iter().for_each(|free| refresh.deadlines[free as usize] = NEVER);
+                device.ftl.free_ones(set).into_iter().for_each(|free| refresh.deadlines[free] = NEVER);
                 refresh.schedule(device, set, Ns::ZERO);
             }
             if let Some(scrub) = &maintenance.scrub {
                 // Sets take turns.
-                let first = scrub.period.0 / scrub.pages * u64::from(set + 1) / u64::from(device.geometry.sets());
+                let first = scrub.period.0 / scrub.pages * u64::from(set.0 + 1) / u64::from(device.geometry.sets());
                 device.kernel.schedule(Ns(first), Event::ScrubDue { set });
             }
         }
@@ -228,23 +227,23 @@ impl WritePath {
     // ---- Refresh ----
 
     /// Asks for the refresh of a set whose data may have become too old, unless it has been moved meanwhile.
-    pub(in super::super) fn refresh_due(&mut self, device: &mut Device, set: u32) {
+    pub(in super::super) fn refresh_due(&mut self, device: &mut Device, set: Set) {
         let Some(refresh) = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut()) else {
             return;
         };
         if refresh.next_start(device, set).is_none_or(|start| start > device.kernel.now) {
             return refresh.schedule(device, set, Ns::ZERO);
         }
-        refresh.due[set as usize] = true;
+        refresh.due[set] = true;
         self.maintain(device, set);
     }
 
     /// Begins to refresh a superblock of a set at which nothing is at work, if one is due and the host need not wait for it.
-    pub(super) fn begin_refresh(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn begin_refresh(&mut self, device: &mut Device, set: Set) {
         if self.makes_way(device, set) {
             let refresh = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut());
             if let Some(refresh) = refresh
-                && std::mem::take(&mut refresh.due[set as usize])
+                && std::mem::take(&mut refresh.due[set])
             {
                 refresh.schedule(device, set, refresh.pause);
             }
@@ -257,10 +256,10 @@ impl WritePath {
     }
 
     /// Ends the refresh of a superblock of a set. The data stays where it is if dies that failed meanwhile left no room for it.
-    pub(super) fn refresh_ended(&mut self, device: &mut Device, set: u32, moved: bool) {
+    pub(super) fn refresh_ended(&mut self, device: &mut Device, set: Set, moved: bool) {
         device.kernel.statistics.maintenance.refreshed_blocks += u64::from(moved);
         if let Some(refresh) = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut())
-            && std::mem::take(&mut refresh.at_work[set as usize])
+            && std::mem::take(&mut refresh.at_work[set])
         {
             refresh.schedule(device, set, if moved { Ns::ZERO } else { refresh.pause });
         }
@@ -268,16 +267,16 @@ impl WritePath {
 
     /// Whether maintenance makes way for the host in a set: a write of the host finds no room, or its next request finds the queues full.
     /// If data ages faster than it can be moved, refresh would be at work without a pause, and the host would wait for ever.
-    fn makes_way(&self, device: &Device, set: u32) -> bool {
+    fn makes_way(&self, device: &Device, set: Set) -> bool {
         device.holds_host || self.waits_for_room(device, set)
     }
 
     // ---- Patrol scrub ----
 
     /// Gives the next page of a set its turn.
-    pub(in super::super) fn scrub_due(&mut self, device: &mut Device, set: u32) {
+    pub(in super::super) fn scrub_due(&mut self, device: &mut Device, set: Set) {
         let Some(scrub) = self.maintenance.as_mut().and_then(|maintenance| maintenance.scrub.as_mut()) else { return };
-        let of_set = &mut scrub.sets[set as usize];
+        let of_set = &mut scrub.sets[set];
         (of_set.turns, of_set.owed) = (of_set.turns + 1, of_set.owed + 1);
         // Turns are exact to the nanosecond over a period, however short a turn is.
         let at = |turns: u64| (u128::from(turns) * u128::from(scrub.period.0) / u128::from(scrub.pages)) as u64;
@@ -286,13 +285,13 @@ impl WritePath {
     }
 
     /// Reads the pages of a set whose turn has come, one at a time.
-    pub(super) fn scrub(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn scrub(&mut self, device: &mut Device, set: Set) {
         if self.makes_way(device, set) {
             return;
         }
         let Some(maintenance) = self.maintenance.as_mut().filter(|maintenance| !maintenance.over) else { return };
         let Some(scrub) = maintenance.scrub.as_mut() else { return };
-        let of_set = &mut scrub.sets[set as usize];
+        let of_set = &mut scrub.sets[set];
         if of_set.owed <= 0 || of_set.reading {
             return;
         }
@@ -301,7 +300,7 @@ impl WritePath {
         }
         let of_superblock = u64::from(device.geometry.pages_per_superblock());
         while of_set.owed > 0 {
-            let superblock = set * device.geometry.blocks_per_plane() + (of_set.next / of_superblock) as u32;
+            let superblock = device.geometry.superblock_in(set, (of_set.next / of_superblock) as u32);
             let page = (of_set.next % of_superblock) as u32;
             let is_there = device.ftl.holds_data(superblock) && page < device.ftl.pages_of(superblock);
             let group = is_there.then(|| device.ftl.group_at(set, superblock, page));
@@ -327,13 +326,19 @@ impl WritePath {
     ///
     /// # Arguments
     /// - `needs_refresh`: whether a codeword in the page is beyond the limit, or no level decoded it.
-    pub(in super::super) fn scrubbed(&mut self, device: &mut Device, set: u32, superblock: u32, needs_refresh: bool) {
+    pub(in super::super) fn scrubbed(
+        &mut self,
+        device: &mut Device,
+        set: Set,
+        superblock: Superblock,
+        needs_refresh: bool,
+    ) {
         let Some(maintenance) = self.maintenance.as_mut() else { return };
         if let Some(scrub) = &mut maintenance.scrub {
-            scrub.sets[set as usize].reading = false;
+            scrub.sets[set].reading = false;
         }
         let found = (superblock, device.ftl.erases(superblock));
-        let waiting = &mut maintenance.found[set as usize];
+        let waiting = &mut maintenance.found[set];
         if needs_refresh && device.ftl.holds_data(superblock) && !waiting.contains(&found) {
             device.kernel.statistics.maintenance.blocks_found += 1;
             waiting.push_back(found);

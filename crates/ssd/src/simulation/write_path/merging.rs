@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use softsense_ftl::{Lcn, Location};
+use softsense_config::ids::{Lcn, Ssd};
+use softsense_ftl::Location;
 
 use super::super::device::Device;
 use super::super::owners::ReadOwner;
@@ -121,24 +122,24 @@ impl WritePath {
     /// # Arguments
     /// - `asked`: range of bytes of the device.
     pub(in super::super) fn has_part(&self, device: &Device, lcn: Lcn, asked: &Range<u64>) -> bool {
-        let buffer = &self.buffers[device.ftl.ssd_of(lcn) as usize];
+        let buffer = &self.buffers[device.ftl.ssd_of(lcn)];
         buffer.has_part(lcn, &part_of(lcn, self.codeword_bytes, asked))
     }
 
     /// Drops the part of a codeword that the write buffers hold: the codeword has no data any more, or is written elsewhere.
     pub(in super::super) fn drop_part(&mut self, device: &Device, lcn: Lcn) {
-        self.buffers[device.ftl.ssd_of(lcn) as usize].drop_part(lcn);
+        self.buffers[device.ftl.ssd_of(lcn)].drop_part(lcn);
     }
 
     /// Begins to read the rest of codewords held in part, the least recently written first, until so many are whole or on their way to be.
     /// Returns how many are whole at once.
-    pub(super) fn fill_parts(&mut self, device: &mut Device, ssd: u32, wanted: usize) -> usize {
+    pub(super) fn fill_parts(&mut self, device: &mut Device, ssd: Ssd, wanted: usize) -> usize {
         if !self.merges {
             return 0;
         }
         let mut whole = 0;
         loop {
-            let buffer = &mut self.buffers[ssd as usize];
+            let buffer = &mut self.buffers[ssd];
             if buffer.pending.len() + buffer.filling >= wanted {
                 return whole;
             }
@@ -164,7 +165,7 @@ impl WritePath {
     fn complete(&mut self, device: &mut Device, fill: u32) -> bool {
         let (ssd, lcn) = self.fills[fill];
         self.fills.remove(fill);
-        let buffer = &mut self.buffers[ssd as usize];
+        let buffer = &mut self.buffers[ssd];
         if buffer.parts.get(&lcn).is_none_or(|part| part.fill != Some(fill)) {
             return false;
         }
@@ -184,6 +185,6 @@ impl WritePath {
 
 /// The bytes of a codeword that are among bytes of the device, counted from its beginning.
 pub(super) fn part_of(lcn: Lcn, codeword_bytes: u64, asked: &Range<u64>) -> Range<u32> {
-    let (start, end) = (lcn * codeword_bytes, (lcn + 1) * codeword_bytes);
+    let (start, end) = (lcn.0 * codeword_bytes, (lcn.0 + 1) * codeword_bytes);
     (asked.start.max(start) - start) as u32..(asked.end.min(end) - start) as u32
 }

@@ -21,8 +21,9 @@ use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Result};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Ssd};
 use softsense_config::spec::{CopybackEcc, PartialWrite, WriteBufferReplacement};
-use softsense_ftl::{Group, Lcn, Location};
+use softsense_ftl::{Group, Location};
 use softsense_requests::Request;
 
 use super::device::Device;
@@ -55,7 +56,7 @@ pub(super) struct WritePath {
     /// Whether write buffers hold codewords in part.
     merges: bool,
     /// Codewords held in part whose rest is being read, with their SSDs.
-    fills: Slab<(u32, Lcn)>,
+    fills: Slab<(Ssd, Lcn)>,
     /// The slot of the unit that ends in the next page of the host's open block, for each set.
     cut: Vec<Option<u32>>,
     /// The collection that is at work in each set.
@@ -112,7 +113,7 @@ impl WritePath {
             merges: spec.host.partial_write == PartialWrite::Merge,
             fills: Slab::default(),
             cut: vec![None; geometry.sets() as usize],
-            collections: (0..geometry.sets()).map(|_| None).collect(),
+            collections: geometry.all_sets().map(|_| None).collect(),
             pacing,
             leaves_pages: config.pages_left_by_writes(),
             copies: spec.flash.copyback.as_ref().map(|copyback| copyback.ecc),
@@ -198,7 +199,7 @@ impl WritePath {
             let bytes = asked.offset_bytes..end_bytes;
             return self.write_parts(device, request, codewords, |lcn| part_of(lcn, size, &bytes));
         }
-        let covered = |lcn: Lcn| lcn * size >= asked.offset_bytes && (lcn + 1) * size <= end_bytes;
+        let covered = |lcn: Lcn| lcn.0 * size >= asked.offset_bytes && (lcn.0 + 1) * size <= end_bytes;
         // Reads a codeword that is covered in part, if it is in flash. Otherwise its rest is at hand, or there is none.
         let mut read_first = |device: &mut Device, lcn: Lcn| {
             if covered(lcn) || self.partial_write == PartialWrite::Pad {
@@ -218,12 +219,12 @@ impl WritePath {
             true
         };
         let Range { mut start, mut end } = codewords;
-        let (first, last) = (start, end - 1);
+        let (first, last) = (start, end.0 - 1);
         if read_first(device, first) {
-            start += 1;
+            start.0 += 1;
         }
-        if last > first && read_first(device, last) {
-            end -= 1;
+        if last > first.0 && read_first(device, Lcn(last)) {
+            end.0 -= 1;
         }
         if start < end {
             self.write_whole(device, request, start..end);
@@ -245,9 +246,9 @@ impl WritePath {
         codewords: Range<Lcn>,
         bytes: impl Fn(Lcn) -> Range<u32>,
     ) {
-        device.kernel.statistics.host_codewords_written += codewords.end - codewords.start;
+        device.kernel.statistics.host_codewords_written += Lcn::count(&codewords);
         if device.translation.is_some() {
-            codewords.clone().for_each(|lcn| device.entry_changed(lcn));
+            Lcn::each(codewords.clone()).for_each(|lcn| device.entry_changed(lcn));
         }
         for (ssd, indices) in device.ftl.by_ssd(codewords) {
             if self.buffers.is_empty() || self.through.contains(&request) {
@@ -258,17 +259,17 @@ impl WritePath {
             } else {
                 let codewords = indices.map(|index| device.ftl.join(ssd, index));
                 let arriving = codewords.map(|lcn| Arriving { request, lcn, bytes: bytes(lcn) });
-                self.buffers[ssd as usize].waiting.extend(arriving);
+                self.buffers[ssd].waiting.extend(arriving);
                 self.take_into_buffer(device, ssd);
             }
         }
     }
 
     /// Writes codewords of an SSD, by their numbers on it. Codewords that find no room wait.
-    fn write_to_ssd(&mut self, device: &mut Device, ssd: u32, request: u32, mut indices: Range<u64>) {
+    fn write_to_ssd(&mut self, device: &mut Device, ssd: Ssd, request: u32, mut indices: Range<u64>) {
         let handle = self.handle(request);
         while !indices.is_empty() {
-            let stalled = &mut self.rooms[ssd as usize].stalled;
+            let stalled = &mut self.rooms[ssd].stalled;
             let next = device.ftl.join(ssd, indices.start);
             let (pool, of_page) = device.ftl.pool_of(next);
             let left = ((indices.end - indices.start) as u32).min(of_page);
@@ -285,7 +286,7 @@ impl WritePath {
     }
 
     /// Programs codewords of a request, by their numbers on their SSD, in pages that were given out.
-    fn program_for_request(&mut self, device: &mut Device, group: Group, request: u32, ssd: u32, indices: Range<u64>) {
+    fn program_for_request(&mut self, device: &mut Device, group: Group, request: u32, ssd: Ssd, indices: Range<u64>) {
         let count = (indices.end - indices.start) as u32;
         let owner = ProgramOwner::Request { request, codewords: count };
         if device.ftl.writes_whole_pages() || self.partial_write == PartialWrite::CopyBack {
@@ -333,14 +334,14 @@ impl WritePath {
             self.program_parity(device);
         }
         let set = group.set;
-        self.rooms[device.geometry.ssd_of_set(set) as usize].programming += 1;
+        self.rooms[device.geometry.ssd_of_set(set)].programming += 1;
         if owner.moves_data() {
             return;
         }
         if self.is_paced() {
             return self.paced_by_write(device, group);
         }
-        if self.collections[set as usize].is_none() {
+        if self.collections[set].is_none() {
             self.begin_if_wanted(device, set, Stage::Start);
         } else {
             self.throttle_writes(device, set);
@@ -351,14 +352,14 @@ impl WritePath {
     fn program_parity(&mut self, device: &mut Device) {
         while let Some((group, of_host)) = device.ftl.take_parity() {
             device.program(group, device.ftl.room(group), ProgramOwner::Parity { of_host }, false);
-            self.rooms[device.geometry.ssd_of_set(group.set) as usize].programming += 1;
+            self.rooms[device.geometry.ssd_of_set(group.set)].programming += 1;
         }
     }
 
     /// Goes on after dies have failed: stripes end without them, and there may be no room left.
     pub(super) fn dies_failed(&mut self, device: &mut Device) {
         self.program_parity(device);
-        (0..device.geometry.ssds()).for_each(|ssd| self.make_room_again(device, ssd));
+        device.geometry.all_ssds().for_each(|ssd| self.make_room_again(device, ssd));
     }
 
     /// Ends a program, all of whose pages have been programmed.
@@ -368,7 +369,7 @@ impl WritePath {
     pub(super) fn programmed(&mut self, device: &mut Device, owner: ProgramOwner, group: Group, failed: u32) {
         let failed = device.ftl.of_working(group, failed);
         let ssd = device.geometry.ssd_of_set(group.set);
-        self.rooms[ssd as usize].programming -= 1;
+        self.rooms[ssd].programming -= 1;
         let is_copied_again = failed != 0 && self.copy_failed(device, owner, group);
         if failed == 0 && self.copies.is_some() && owner.moves_data() {
             self.copied(device, group);
@@ -416,7 +417,7 @@ impl WritePath {
     pub(super) fn program_translation(&mut self, device: &mut Device, page: u32) {
         let Some(group) = device.ftl.open_for_translation() else {
             self.stalled_translations.push(page);
-            (0..device.geometry.ssds()).for_each(|ssd| self.make_room(device, ssd));
+            device.geometry.all_ssds().for_each(|ssd| self.make_room(device, ssd));
             return;
         };
         device.translation.as_mut().expect("there are translation pages").programming(page);

@@ -5,10 +5,9 @@
 //! reserve of free superblocks down, collection goes on without being asked, and also where folding waits for it. The host leaves the last
 //! free superblock to collection, so that no rule can stop writes.
 
-use std::ops::Range;
-
 use softsense_base::{Ns, OwnName, Result};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Set;
 use softsense_config::own::{AtWork, Pace, PaceCollection, PacedSet};
 use softsense_config::spec::GcPacing;
 use softsense_ftl::{ANY_VICTIM, Group};
@@ -76,7 +75,7 @@ pub(super) struct Pacing {
     is_over: bool,
     sets: Vec<PaceOf>,
     /// The sets that share a busy unit with each set, that set included.
-    sharing: Vec<Vec<u32>>,
+    sharing: Vec<Vec<Set>>,
 }
 
 impl Pacing {
@@ -110,13 +109,13 @@ impl Pacing {
         let mut of_unit = vec![Vec::new(); geometry.busy_units() as usize];
         let units = |set| {
             let planes = (0..geometry.blocks_per_superblock()).map(move |member| geometry.plane_of(set, member));
-            planes.map(|plane| geometry.busy_unit_of(plane) as usize)
+            planes.map(|plane| geometry.busy_unit_of(plane).index())
         };
-        for set in 0..sets {
+        for set in geometry.all_sets() {
             units(set).for_each(|unit| of_unit[unit].push(set));
         }
         let sharing = |set| {
-            let mut sharing: Vec<u32> = units(set).flat_map(|unit| of_unit[unit].iter().copied()).collect();
+            let mut sharing: Vec<Set> = units(set).flat_map(|unit| of_unit[unit].iter().copied()).collect();
             sharing.sort_unstable();
             sharing.dedup();
             sharing
@@ -128,16 +127,16 @@ impl Pacing {
             high: spec.gc_high_watermark_blocks,
             reserve: config.reserve_blocks(),
             is_over: false,
-            sharing: (0..sets).map(sharing).collect(),
+            sharing: geometry.all_sets().map(sharing).collect(),
             sets: vec![PaceOf::default(); sets as usize],
         })))
     }
 
     /// The most valid codewords of a victim that collection of a set may take now, or go on with; `None` where it pauses.
-    pub(super) fn lets(&mut self, device: &mut Device, set: u32, stage: Stage, valid: Option<u32>) -> Option<u32> {
+    pub(super) fn lets(&mut self, device: &mut Device, set: Set, stage: Stage, valid: Option<u32>) -> Option<u32> {
         let free = device.ftl.free_superblocks(set);
         let at_work = matches!(stage, Stage::Move | Stage::Erase);
-        let of_set = &mut self.sets[set as usize];
+        let of_set = &mut self.sets[set];
         of_set.held = false;
         if device.ftl.collects_in_vain() {
             return at_work.then_some(ANY_VICTIM);
@@ -162,7 +161,7 @@ impl Pacing {
             Rule::Paced { .. } => wanted && (stage != Stage::Move || of_set.credit >= 1.0),
             Rule::Own(_) => self.asks(device, set, stage, valid, idle_ns),
         };
-        let of_set = &mut self.sets[set as usize];
+        let of_set = &mut self.sets[set];
         if goes_on {
             return Some(ANY_VICTIM);
         }
@@ -177,8 +176,8 @@ impl Pacing {
     }
 
     /// Asks the user's own rule whether collection goes on.
-    fn asks(&mut self, device: &mut Device, set: u32, stage: Stage, valid: Option<u32>, idle_ns: u64) -> bool {
-        let of_set = &self.sets[set as usize];
+    fn asks(&mut self, device: &mut Device, set: Set, stage: Stage, valid: Option<u32>, idle_ns: u64) -> bool {
+        let of_set = &self.sets[set];
         let seen = PacedSet {
             set,
             free_blocks: device.ftl.free_superblocks(set),
@@ -213,21 +212,21 @@ impl Pacing {
     }
 
     /// Time for which the host has left a set alone, ns.
-    fn idle_ns(of_set: &PaceOf, device: &Device, set: u32) -> u64 {
+    fn idle_ns(of_set: &PaceOf, device: &Device, set: Set) -> u64 {
         if device.back_end.host_is_at(set) { 0 } else { device.kernel.now.0 - of_set.host_at.0 }
     }
 
     /// Has a set asked for again after `duration` at the latest.
-    fn wake(&mut self, device: &mut Device, set: u32, duration: Ns) {
-        let wakes = &mut self.sets[set as usize].wakes;
+    fn wake(&mut self, device: &mut Device, set: Set, duration: Ns) {
+        let wakes = &mut self.sets[set].wakes;
         if *wakes == 0 || instant(*wakes) > device.kernel.now + duration {
             *wakes = device.kernel.schedule(duration, Event::Wake { set });
         }
     }
 
     /// Notes that an operation of the host has come to a set, or has ended there.
-    fn host_at(&mut self, device: &mut Device, set: u32) {
-        let of_set = &mut self.sets[set as usize];
+    fn host_at(&mut self, device: &mut Device, set: Set) {
+        let of_set = &mut self.sets[set];
         (of_set.host_at, of_set.victims) = (device.kernel.now, 0);
         if let Some(Idle { after, .. }) = self.idle {
             self.wake(device, set, after);
@@ -237,7 +236,7 @@ impl Pacing {
     /// Counts pages that are programmed for the host, or the map.
     fn written(&mut self, device: &mut Device, group: Group) {
         let set = group.set;
-        let of_set = &mut self.sets[set as usize];
+        let of_set = &mut self.sets[set];
         of_set.pages_written += u64::from(group.pages());
         let pages = device.geometry.pages_per_superblock();
         let free = f64::from(device.ftl.free_pages_of(set)) / f64::from(pages);
@@ -251,21 +250,21 @@ impl Pacing {
     }
 
     /// Counts pages that collection has begun to read.
-    pub(super) fn moves(&mut self, set: u32, pages: u32) {
-        let of_set = &mut self.sets[set as usize];
+    pub(super) fn moves(&mut self, set: Set, pages: u32) {
+        let of_set = &mut self.sets[set];
         of_set.pages_moved += u64::from(pages);
         of_set.credit = (of_set.credit - f64::from(pages)).max(0.0);
     }
 
     /// Counts a victim that collection has taken, and that has at most `most_valid` valid codewords.
-    pub(super) fn began(&mut self, device: &mut Device, set: u32, most_valid: u32) {
-        self.sets[set as usize].victims += 1;
+    pub(super) fn began(&mut self, device: &mut Device, set: Set, most_valid: u32) {
+        self.sets[set].victims += 1;
         device.kernel.statistics.gc_pacing.idle_victims += u64::from(most_valid != ANY_VICTIM);
     }
 
     /// Notes that the collection of a victim has ended.
-    pub(super) fn ended(&mut self, set: u32) {
-        self.sets[set as usize].overruled = false;
+    pub(super) fn ended(&mut self, set: Set) {
+        self.sets[set].overruled = false;
     }
 }
 
@@ -304,15 +303,15 @@ impl WritePath {
 
     /// Whether collection of a set may take its next step.
     #[inline]
-    pub(super) fn goes_on(&mut self, device: &mut Device, set: u32, stage: Stage) -> bool {
+    pub(super) fn goes_on(&mut self, device: &mut Device, set: Set, stage: Stage) -> bool {
         let Some(pacing) = &mut self.pacing else { return true };
-        let valid = self.collections[set as usize].as_ref().and_then(|job| job.valid(device));
+        let valid = self.collections[set].as_ref().and_then(|job| job.valid(device));
         pacing.lets(device, set, stage, valid).is_some()
     }
 
     /// Begins to collect a set at which nothing is at work, or continues its collection, if the rule lets it.
-    fn ask_for(&mut self, device: &mut Device, set: u32) {
-        match &self.collections[set as usize] {
+    fn ask_for(&mut self, device: &mut Device, set: Set) {
+        match &self.collections[set] {
             None => self.begin_if_wanted(device, set, Stage::Start),
             Some(_) => self.continue_collection(device, set),
         }
@@ -328,27 +327,27 @@ impl WritePath {
 
     /// Notes that an operation of the host has ended in a set, and asks for sets that share its busy units and may have waited for that.
     #[inline(never)]
-    pub(super) fn paced_by_end(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn paced_by_end(&mut self, device: &mut Device, set: Set) {
         let Some(pacing) = &mut self.pacing else { return };
         pacing.host_at(device, set);
         self.ask_for_held(device, set);
     }
 
     /// Asks again for the sets that share a busy unit with a set, if their collections are held back.
-    fn ask_for_held(&mut self, device: &mut Device, set: u32) {
+    fn ask_for_held(&mut self, device: &mut Device, set: Set) {
         for at in 0.. {
             let Some(pacing) = &self.pacing else { return };
-            let Some(&other) = pacing.sharing[set as usize].get(at) else { return };
-            if pacing.sets[other as usize].held {
+            let Some(&other) = pacing.sharing[set].get(at) else { return };
+            if pacing.sets[other].held {
                 self.ask_for(device, other);
             }
         }
     }
 
     /// Asks for a set again, as the time for that has come.
-    pub(in super::super) fn woken(&mut self, device: &mut Device, set: u32, key: Key) {
+    pub(in super::super) fn woken(&mut self, device: &mut Device, set: Set, key: Key) {
         let Some(pacing) = &mut self.pacing else { return };
-        let of_set = &mut pacing.sets[set as usize];
+        let of_set = &mut pacing.sets[set];
         if of_set.wakes != key {
             return;
         }
@@ -368,29 +367,31 @@ impl WritePath {
 
     /// Brings collections that pause to their ends, as nothing is left to happen. Returns whether there was one.
     pub(in super::super) fn finish_collections(&mut self, device: &mut Device) -> bool {
-        self.finish_those_of(device, 0..device.geometry.sets())
+        let sets = device.geometry.all_sets();
+        self.finish_those_of(device, sets)
     }
 
     /// Brings collections that pause to their ends in each SSD where writes find no room and nothing else is under way. Otherwise neither
     /// the writes nor the collections would go on.
     pub(in super::super) fn finish_collections_of_blocked(&mut self, device: &mut Device) {
         let Some(pacing) = &self.pacing else { return };
-        let at_rest = |set: u32| self.collections[set as usize].is_none() || pacing.sets[set as usize].held;
-        let blocked = (0..device.geometry.ssds()).filter(|&ssd| {
-            let room = &self.rooms[ssd as usize];
+        let at_rest = |set: Set| self.collections[set].is_none() || pacing.sets[set].held;
+        let blocked = device.geometry.all_ssds().filter(|&ssd| {
+            let room = &self.rooms[ssd];
             room.blocked && room.programming + room.reclaiming == 0 && device.geometry.sets_of_ssd(ssd).all(at_rest)
         });
         for ssd in blocked.collect::<Vec<_>>() {
-            self.finish_those_of(device, device.geometry.sets_of_ssd(ssd));
+            let sets = device.geometry.sets_of_ssd(ssd);
+            self.finish_those_of(device, sets);
         }
     }
 
-    fn finish_those_of(&mut self, device: &mut Device, sets: Range<u32>) -> bool {
+    fn finish_those_of(&mut self, device: &mut Device, sets: impl Iterator<Item = Set>) -> bool {
         let Some(pacing) = &mut self.pacing else { return false };
-        let at_work = |set: &u32| self.collections[*set as usize].is_some();
-        let paused: Vec<u32> = sets.filter(at_work).collect();
+        let at_work = |set: &Set| self.collections[*set].is_some();
+        let paused: Vec<Set> = sets.filter(at_work).collect();
         for &set in &paused {
-            pacing.sets[set as usize].overruled = true;
+            pacing.sets[set].overruled = true;
         }
         for &set in &paused {
             self.ask_for(device, set);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use softsense_base::Pj;
-use softsense_ftl::Lcn;
+use softsense_config::ids::{Lcn, Set, Ssd};
 
 use super::super::device::Device;
 use super::super::kernel::Completion;
@@ -41,8 +41,8 @@ impl Room {
 
 impl WritePath {
     /// Whether a write to the SSD of a set has found no room.
-    pub(super) fn waits_for_room(&self, device: &Device, set: u32) -> bool {
-        self.rooms[device.geometry.ssd_of_set(set) as usize].blocked
+    pub(super) fn waits_for_room(&self, device: &Device, set: Set) -> bool {
+        self.rooms[device.geometry.ssd_of_set(set)].blocked
     }
 
     /// Whether a write to any SSD has found no room.
@@ -52,18 +52,18 @@ impl WritePath {
 
     /// Makes room for a write to an SSD that cannot go on: a collection begins, unless one is under way that will free a block. Stale
     /// codewords may all stand in blocks whose programs have not ended; then the next end of a program tries again.
-    pub(super) fn make_room(&mut self, device: &mut Device, ssd: u32) {
-        self.rooms[ssd as usize].blocked = true;
+    pub(super) fn make_room(&mut self, device: &mut Device, ssd: Ssd) {
+        self.rooms[ssd].blocked = true;
         if self.nothing_makes_room(ssd) {
             let of_ssd = device.geometry.sets_of_ssd(ssd);
             for set in of_ssd.clone() {
-                if self.collections[set as usize].is_none() {
+                if self.collections[set].is_none() {
                     self.begin_if_wanted(device, set, Stage::Start);
                 }
             }
             // Moving data out of bad blocks may be all that is left to do.
             of_ssd.for_each(|set| self.begin_bad_block(device, set));
-            if self.rooms[ssd as usize].is_still() {
+            if self.rooms[ssd].is_still() {
                 assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
                 self.refuse_writes(device, ssd);
             }
@@ -72,24 +72,24 @@ impl WritePath {
 
     /// Whether no collection of an SSD is under way that is certain to free a block soon; one that may pause is not.
     #[inline]
-    fn nothing_makes_room(&self, ssd: u32) -> bool {
-        self.rooms[ssd as usize].collecting == 0 || self.is_paced()
+    fn nothing_makes_room(&self, ssd: Ssd) -> bool {
+        self.rooms[ssd].collecting == 0 || self.is_paced()
     }
 
     /// Makes room again for a write that found none, after a program of an SSD has ended or a wordline has been reclaimed, if no collection
     /// is under way.
-    pub(super) fn make_room_again(&mut self, device: &mut Device, ssd: u32) {
-        if self.rooms[ssd as usize].blocked && self.nothing_makes_room(ssd) {
+    pub(super) fn make_room_again(&mut self, device: &mut Device, ssd: Ssd) {
+        if self.rooms[ssd].blocked && self.nothing_makes_room(ssd) {
             self.make_room(device, ssd);
         }
     }
 
     /// Refuses the writes that wait for room in an SSD, as lower code rates, or failures of dies and blocks, have left it none. Data that
     /// they would have replaced stays. Data in the write buffer was accepted: it stays there.
-    fn refuse_writes(&mut self, device: &mut Device, ssd: u32) {
-        let stalled = std::mem::take(&mut self.rooms[ssd as usize].stalled);
+    fn refuse_writes(&mut self, device: &mut Device, ssd: Ssd) {
+        let stalled = std::mem::take(&mut self.rooms[ssd].stalled);
         let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
-        if let Some(buffer) = self.buffers.get_mut(ssd as usize) {
+        if let Some(buffer) = self.buffers.get_mut(ssd.index()) {
             refused.extend(buffer.waiting.drain(..).map(|arriving| arriving.request));
             self.tell_whether_writes_wait(device);
         }
@@ -114,15 +114,15 @@ impl WritePath {
     }
 
     /// Resumes writes that waited for a block of an SSD, as one is free again.
-    pub(super) fn resume_stalled_writes(&mut self, device: &mut Device, ssd: u32) {
-        self.rooms[ssd as usize].blocked = false;
+    pub(super) fn resume_stalled_writes(&mut self, device: &mut Device, ssd: Ssd) {
+        self.rooms[ssd].blocked = false;
         self.go_on_again(device, ssd);
         for page in std::mem::take(&mut self.stalled_translations) {
             self.program_translation(device, page);
         }
         let most = device.geometry.codewords_per_program() as usize;
-        while let Some(&(request, first)) = self.rooms[ssd as usize].stalled.front() {
-            let stalled = &self.rooms[ssd as usize].stalled;
+        while let Some(&(request, first)) = self.rooms[ssd].stalled.front() {
+            let stalled = &self.rooms[ssd].stalled;
             let (_, index) = device.ftl.split(first);
             let expected = (index..).map(|index| (request, device.ftl.join(ssd, index)));
             let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
@@ -130,13 +130,13 @@ impl WritePath {
             let adjacent = (adjacent.count() as u32).min(of_page);
             let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent, self.handle(request)) else { break };
             let count = device.ftl.room(group).min(adjacent);
-            self.rooms[ssd as usize].stalled.drain(..count as usize);
+            self.rooms[ssd].stalled.drain(..count as usize);
             self.program_for_request(device, group, request, ssd, index..index + u64::from(count));
         }
         if !self.buffers.is_empty() {
             self.admit_to_buffer(device, ssd);
         }
-        if !self.rooms[ssd as usize].stalled.is_empty() && self.nothing_makes_room(ssd) {
+        if !self.rooms[ssd].stalled.is_empty() && self.nothing_makes_room(ssd) {
             self.make_room(device, ssd);
         }
     }

@@ -8,6 +8,8 @@
 //! Source: M. Bjorling, J. Gonzalez, P. Bonnet, "LightNVM: The Linux Open-Channel SSD Subsystem", FAST 2017, 4.2.4: writes of users are
 //! limited by the number of free blocks. There a controller sets their share of the write buffer.
 
+use softsense_config::ids::{Set, Superblock};
+
 use super::super::device::Device;
 use super::super::owners::Cause;
 use super::WritePath;
@@ -52,7 +54,7 @@ impl Plan {
 
 impl WritePath {
     /// The limit for writes of the host while a superblock is collected; none where they are not held back for it.
-    pub(super) fn plan(&self, device: &Device, set: u32, cause: Cause, victim: u32) -> Option<Plan> {
+    pub(super) fn plan(&self, device: &Device, set: Set, cause: Cause, victim: Superblock) -> Option<Plan> {
         let ftl = &device.ftl;
         let leaves = match cause {
             Cause::Collection | Cause::Folding => self.leaves_pages?,
@@ -67,10 +69,10 @@ impl WritePath {
 
     /// Holds back writes of the host to a set that is being collected, or lets them go on.
     #[inline]
-    pub(super) fn throttle_writes(&self, device: &mut Device, set: u32) {
+    pub(super) fn throttle_writes(&self, device: &mut Device, set: Set) {
         if self.leaves_pages.is_some() {
             let lets = |plan: Plan, victim| plan.lets(device.ftl.unwritten_pages(set), device.ftl.valid(victim));
-            let job = self.collections[set as usize].as_ref();
+            let job = self.collections[set].as_ref();
             let held_back = job.is_some_and(|job| job.plan.is_some_and(|plan| !lets(plan, job.victim)));
             device.ftl.hold_back(set, held_back);
         }
@@ -78,7 +80,7 @@ impl WritePath {
 
     /// Lets writes go on that had to wait until the collection of a set has moved data.
     #[inline]
-    pub(super) fn go_on_with_writes(&mut self, device: &mut Device, set: u32) {
+    pub(super) fn go_on_with_writes(&mut self, device: &mut Device, set: Set) {
         if self.leaves_pages.is_none() {
             return;
         }

@@ -1,5 +1,6 @@
 //! What the integration tests share: devices made of TOML fragments, and requests made by hand.
 
+use softsense_config::ids::Lcn;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -117,8 +118,8 @@ pub(crate) fn served(config: &CheckedConfig, requests: &[Request]) -> HashMap<u6
 pub(crate) fn assert_map(simulation: &Simulation, expected: &HashMap<u64, bool>) {
     simulation.ftl().assert_consistent();
     for (&lcn, &mapped) in expected {
-        match simulation.ftl().locate(lcn) {
-            Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(lcn)),
+        match simulation.ftl().locate(Lcn(lcn)) {
+            Location::Flash(place) => assert!(mapped && simulation.ftl().owner(place) == Some(Lcn(lcn))),
             Location::Unmapped => assert!(!mapped, "unit {lcn} was lost"),
             other => panic!("unit {lcn} is {other:?} after the end"),
         }
