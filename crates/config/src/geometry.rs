@@ -19,7 +19,7 @@ use std::ops::Range;
 use softsense_base::{Error, Result};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
-use crate::ids::{Block, Channel, Chip, Die, Place, Plane, Set, Ssd, Superblock, Unit};
+use crate::ids::{Block, Channel, Chip, Die, Place, Plane, Set, Ssd, Superblock, TiVec, Unit};
 use crate::spec::{
     BusyUnit, DecoderPlacement, FlashSpec, FtlSpec, GeometrySpec, InterleavedGroups, ParitySpec, RoundsAmong,
     RoundsSpec, StripeLevel,
@@ -60,13 +60,13 @@ pub struct Geometry {
     /// The planes of each set, one set after the other.
     members: Vec<Plane>,
     /// The set of each plane, and the plane's index in the set.
-    set_of_plane: Vec<(Set, u32)>,
+    set_of_plane: TiVec<Plane, (Set, u32)>,
     /// The position of each plane in the stripe.
-    stripe_positions: Vec<u32>,
+    stripe_positions: TiVec<Plane, u32>,
     /// The rank of each chip in the order in which the stripe meets chips.
-    chip_ranks: Vec<u32>,
+    chip_ranks: TiVec<Chip, u32>,
     /// The busy unit and the channel of each plane. A table holds them, as a division for each operation would take a tenth of its time.
-    unit_and_channel: Vec<(Unit, Channel)>,
+    unit_and_channel: TiVec<Plane, (Unit, Channel)>,
 }
 
 /// Divisors of places, which each operation needs several times. Dividing by multiplication takes a quarter of the time.
@@ -146,11 +146,11 @@ impl Geometry {
                 blocks_per_plane: StrengthReducedU32::new(spec.blocks_per_plane),
             },
             stripe: Vec::new(),
-            stripe_positions: Vec::new(),
+            stripe_positions: TiVec::default(),
             members: Vec::new(),
-            set_of_plane: Vec::new(),
-            chip_ranks: Vec::new(),
-            unit_and_channel: Vec::new(),
+            set_of_plane: TiVec::default(),
+            chip_ranks: TiVec::default(),
+            unit_and_channel: TiVec::default(),
         };
         geometry.unit_and_channel = (0..planes)
             .map(|plane| (Unit(plane / geometry.planes_per_busy_unit), Channel(plane / geometry.planes_per_channel)))
@@ -162,13 +162,13 @@ impl Geometry {
     /// Finds the sets: planes of the same index in chips (with parity, in dies) that follow one another in the stripe.
     fn number_sets(&mut self, levels: &[StripeLevel; 4]) {
         let plain = self.striped(levels);
-        (_, self.chip_ranks) = in_order_met(&plain, self.planes_per_chip);
+        self.chip_ranks = in_order_met(&plain, self.planes_per_chip).1.into();
         let of_member = if self.has_parity() { self.planes_per_die } else { self.planes_per_chip };
         let (members_met, ranks) = in_order_met(&plain, of_member);
-        let mut set_of_plane = vec![(Set(u32::MAX), 0); self.planes as usize];
+        let mut set_of_plane: TiVec<Plane, _> = vec![(Set(u32::MAX), 0); self.planes as usize].into();
         let mut members = Vec::with_capacity(self.planes as usize);
         for plane in 0..self.planes {
-            if set_of_plane[plane as usize].0 == Set(u32::MAX) {
+            if set_of_plane[Plane(plane)].0 == Set(u32::MAX) {
                 let width = self.blocks_per_superblock;
                 let set = Set(members.len() as u32 / width);
                 let first = ranks[(plane / of_member) as usize] / width * width;
@@ -182,10 +182,10 @@ impl Geometry {
         let first_met = plain.iter().map(|&plane| set_of_plane[plane].0);
         let width = self.blocks_per_superblock as usize;
         let mut met = vec![false; members.len() / width];
-        let in_order = first_met.filter(|&set| !std::mem::replace(&mut met[set], true));
+        let in_order = first_met.filter(|&set| !std::mem::replace(&mut met[set.index()], true));
         self.stripe = in_order.flat_map(|set| &members[set.index() * width..][..width]).copied().collect();
         (self.members, self.set_of_plane) = (members, set_of_plane);
-        self.stripe_positions = vec![0; self.planes as usize];
+        self.stripe_positions = vec![0; self.planes as usize].into();
         for (&plane, position) in self.stripe.iter().zip(0..) {
             self.stripe_positions[plane] = position;
         }
@@ -713,7 +713,7 @@ mod tests {
                     );
                     for (member, &plane) in planes.iter().enumerate() {
                         assert_eq!(geometry.set_of(plane), (set, member as u32));
-                        assert!(!std::mem::replace(&mut seen[plane], true));
+                        assert!(!std::mem::replace(&mut seen[plane.index()], true));
                     }
                 }
                 assert!(seen.into_iter().all(|seen| seen));

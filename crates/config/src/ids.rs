@@ -1,8 +1,10 @@
 //! The numbers of the parts of a device. Each is a type of its own, so that a set cannot be taken for a plane; a number costs what an
-//! integer costs. A list that has an entry for each part is indexed by the part's number.
+//! integer costs. A list that has an entry for each part of a kind, such as `TiVec<Set, T>`, is indexed by numbers of this kind alone.
 
 use std::fmt;
-use std::ops::{Index, IndexMut, Range};
+use std::ops::Range;
+
+pub use typed_index_collections::{TiSlice, TiVec};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
@@ -50,35 +52,17 @@ macro_rules! ids {
             }
         }
 
-        impl<T> Index<$name> for [T] {
-            type Output = T;
-
+        impl From<$name> for usize {
             #[inline]
-            fn index(&self, number: $name) -> &T {
-                &self[number.index()]
+            fn from(number: $name) -> Self {
+                number.index()
             }
         }
 
-        impl<T> IndexMut<$name> for [T] {
+        impl From<usize> for $name {
             #[inline]
-            fn index_mut(&mut self, number: $name) -> &mut T {
-                &mut self[number.index()]
-            }
-        }
-
-        impl<T> Index<$name> for Vec<T> {
-            type Output = T;
-
-            #[inline]
-            fn index(&self, number: $name) -> &T {
-                &self[number.index()]
-            }
-        }
-
-        impl<T> IndexMut<$name> for Vec<T> {
-            #[inline]
-            fn index_mut(&mut self, number: $name) -> &mut T {
-                &mut self[number.index()]
+            fn from(index: usize) -> Self {
+                Self(index as $number)
             }
         }
     )*};

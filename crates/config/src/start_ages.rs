@@ -7,16 +7,16 @@ use softsense_base::{Purpose, Result, Stream};
 use softsense_link::ByAge;
 
 use crate::geometry::Geometry;
-use crate::ids::{Ssd, Superblock};
+use crate::ids::{Ssd, Superblock, TiVec};
 use crate::spec::{PreconditionSpec, SsdAge};
 
 /// The ages of a device at the start. Copies share their memory.
 #[derive(Debug, Clone)]
 pub struct StartAges {
     pe_cycles: PeCycles,
-    ssds: Arc<[OfSsd]>,
+    ssds: Arc<TiVec<Ssd, OfSsd>>,
     /// For each superblock, the age of its data over that of its SSD; none where all ages are the same.
-    retention_factors: Option<Arc<[f64]>>,
+    retention_factors: Option<Arc<TiVec<Superblock, f64>>>,
     retention_spread: f64,
 }
 
@@ -24,7 +24,7 @@ pub struct StartAges {
 enum PeCycles {
     /// P/E cycles of all superblocks: without differences the device takes no memory for them.
     Same(u32),
-    OfSuperblocks(Arc<[u32]>),
+    OfSuperblocks(Arc<TiVec<Superblock, u32>>),
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl StartAges {
             // Index 0 of a superblock's draws is for its P/E cycles.
             let stream = Stream::new(seed, Purpose::StartPeCycles);
             let per_set = geometry.blocks_per_plane();
-            let mut factors = vec![0.0; geometry.superblocks() as usize];
+            let mut factors: TiVec<Superblock, f64> = vec![0.0; geometry.superblocks() as usize].into();
             for set in geometry.all_sets() {
                 let mut order: Vec<Superblock> = geometry.superblocks_of_set(set).collect();
                 order.sort_by(|&a, &b| stream.uniform(a.into(), 1).total_cmp(&stream.uniform(b.into(), 1)));
@@ -60,11 +60,11 @@ impl StartAges {
                     factors[superblock] = 1.0 + retention_spread * (2.0 * even - 1.0);
                 }
             }
-            factors.into()
+            Arc::new(factors)
         });
         let first = ages[0].pe_cycles;
         if spec.pe_cycles_spread == 0.0 && ages.iter().all(|age| age.pe_cycles == first) {
-            let ssds = ages.iter().map(|age| of_ssd(age, first..=first)).collect();
+            let ssds = Arc::new(ages.iter().map(|age| of_ssd(age, first..=first)).collect());
             return Ok(Self { pe_cycles: PeCycles::Same(first), ssds, retention_factors, retention_spread });
         }
         let stream = Stream::new(seed, Purpose::StartPeCycles);
@@ -72,14 +72,14 @@ impl StartAges {
             let factor = 1.0 + spec.pe_cycles_spread * (2.0 * stream.uniform(superblock.into(), 0) - 1.0);
             libm::round(f64::from(ages[(superblock / per_ssd) as usize].pe_cycles) * factor) as u32
         };
-        let pe_cycles: Arc<[u32]> = (0..geometry.superblocks()).map(pe_cycles).collect();
+        let pe_cycles: TiVec<Superblock, u32> = (0..geometry.superblocks()).map(pe_cycles).collect();
         let ssds = ages.iter().zip(pe_cycles.chunks(per_ssd as usize)).map(|(age, all)| {
             let (least, most) = all.iter().fold((u32::MAX, 0), |(least, most), &one| (one.min(least), one.max(most)));
             of_ssd(age, least..=most)
         });
         Ok(Self {
-            ssds: ssds.collect(),
-            pe_cycles: PeCycles::OfSuperblocks(pe_cycles),
+            ssds: Arc::new(ssds.collect()),
+            pe_cycles: PeCycles::OfSuperblocks(Arc::new(pe_cycles)),
             retention_factors,
             retention_spread,
         })

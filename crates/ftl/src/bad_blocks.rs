@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use softsense_base::{Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::{Set, Superblock};
+use softsense_config::ids::{Plane, Set, Superblock, TiVec};
 use softsense_config::spec::{EraseFailureSpec, ProgramFailureSpec};
 
 use super::{Group, Held, PageMap, SuperblockState, Writer, ones};
@@ -31,12 +31,12 @@ pub(super) struct BadBlocks {
     condemned: BTreeMap<Superblock, Condemned>,
     /// The condemned superblocks of each set, in ascending order: those to which programs are under way, or whose failed data is not
     /// elsewhere yet; and those that are closed, whose data can be moved.
-    unsettled: Vec<Vec<Superblock>>,
-    settled: Vec<Vec<Superblock>>,
+    unsettled: TiVec<Set, Vec<Superblock>>,
+    settled: TiVec<Set, Vec<Superblock>>,
     failed_programs: u64,
     grown_by_programs: u64,
     /// Spares that each plane has left.
-    spares: Vec<u32>,
+    spares: TiVec<Plane, u32>,
     factory: u64,
     grown: u64,
     retired: BTreeSet<Superblock>,
@@ -89,8 +89,8 @@ impl BadBlocks {
             programs: Stream::new(seed, Purpose::ProgramFailures),
             being_erased: BTreeMap::new(),
             condemned: BTreeMap::new(),
-            unsettled: vec![Vec::new(); geometry.sets() as usize],
-            settled: vec![Vec::new(); geometry.sets() as usize],
+            unsettled: vec![Vec::new(); geometry.sets() as usize].into(),
+            settled: vec![Vec::new(); geometry.sets() as usize].into(),
             failed_programs: 0,
             grown_by_programs: 0,
             spares: factory.iter().map(|bad| spec.spare_blocks_per_plane - bad).collect(),
@@ -187,7 +187,7 @@ impl PageMap {
         let Self { bad_blocks: Some(bad), geometry, .. } = self else { unreachable!("there are bad blocks") };
         bad.grown += failed.len() as u64;
         bad.grown_by_programs += failed.iter().filter(|&&member| by_program >> member & 1 == 1).count() as u64;
-        let plane = |&member: &u32| geometry.plane_of(set, member).index();
+        let plane = |&member: &u32| geometry.plane_of(set, member);
         if failed.iter().map(plane).all(|plane| bad.spares[plane] > 0) {
             failed.iter().map(plane).for_each(|plane| bad.spares[plane] -= 1);
             return false;
@@ -290,7 +290,7 @@ impl PageMap {
     /// Whether programs have failed in a superblock of a set.
     #[inline]
     pub fn has_condemned(&self, set: Set) -> bool {
-        let has = |of: &[Vec<Superblock>]| !of[set].is_empty();
+        let has = |of: &TiVec<Set, Vec<Superblock>>| !of[set].is_empty();
         self.bad_blocks.as_ref().is_some_and(|bad| has(&bad.unsettled) || has(&bad.settled))
     }
 

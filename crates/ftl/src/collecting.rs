@@ -135,7 +135,7 @@ impl PageMap {
         let victim = self.sets[set].victims.take(&mut self.blocks, most)?;
         self.sets[set].being_collected += 1;
         let pe_cycles = self.pe_cycles(victim);
-        if let Some(levelling) = self.levelling.get_mut(set.index()) {
+        if let Some(levelling) = self.levelling.get_mut(set) {
             levelling.levelled = false;
             levelling.closed.remove(&(pe_cycles, victim));
         }
@@ -146,7 +146,7 @@ impl PageMap {
     /// such superblocks a victim that frees room is taken, so that writes need not wait for long.
     fn take_least_worn(&mut self, set: Set) -> Option<Superblock> {
         let room = self.most_that_fits(set);
-        let levelling = self.levelling.get_mut(set.index())?;
+        let levelling = self.levelling.get_mut(set)?;
         let &(pe_cycles, superblock) = levelling.closed.first()?;
         let fits = self.blocks[superblock].valid <= room;
         if levelling.levelled || !fits || levelling.most_pe_cycles - pe_cycles <= self.wear_levelling_spread {
@@ -160,7 +160,7 @@ impl PageMap {
 
     /// Whether the last victim of a set was taken to level wear.
     pub fn has_levelled(&self, set: Set) -> bool {
-        self.levelling.get(set.index()).is_some_and(|levelling| levelling.levelled)
+        self.levelling.get(set).is_some_and(|levelling| levelling.levelled)
     }
 
     /// Valid codewords of a superblock.
@@ -187,7 +187,7 @@ impl PageMap {
         let pe_cycles = self.pe_cycles(superblock);
         let worn = self.most_worn_of(set);
         self.most_pe_cycles[worn] = self.most_pe_cycles[worn].max(pe_cycles);
-        if let Some(levelling) = self.levelling.get_mut(set.index()) {
+        if let Some(levelling) = self.levelling.get_mut(set) {
             levelling.most_pe_cycles = levelling.most_pe_cycles.max(pe_cycles);
         }
         for member in 0..self.geometry.blocks_per_superblock() {

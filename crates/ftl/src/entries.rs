@@ -47,7 +47,7 @@ impl PageMap {
     #[inline]
     pub fn awaits_program(&self, group: Group) -> bool {
         // Reads wait behind programs only where superblocks are blocks.
-        !self.serves_in_flight && group.page >= u32::from(self.programmed[group.superblock])
+        !self.serves_in_flight && group.page >= u32::from(self.programmed[self.geometry.block_in(group.superblock, 0)])
     }
 
     /// The logical codeword whose current data lies at `place`, if any.
@@ -145,11 +145,11 @@ impl PageMap {
         let Entry::Flash(place) = self.entry(lcn) else { return None };
         let (block, page, _) = self.geometry.split(place);
         let superblock = self.geometry.superblock_of_block(block);
-        prefetch(&self.blocks, superblock.into());
+        prefetch(&self.blocks, superblock);
         if is_write {
-            prefetch(&self.sets, self.geometry.set_of_superblock(superblock).into());
+            prefetch(&self.sets, self.geometry.set_of_superblock(superblock));
         }
-        prefetch(&self.programmed, block.into());
+        prefetch(&self.programmed, block);
         if let Some(read_counts) = &self.read_counts {
             read_counts.prefetch(block, self.geometry.wordline_of(page, false));
         }
@@ -200,7 +200,7 @@ impl PageMap {
             let entry = &mut self.blocks[superblock];
             entry.valid -= 1;
             if entry.closed && !entry.slc {
-                let set = self.geometry.set_of_superblock(superblock).index();
+                let set = self.geometry.set_of_superblock(superblock);
                 self.sets[set].victims.fell(&mut self.blocks, superblock);
             }
         }

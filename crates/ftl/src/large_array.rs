@@ -1,6 +1,7 @@
 use memmap2::MmapMut;
 use rustc_hash::FxHashMap;
 use softsense_base::{Error, Result};
+use softsense_config::ids::TiSlice;
 
 /// The most bytes of an array in one piece: the size for a drive of 1 TiB in codewords of 4 KiB.
 const MOST_WHOLE: u64 = 1 << 30;
@@ -78,7 +79,7 @@ impl LargeArray {
     #[inline(always)]
     pub(super) fn prefetch(&self, index: u64) {
         if let Self::Whole(bytes) = self {
-            super::prefetch(whole(bytes), index);
+            super::prefetch(TiSlice::<usize, u32>::from_ref(whole(bytes)), index as usize);
         }
     }
 }

@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use softsense_base::{OwnName, Result};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Block, Lcn, Place, Set, Ssd, Superblock};
+use softsense_config::ids::{Block, Lcn, Place, Set, Ssd, Superblock, TiSlice, TiVec};
 use softsense_config::own::{AtWork, ChooseVictim, PlaceWrites};
 use softsense_config::spec::{InterleavedGroups, PlaneChoice, ReadReclaimSpec, Remainder};
 use softsense_config::start_ages::StartAges;
@@ -310,9 +310,9 @@ pub struct PageMap {
     bad_blocks: Option<BadBlocks>,
     /// For each block, the pages whose program has ended: programs of a block end in order. In an interleaved superblock, the pages
     /// whose whole group has been programmed.
-    programmed: Vec<u16>,
-    blocks: Vec<SuperblockState>,
-    sets: Vec<PlaneSet>,
+    programmed: TiVec<Block, u16>,
+    blocks: TiVec<Superblock, SuperblockState>,
+    sets: TiVec<Set, PlaneSet>,
     start_ages: StartAges,
     /// P/E cycles that an erase counts as.
     pe_cycles_per_erase: u32,
@@ -329,7 +329,7 @@ pub struct PageMap {
     most_pe_cycles: Vec<u32>,
     remainder: Remainder,
     /// Wear levelling of each set; empty where wear is not levelled.
-    levelling: Vec<Levelling>,
+    levelling: TiVec<Set, Levelling>,
     wear_levelling_spread: u32,
     addresses: Addresses,
     /// For each pool of each SSD, the plane whose turn is next, as its number among the planes of the pool.
@@ -458,8 +458,8 @@ impl PageMap {
             copies: Copies::new(config)?,
             slc_cache: SlcCache::new(config),
             bad_blocks: BadBlocks::new(config),
-            programmed: vec![0; (geometry.planes() * per_plane) as usize],
-            blocks: vec![SuperblockState::default(); geometry.superblocks() as usize],
+            programmed: vec![0; (geometry.planes() * per_plane) as usize].into(),
+            blocks: vec![SuperblockState::default(); geometry.superblocks() as usize].into(),
             sets: geometry.all_sets().map(set).collect(),
             own_victims,
             crosses_pages: config.crosses_pages(),
@@ -477,7 +477,7 @@ impl PageMap {
             },
             remainder: spec.interleaving.remainder,
             levelling: match spec.wear_levelling_spread {
-                None => Vec::new(),
+                None => TiVec::default(),
                 Some(_) => geometry.all_sets().map(levelling).collect(),
             },
             wear_levelling_spread: spec.wear_levelling_spread.unwrap_or(u32::MAX),
@@ -669,7 +669,7 @@ impl PageMap {
 
     /// Panics unless map, owners, valid counts and lists agree. Slow: for tests.
     pub fn assert_consistent(&self) {
-        let mut valid = vec![0; self.blocks.len()];
+        let mut valid: TiVec<Superblock, u32> = vec![0; self.blocks.len()].into();
         for lcn in Lcn::all(0..self.codewords) {
             if let Entry::Flash(place) = self.entry(lcn) {
                 assert_eq!(self.owner(place), Some(lcn), "the owner of place {place}");
@@ -678,8 +678,8 @@ impl PageMap {
         }
         let owned = (0..self.geometry.codewords()).filter(|&place| self.owner(Place(place)).is_some()).count();
         assert_eq!(owned, valid.iter().sum::<u32>() as usize, "as many owned places as mapped codewords");
-        for (block, entry) in self.blocks.iter().enumerate() {
-            assert_eq!(entry.valid, valid[block], "valid codewords of block {block}");
+        for (superblock, entry) in Superblock::all(0..self.geometry.superblocks()).zip(&self.blocks) {
+            assert_eq!(entry.valid, valid[superblock], "valid codewords of superblock {superblock}");
         }
         let mut held: Vec<Superblock> = self.sets.iter().flat_map(|set| set.victims.held(&self.blocks)).collect();
         held.append(&mut self.closed_slc());
@@ -690,15 +690,15 @@ impl PageMap {
     }
 }
 
-/// Asks the CPU to fetch the first cache line of entry `index` of `array`, on CPUs that can be asked.
+/// Asks the CPU to fetch the first cache line of the entry of a part, on CPUs that can be asked.
 #[inline(always)]
-pub fn prefetch<T>(array: &[T], index: u64) {
+pub fn prefetch<N: Into<usize>, T>(entries: &TiSlice<N, T>, part: N) {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code, reason = "the intrinsic takes a pointer; a prefetch reads nothing and cannot fault")]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(index as usize).cast());
+        _mm_prefetch::<_MM_HINT_T0>(entries.as_ptr().wrapping_add(part.into()).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (array, index);
+    let _ = (entries, part);
 }

@@ -2,7 +2,7 @@
 
 use softsense_config::format::BlockLayout;
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Ssd, Superblock};
+use softsense_config::ids::{Ssd, Superblock, TiVec};
 use softsense_config::start_ages::StartAges;
 use softsense_link::{ByAge, ObservedSwitch};
 
@@ -22,10 +22,10 @@ pub(super) struct ObservedRates {
     /// Code rates of the config before the first of `ages`. No block has ever had them.
     skipped: usize,
     /// For each superblock, its code rate as an index of `ages`, and the decodes observed of it.
-    rates: Vec<u8>,
-    seen: Vec<Seen>,
+    rates: TiVec<Superblock, u8>,
+    seen: TiVec<Superblock, Seen>,
     /// For each SSD, the strongest code rate that its blocks have ever had, as an index of `ages`.
-    strongest: Vec<u8>,
+    strongest: TiVec<Ssd, u8>,
     superblocks_per_ssd: u32,
     /// Erases after which a block had a stronger code than before, and erases after which it had a weaker one.
     pub(super) switches: (u64, u64),
@@ -42,17 +42,17 @@ impl ObservedRates {
         geometry: &Geometry,
     ) -> Self {
         let ages: Vec<u32> = layouts.ages().collect();
-        let superblocks = geometry.sets() * geometry.blocks_per_plane();
+        let superblocks = geometry.superblocks();
         let superblocks_per_ssd = superblocks / geometry.ssds();
         let at = |pe_cycles| ages.iter().position(|&age| pe_cycles <= age).expect("the last holds beyond") as u8;
-        let of_blocks: Vec<u8> =
-            (0..superblocks).map(|superblock| at(start.pe_cycles(Superblock(superblock)))).collect();
+        let of_blocks: TiVec<Superblock, u8> =
+            Superblock::all(0..superblocks).map(|superblock| at(start.pe_cycles(superblock))).collect();
         let strongest = of_blocks.chunks(superblocks_per_ssd as usize).map(|of_ssd| of_ssd.iter().copied().max());
         Self {
             switch: switch.clone(),
             skipped: rates - ages.len(),
             strongest: strongest.map(|rate| rate.expect("an SSD has blocks")).collect(),
-            seen: vec![Seen::default(); superblocks as usize],
+            seen: vec![Seen::default(); superblocks as usize].into(),
             rates: of_blocks,
             ages,
             superblocks_per_ssd,
@@ -93,7 +93,7 @@ impl ObservedRates {
         self.switches.0 += u64::from(next > rate);
         self.switches.1 += u64::from(next < rate);
         self.rates[superblock] = next as u8;
-        let strongest = &mut self.strongest[(superblock.0 / self.superblocks_per_ssd) as usize];
+        let strongest = &mut self.strongest[Ssd(superblock.0 / self.superblocks_per_ssd)];
         *strongest = (*strongest).max(next as u8);
     }
 }

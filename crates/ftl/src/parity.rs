@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use softsense_config::ids::{Block, Die, Set, Superblock};
+use softsense_config::ids::{Block, Die, Set, Superblock, TiVec};
 
 use super::{Group, PageMap, Writer};
 
@@ -16,7 +16,7 @@ pub(super) struct Stripes {
     /// Pages of parity whose stripe is full and whose program has not begun, each with whether the host filled the stripe.
     due: VecDeque<(Group, bool)>,
     /// For each die, whether it has failed. Empty as long as no die has.
-    failed: Vec<bool>,
+    failed: TiVec<Die, bool>,
     /// Pages that were given out of each block on a failed die that was not full.
     given: BTreeMap<Block, u32>,
     /// Sets that had no superblock left to collect to when a die or a block failed. Until a superblock is free, only superblocks without
@@ -153,7 +153,7 @@ impl PageMap {
     /// written when it arrives.
     pub fn fail(&mut self, die: Die) {
         if !self.has_failed() {
-            self.stripes.failed = vec![false; self.geometry.dies() as usize];
+            self.stripes.failed = vec![false; self.geometry.dies() as usize].into();
         }
         if std::mem::replace(&mut self.stripes.failed[die], true) {
             return;

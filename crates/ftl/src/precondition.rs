@@ -1,6 +1,6 @@
 use softsense_base::{Purpose, Stream};
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Lcn, Place, Set, Ssd, Superblock};
+use softsense_config::ids::{Lcn, Place, Set, Ssd, Superblock, TiVec};
 use softsense_config::spec::TranslationPages;
 use strength_reduce::StrengthReducedU64;
 
@@ -33,9 +33,9 @@ pub(super) enum Start {
     /// Nothing is mapped.
     Empty,
     /// One sequential pass of page writes over the first codewords of each SSD; an entry for each SSD.
-    Sequential(Box<[Sequential]>),
+    Sequential(TiVec<Ssd, Sequential>),
     /// The state of each SSD after endless uniform overwriting; an entry for each SSD.
-    SteadyState(Box<[SteadyState]>),
+    SteadyState(TiVec<Ssd, SteadyState>),
 }
 
 impl Start {
@@ -519,12 +519,12 @@ impl PageMap {
                 set = self.geometry.set_of(plane).0;
                 let superblock = self.geometry.superblock_of_block(self.geometry.block_at(plane, 0));
                 for block in 0..blocks as u32 {
-                    self.blocks[(superblock.0 + block) as usize].valid += layout.codewords();
+                    self.blocks[Superblock(superblock.0 + block)].valid += layout.codewords();
                 }
                 let in_last = left.saturating_sub(lane * of_last).min(of_last) as u32;
                 let units = before + in_last;
                 if units > 0 {
-                    self.blocks[(superblock.0 + blocks as u32) as usize].valid += units;
+                    self.blocks[Superblock(superblock.0 + blocks as u32)].valid += units;
                 }
                 let in_block = if in_last > 0 { self.with_parity(layout.page_of(units - 1) + 1) } else { page };
                 pages_of_set += blocks * u64::from(layout.pages()) + u64::from(in_block);
@@ -555,7 +555,7 @@ impl PageMap {
         let for_translation = translation.div_ceil(pages_of_row) as u32;
         let (low, high) = (self.gc_low_watermark_blocks, self.gc_high_watermark_blocks);
         let round = Round {
-            superblocks: self.sets[0].free.len() as u32 - for_translation,
+            superblocks: self.sets[Set(0)].free.len() as u32 - for_translation,
             most: self.free_at_start.unwrap_or(high) as u32,
             takes: self.free_at_start.map_or(high - low + 1, |_| 1) as u32,
         };
@@ -563,7 +563,7 @@ impl PageMap {
             let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
             SteadyState::new(&self.device(), ssd, format, round, (mapped_fraction, seed))
         };
-        let states: Box<[SteadyState]> = self.geometry.all_ssds().map(state).collect();
+        let states: TiVec<Ssd, SteadyState> = self.geometry.all_ssds().map(state).collect();
         // The superblock of the last codeword of an SSD, and the units that this codeword lacks.
         let lacks = |ssd: Ssd, state: &SteadyState| {
             let last = (state.total.get() - 1) * state.units.get();

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use softsense_base::Result;
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::{Block, Set, Superblock};
+use softsense_config::ids::{Block, Set, Superblock, TiVec};
 use softsense_config::spec::{ReadReclaimSpec, WordlineReclaimSpec};
 
 use super::large_array::LargeArray;
@@ -37,7 +37,7 @@ pub struct Reclaim {
 pub(super) struct ReadReclaim {
     unit: Reclaims,
     /// Data that is due in each set, in the order in which it was found.
-    waiting: Vec<VecDeque<Reclaim>>,
+    waiting: TiVec<Set, VecDeque<Reclaim>>,
     is_waiting: FxHashSet<Reclaim>,
     /// Whether the host has no more requests. Data that is due then is moved. No more becomes due, as nobody waits for it.
     over: bool,
@@ -76,7 +76,7 @@ impl ReadReclaim {
                 turns: LargeArray::new(blocks, u32::MAX.into())?,
             }),
         };
-        let waiting = vec![VecDeque::new(); geometry.sets() as usize];
+        let waiting = vec![VecDeque::new(); geometry.sets() as usize].into();
         Ok(Self { unit, waiting, is_waiting: FxHashSet::default(), over: false })
     }
 
@@ -282,7 +282,7 @@ impl PageMap {
         }
         self.sets[set].victims.withdraw(&mut self.blocks, superblock);
         let pe_cycles = self.pe_cycles(superblock);
-        if let Some(levelling) = self.levelling.get_mut(set.index()) {
+        if let Some(levelling) = self.levelling.get_mut(set) {
             levelling.closed.remove(&(pe_cycles, superblock));
         }
     }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use softsense_config::checked::CheckedConfig;
 use softsense_config::format::BlockLayout;
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Set, Superblock};
+use softsense_config::ids::{Set, Superblock, TiVec};
 use softsense_config::spec::WhenFull;
 
 use super::{Group, PageMap, Writer};
@@ -32,8 +32,8 @@ pub(super) struct SlcCache {
     /// P/E cycles that one P/E cycle with one bit a cell counts as.
     wear: f64,
     /// For each superblock, its erases as an SLC superblock.
-    erases: Vec<u32>,
-    sets: Vec<SlcSet>,
+    erases: TiVec<Superblock, u32>,
+    sets: TiVec<Set, SlcSet>,
 }
 
 /// SLC superblocks of a set.
@@ -67,7 +67,7 @@ impl SlcCache {
             layout: BlockLayout::striped(pages, geometry.codewords_per_page(), geometry.pages_per_stripe()),
             pages_per_superblock: geometry.pages_per_slc_superblock(),
             wear: spec.cells.wear,
-            erases: vec![0; geometry.superblocks() as usize],
+            erases: vec![0; geometry.superblocks() as usize].into(),
             sets: geometry.all_sets().map(set).collect(),
         })
     }

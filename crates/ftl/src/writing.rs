@@ -100,11 +100,11 @@ impl PageMap {
         let set = |at: usize| Some(self.geometry.set_of(*stripe.get(at * pools + pool as usize)?).0);
         if let Some((superblock, given)) = set(at).and_then(|next| self.sets[next].open[Writer::Host as usize]) {
             let place = self.prefetch_written(superblock, given);
-            prefetch(&self.blocks, superblock.into());
-            prefetch(&self.programmed, self.geometry.block_of(place).into());
+            prefetch(&self.blocks, superblock);
+            prefetch(&self.programmed, self.geometry.block_of(place));
         }
         if let Some(after) = set(at + 1) {
-            prefetch(&self.sets, after.into());
+            prefetch(&self.sets, after);
         }
     }
 
@@ -310,7 +310,7 @@ impl PageMap {
         }
         self.sets[set].victims.closed(&mut self.blocks, superblock);
         let pe_cycles = self.pe_cycles(superblock);
-        if let Some(levelling) = self.levelling.get_mut(set.index()) {
+        if let Some(levelling) = self.levelling.get_mut(set) {
             levelling.closed.insert((pe_cycles, superblock));
         }
     }

@@ -1,4 +1,4 @@
-use softsense_config::ids::Superblock;
+use softsense_config::ids::{Superblock, TiVec};
 
 use super::{SuperblockState, VictimRule};
 
@@ -28,12 +28,12 @@ impl CostBenefit {
 }
 
 impl VictimRule for CostBenefit {
-    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn closed(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.held.push((superblock, self.closings));
         self.closings += 1;
     }
 
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         // Position, benefit and cost of the best one so far.
         let mut best: Option<(usize, u128, u128)> = None;
         for (at, &(superblock, before)) in self.held.iter().enumerate() {
@@ -50,11 +50,11 @@ impl VictimRule for CostBenefit {
         best.map(|(at, ..)| self.held.remove(at).0)
     }
 
-    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn withdraw(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.held.retain(|&(held, _)| held != superblock);
     }
 
-    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
+    fn held(&self, _: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
         self.held.iter().map(|&(superblock, _)| superblock).collect()
     }
 }

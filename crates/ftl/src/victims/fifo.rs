@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use softsense_config::ids::Superblock;
+use softsense_config::ids::{Superblock, TiVec};
 
 use super::{SuperblockState, VictimRule};
 
@@ -15,20 +15,20 @@ pub(in super::super) struct Fifo {
 }
 
 impl VictimRule for Fifo {
-    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn closed(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.queue.push_back(superblock);
     }
 
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         let at = self.queue.iter().position(|&superblock| blocks[superblock].valid <= most)?;
         self.queue.remove(at)
     }
 
-    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn withdraw(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.queue.retain(|&held| held != superblock);
     }
 
-    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
+    fn held(&self, _: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
         self.queue.iter().copied().collect()
     }
 }

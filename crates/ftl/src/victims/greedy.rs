@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use softsense_config::ids::Superblock;
+use softsense_config::ids::{Superblock, TiVec};
 
 use super::{NOWHERE, SuperblockState, VictimRule};
 
@@ -37,22 +37,22 @@ impl Greedy {
     /// The held superblocks of a run.
     fn held_in<'a>(
         &self,
-        blocks: &'a [SuperblockState],
+        blocks: &'a TiVec<Superblock, SuperblockState>,
         run: usize,
     ) -> impl Iterator<Item = (Superblock, &'a SuperblockState)> {
-        let first = self.superblocks.start.0 + run as u32 * RUN;
-        let end = self.superblocks.end.0.min(first + RUN);
-        let all = Superblock::all(first..end).zip(&blocks[first as usize..end as usize]);
+        let first = Superblock(self.superblocks.start.0 + run as u32 * RUN);
+        let end = self.superblocks.end.min(Superblock(first.0 + RUN));
+        let all = Superblock::each(first..end).zip(&blocks[first..end]);
         all.filter(|(_, block)| block.since > 0)
     }
 
-    fn best_of(&self, blocks: &[SuperblockState], run: usize) -> (u32, Superblock) {
+    fn best_of(&self, blocks: &TiVec<Superblock, SuperblockState>, run: usize) -> (u32, Superblock) {
         let best = self.held_in(blocks, run).min_by_key(|(_, block)| (block.valid, block.since));
         best.map_or((u32::MAX, Superblock(NOWHERE)), |(superblock, block)| (block.valid, superblock))
     }
 
     /// Removes a superblock from those that are held.
-    fn leaves(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn leaves(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         blocks[superblock].since = 0;
         let run = self.run_of(superblock);
         if self.best[run].1 == superblock {
@@ -62,13 +62,13 @@ impl Greedy {
 }
 
 impl VictimRule for Greedy {
-    fn closed(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn closed(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.fell(blocks, superblock);
     }
 
     /// Called also for a superblock that is held from now on.
     #[inline]
-    fn fell(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn fell(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.calls += 1;
         let block = &mut blocks[superblock];
         block.since = self.calls;
@@ -80,18 +80,18 @@ impl VictimRule for Greedy {
         }
     }
 
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         let held = self.best.iter().filter(|&&(valid, superblock)| valid <= most && superblock != Superblock(NOWHERE));
         let &(_, victim) = held.min_by_key(|&&(valid, superblock)| (valid, blocks[superblock].since))?;
         self.leaves(blocks, victim);
         Some(victim)
     }
 
-    fn withdraw(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn withdraw(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.leaves(blocks, superblock);
     }
 
-    fn held(&self, blocks: &[SuperblockState]) -> Vec<Superblock> {
+    fn held(&self, blocks: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
         let runs = 0..self.best.len();
         runs.clone().for_each(|run| assert_eq!(self.best[run], self.best_of(blocks, run), "the best of run {run}"));
         runs.flat_map(|run| self.held_in(blocks, run).map(|(superblock, _)| superblock)).collect()

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use softsense_base::{Purpose, Stream};
-use softsense_config::ids::{Set, Superblock};
+use softsense_config::ids::{Set, Superblock, TiVec};
 use softsense_config::spec::{FtlSpec, VictimSpec};
 
 use super::{NOWHERE, SuperblockState};
@@ -37,21 +37,21 @@ use random_greedy::RandomGreedy;
 /// - equal sequences of calls give equal victims.
 pub(super) trait VictimRule {
     /// Notes that a superblock has been closed. The rule did not hold it.
-    fn closed(&mut self, blocks: &mut [SuperblockState], superblock: Superblock);
+    fn closed(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock);
 
     /// Notes that the valid count of a held superblock has fallen by one. The call comes with each overwritten codeword, so it has to be
     /// O(1). A rule that looks at counts only when it is asked for a victim can ignore it.
     #[inline]
-    fn fell(&mut self, _blocks: &mut [SuperblockState], _superblock: Superblock) {}
+    fn fell(&mut self, _blocks: &mut TiVec<Superblock, SuperblockState>, _superblock: Superblock) {}
 
     /// Gives the next victim; `None` when no held superblock has at most `most` valid codewords.
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock>;
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock>;
 
     /// Gives up a held superblock that is taken for a reason other than this rule.
-    fn withdraw(&mut self, blocks: &mut [SuperblockState], superblock: Superblock);
+    fn withdraw(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock);
 
     /// All held superblocks, in any order. Panics where the state of the rule contradicts itself. Slow: for tests.
-    fn held(&self, blocks: &[SuperblockState]) -> Vec<Superblock>;
+    fn held(&self, blocks: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock>;
 }
 
 /// The closed superblocks of a set, with the rule of the config. It marks them in `blocks` as closed, so that callers know of which
@@ -101,14 +101,14 @@ impl Victims {
 }
 
 impl VictimRule for Victims {
-    fn closed(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn closed(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         blocks[superblock].closed = true;
         self.rule().closed(blocks, superblock);
     }
 
     /// Dispatches statically, as it is the only call that comes with every write.
     #[inline]
-    fn fell(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn fell(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         match self {
             Self::Greedy(rule) => rule.fell(blocks, superblock),
             Self::Fifo(rule) => rule.fell(blocks, superblock),
@@ -118,18 +118,18 @@ impl VictimRule for Victims {
         }
     }
 
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         let victim = self.rule().take(blocks, most)?;
         blocks[victim].closed = false;
         Some(victim)
     }
 
-    fn withdraw(&mut self, blocks: &mut [SuperblockState], superblock: Superblock) {
+    fn withdraw(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.rule().withdraw(blocks, superblock);
         blocks[superblock].closed = false;
     }
 
-    fn held(&self, blocks: &[SuperblockState]) -> Vec<Superblock> {
+    fn held(&self, blocks: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
         let held = match self {
             Self::Greedy(rule) => rule.held(blocks),
             Self::Fifo(rule) => rule.held(blocks),

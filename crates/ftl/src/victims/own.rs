@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use softsense_config::ids::{Set, Superblock};
+use softsense_config::ids::{Set, Superblock, TiVec};
 use softsense_config::own::{AtWork, Candidates, ChooseVictim};
 
 use super::{SuperblockState, VictimRule};
@@ -32,12 +32,12 @@ impl Own {
 }
 
 impl VictimRule for Own {
-    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn closed(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.held.push((superblock, self.closings));
         self.closings += 1;
     }
 
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         let Candidates { blocks: numbers, valid, age, erases, .. } = &mut self.candidates;
         numbers.clear();
         valid.clear();
@@ -70,11 +70,11 @@ impl VictimRule for Own {
         Some(self.held.remove(chosen).0)
     }
 
-    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn withdraw(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.held.retain(|&(held, _)| held != superblock);
     }
 
-    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
+    fn held(&self, _: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
         self.held.iter().map(|&(superblock, _)| superblock).collect()
     }
 }

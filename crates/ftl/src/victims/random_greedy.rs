@@ -1,5 +1,5 @@
 use softsense_base::Stream;
-use softsense_config::ids::{Set, Superblock};
+use softsense_config::ids::{Set, Superblock, TiVec};
 
 use super::{SuperblockState, VictimRule};
 
@@ -34,11 +34,11 @@ impl RandomGreedy {
 }
 
 impl VictimRule for RandomGreedy {
-    fn closed(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn closed(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.held.push(superblock);
     }
 
-    fn take(&mut self, blocks: &mut [SuperblockState], most: u32) -> Option<Superblock> {
+    fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         if self.held.is_empty() {
             return None;
         }
@@ -59,12 +59,12 @@ impl VictimRule for RandomGreedy {
         Some(self.held.swap_remove(at))
     }
 
-    fn withdraw(&mut self, _: &mut [SuperblockState], superblock: Superblock) {
+    fn withdraw(&mut self, _: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         let at = self.held.iter().position(|&held| held == superblock).expect("it is held");
         self.held.swap_remove(at);
     }
 
-    fn held(&self, _: &[SuperblockState]) -> Vec<Superblock> {
+    fn held(&self, _: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
         self.held.clone()
     }
 }

@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn rules_choose_what_their_definition_does(rule in rule(), calls in calls()) {
         let (mut victims, mut model) = (victims(rule), Model::default());
-        let mut blocks = vec![SuperblockState::default(); BLOCKS as usize];
+        let mut blocks: TiVec<Superblock, _> = vec![SuperblockState::default(); BLOCKS as usize].into();
         for (now, call) in calls.into_iter().enumerate() {
             match call {
                 Call::Close(at, valid) => {
@@ -198,10 +198,10 @@ fn the_emptiest_of_some_draws_is_as_likely_as_theory_says() {
     const VICTIMS: u32 = 100_000;
     for choices in [1, 2, 3] {
         let mut victims = victims(VictimSpec::RandomGreedy { choices });
-        let mut blocks = vec![SuperblockState::default(); N as usize];
-        for superblock in 0..N {
-            blocks[superblock as usize].valid = superblock;
-            victims.closed(&mut blocks, Superblock(superblock));
+        let mut blocks: TiVec<Superblock, _> = vec![SuperblockState::default(); N as usize].into();
+        for superblock in Superblock::all(0..N) {
+            blocks[superblock].valid = superblock.0;
+            victims.closed(&mut blocks, superblock);
         }
         let mut counts: HashMap<u32, u32> = HashMap::new();
         for _ in 0..VICTIMS {

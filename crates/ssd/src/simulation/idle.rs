@@ -3,7 +3,7 @@
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::{Set, Ssd};
+use softsense_config::ids::{Set, Ssd, TiVec};
 use softsense_config::spec::ScrubWhen;
 
 use super::kernel::Kernel;
@@ -14,9 +14,9 @@ pub(super) struct IdleTime {
     /// Time without an operation of the host after which an SSD is idle; none where nobody asks whether SSDs are idle.
     after: Option<Ns>,
     /// Activity of the host in each SSD.
-    ssds: Vec<Activity>,
+    ssds: TiVec<Ssd, Activity>,
     /// Operations of the host under way in each set.
-    under_way: Vec<u32>,
+    under_way: TiVec<Set, u32>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,8 +37,8 @@ impl IdleTime {
         let makes_way = ftl.scrub.as_ref().is_some_and(|scrub| scrub.when == ScrubWhen::HostAway);
         (after.is_some() || makes_way).then(|| Self {
             after,
-            ssds: vec![Activity::default(); geometry.ssds() as usize],
-            under_way: vec![0; geometry.sets() as usize],
+            ssds: vec![Activity::default(); geometry.ssds() as usize].into(),
+            under_way: vec![0; geometry.sets() as usize].into(),
         })
     }
 

@@ -7,7 +7,7 @@ use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
 use softsense_config::format::UnitCode;
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Block, Lcn, Place, Plane};
+use softsense_config::ids::{Block, Lcn, Place, Plane, TiVec};
 use softsense_ftl::{Group, Location, PageMap, prefetch};
 use softsense_link::{
     ByAge, CellAge, Fate, FixedDraw, PageConditions, ReadSpec, Reliability, ReliabilitySpec, Side, Step,
@@ -35,7 +35,7 @@ pub(super) struct Medium {
     rber_factors: Vec<f64>,
     /// Bits of the factor of each block on the raw bit error rate; 0 of blocks that were not read. They are atomic, as they are noted while
     /// the medium is only read.
-    block_factors: Vec<AtomicU64>,
+    block_factors: TiVec<Block, AtomicU64>,
     /// Factor of the layer of each wordline of a block.
     layer_factors: Vec<f64>,
     /// Number of codewords in a page; where units share codewords, in any page.
@@ -252,7 +252,7 @@ impl Medium {
     /// Asks the CPU to fetch the factor of a block.
     #[inline]
     pub(super) fn prefetch(&self, block: Block) {
-        prefetch(&self.block_factors, block.into());
+        prefetch(&self.block_factors, block);
     }
 
     /// The factor of a block and its chip. It is remembered, as it takes longer to work out.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use softsense_base::{Ns, Purpose, Stream, TotalNs};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Lcn, Plane};
+use softsense_config::ids::{Channel, Lcn, Plane, TiVec};
 use softsense_config::spec::{PowerLossScan, PowerLossSpec};
 use softsense_ftl::PageMap;
 
@@ -124,7 +124,7 @@ impl Power {
     /// Number of pages that are scanned, and the time of the scan. A channel takes the time of its plane with the longest sensings, and
     /// then that of all its pages on the bus. The slowest channel counts.
     fn scan(&self, ftl: &PageMap) -> (u64, Ns) {
-        let mut channels = vec![(Ns::ZERO, 0u64); self.geometry.channels() as usize];
+        let mut channels: TiVec<Channel, _> = vec![(Ns::ZERO, 0u64); self.geometry.channels() as usize].into();
         for plane in Plane::all(0..self.geometry.planes()) {
             let (mut senses, mut pages) = (Ns::ZERO, 0);
             for of_plane in 0..self.geometry.blocks_per_plane() {

@@ -1,12 +1,12 @@
 //! Code rates by the age of blocks: how much a page holds, what a read of it takes, and what becomes of data as rates fall.
 
-use softsense_config::ids::{Lcn, Ssd, Superblock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::support::{assert_map, random_requests, run, served, shipped, simulation, units_of};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Ssd, Superblock};
 use softsense_config::spec::Layout;
 use softsense_ftl::{Location, PageMap};
 use softsense_requests::{Request, RequestKind};

@@ -1,13 +1,13 @@
 //! BCH codes by age: how long a unit of several codewords takes, or one that crosses pages, where units lie, that none is lost
 //! while blocks go from code to code, and that real codes correct what they should over a device's life.
 
-use softsense_config::ids::{Lcn, Superblock};
 use std::collections::HashMap;
 
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
 use proptest::prelude::*;
 use softsense_base::{Ns, binomial_tail};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Superblock};
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;

@@ -2,12 +2,12 @@
 //! replacement keep what was written last?
 
 use crate::support;
-use softsense_config::ids::{Lcn, Superblock};
 use std::collections::HashMap;
 
 use crate::support::{request, run, shipped, units_of};
 use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Superblock};
 use softsense_config::own::{AdmitPages, MissedPage, Own, OwnDevice, OwnThing};
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::run::{Requests, Run};

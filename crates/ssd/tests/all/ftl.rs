@@ -1,13 +1,13 @@
 //! Laws and physics of the FTL: data is where it was put, whatever garbage collection does, and greedy
 //! collection amplifies writes as theory says.
 
-use softsense_config::ids::{Lcn, Ssd};
 use std::collections::HashMap;
 
 use crate::support::{CODEWORD, request, run, shipped, simulation};
 use proptest::prelude::*;
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Lcn, Ssd};
 use softsense_config::spec::Mapping;
 use softsense_ftl::{Location, PageMap, steady_state_victim_fraction};
 use softsense_requests::{Request, RequestKind};
@@ -529,7 +529,7 @@ fn the_steady_state_is_drawn_by_the_seed() {
                 Location::Flash(place) => geometry.split_block(geometry.split(place).0).0,
                 other => panic!("codeword {lcn} is {other:?}"),
             });
-            planes.iter().for_each(|&plane| of_plane[plane] += 1);
+            planes.iter().for_each(|&plane| of_plane[plane.index()] += 1);
             alike += planes.windows(2).filter(|pair| pair[0] == pair[1]).count();
         }
         let planes = f64::from(geometry.planes());

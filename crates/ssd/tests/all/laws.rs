@@ -6,7 +6,6 @@
 //! one of that number alone, whose device is printed. A case is a function of its number.
 
 use crate::support;
-use softsense_config::ids::Lcn;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +16,7 @@ use std::{env, fs, thread};
 
 use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Lcn;
 use softsense_config::own::{
     AdmitEntries, AdmitPages, MissedEntry, MissedPage, Own, OwnDevice, OwnThing, Pace, PaceCollection, PacedSet,
 };

@@ -1,12 +1,12 @@
 //! Parity across dies, and dies that fail: what room and programs it takes, what it rebuilds and how long that takes, what is lost in
 //! spite of it, against closed forms; and that no failure of one die loses anything.
 
-use softsense_config::ids::{Die, Lcn, Plane};
 use std::collections::HashSet;
 
 use crate::support::{assert_map, config, random_requests, request, run, served, shipped};
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Die, Lcn, Plane};
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::run::{Requests, Run};

@@ -1,12 +1,12 @@
 //! SSDs and blocks of different ages at the start: each SSD is as it would be alone, blocks are drawn as stated and pass from code
 //! to code by their own P/E cycles, and nothing is lost.
 
-use softsense_config::ids::{Ssd, Superblock};
 use std::collections::BTreeSet;
 
 use crate::support::{assert_map, random_requests, request, run, served, shipped, simulation};
 use softsense_base::{Ns, Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::{Ssd, Superblock};
 use softsense_config::spec::Spread;
 use softsense_requests::{Request, RequestKind};
 use softsense_ssd::simulation::Simulation;

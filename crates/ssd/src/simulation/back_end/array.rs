@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
-use softsense_config::ids::{Superblock, Unit};
+use softsense_config::ids::{Superblock, TiVec, Unit};
 
 use super::super::kernel::Kernel;
 use super::super::owners::Cause;
@@ -172,7 +172,7 @@ impl UnitState {
 /// All busy units, and the schedule of the work that waits for them.
 #[derive(Debug)]
 pub(super) struct Array {
-    units: Vec<UnitState>,
+    units: TiVec<Unit, UnitState>,
     pub(super) schedule: Option<Box<Schedule>>,
     /// Time for which all units together had been taken, by kind and by cause, before they counted anew.
     taken_before: Taken,
@@ -348,10 +348,10 @@ impl Array {
     /// started anew.
     pub(super) fn lose_power(&mut self, now: Ns, back: Ns) -> [u64; 2] {
         let (away, mut again) = (back - now, [0; 2]);
-        for unit in 0..self.units.len() as u32 {
-            let ends = self.units[unit as usize].ends;
-            let due = self.due_after(Unit(unit), ends, now, back);
-            let entry = &mut self.units[unit as usize];
+        for unit in Unit::all(0..self.units.len() as u32) {
+            let ends = self.units[unit].ends;
+            let due = self.due_after(unit, ends, now, back);
+            let entry = &mut self.units[unit];
             if ends != 0 {
                 entry.ends = moved_to(ends, due);
             }
@@ -584,7 +584,7 @@ mod tests {
     fn suspended_until_reads_are_over() {
         let (mut kernel, mut array) = (Kernel::new(false), Array::new(1, None));
         array.run(&mut kernel, Unit(0), Command::Erase, 7, Ns(100));
-        let first_end = array.units[0].ends;
+        let first_end = array.units[Unit(0)].ends;
         kernel.now = Ns(30);
         assert_eq!(array.submit(Unit(0), Work::Program(1), Turn::Other), None);
         assert_eq!(array.submit(Unit(0), Work::Read(2), Turn::Read), None);

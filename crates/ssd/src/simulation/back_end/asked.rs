@@ -133,7 +133,7 @@ impl BackEnd {
         let channel = self.channel_of(self.reads.reads[read].order.group, member);
         let asks = self.asks(Work::Read(part));
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.change((unit.0, channel.0), part, asks)
+        schedule.change((unit, channel), part, asks)
     }
 
     /// Tells the schedule of a request of a tenant; where there are none, of the first tenant.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
-use softsense_config::ids::{Channel, Unit};
+use softsense_config::ids::{Channel, TiVec, Unit};
 use softsense_config::spec::BusFirst;
 
 use super::super::kernel::Kernel;
@@ -44,7 +44,7 @@ struct OfChannel {
 
 #[derive(Debug)]
 pub(super) struct Bus {
-    channels: Vec<OfChannel>,
+    channels: TiVec<Channel, OfChannel>,
     first: BusFirst,
 }
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use softsense_base::Ns;
 use softsense_config::geometry::Geometry;
-use softsense_config::ids::{Die, Unit};
+use softsense_config::ids::{Die, TiVec, Unit};
 use softsense_config::spec::{RoundsReads, RoundsSpec, RoundsTake};
 use softsense_ftl::Group;
 
@@ -30,7 +30,7 @@ pub(super) struct Rounds {
     /// The instant at which the last round of each such group began.
     began: Vec<Ns>,
     /// Operations of the present batch that have not begun, for each unit. None where a round takes what there is.
-    left: Option<Vec<Left>>,
+    left: Option<TiVec<Unit, Left>>,
     /// Multi-plane commands, where rounds are such commands.
     commands: Option<Commands>,
 }
@@ -90,7 +90,7 @@ impl Rounds {
         Some(Self {
             units,
             began: vec![Ns::ZERO; (all / units) as usize],
-            left: (spec.take == RoundsTake::Batch).then(|| vec![Left::default(); all as usize]),
+            left: (spec.take == RoundsTake::Batch).then(|| vec![Left::default(); all as usize].into()),
             commands: spec.take.is_multi_plane().then(|| Commands {
                 any_page: spec.take == RoundsTake::MultiPlaneAnyPage,
                 wanted: (spec.reads == RoundsReads::Independent).then(|| vec![false; (all / units) as usize]),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::{Channel, Set, Superblock, Unit};
+use softsense_config::ids::{Channel, Set, Superblock, TiVec, Unit};
 use softsense_config::spec::{IntensitySpec, OperationKind, Priority, ScheduleBy};
 
 use super::super::owners::ReadOwner;
@@ -208,7 +208,7 @@ struct Rules {
     /// Whether only reads whose deadline is near suspend programs and erases.
     only_near_suspend: bool,
     /// Whether collection goes first, for each set.
-    hurries: Vec<bool>,
+    hurries: TiVec<Set, bool>,
 }
 
 impl Rules {
@@ -315,12 +315,15 @@ impl<T> Queue<T> {
 
 /// The queues of all units, or of all buses.
 #[derive(Debug)]
-struct Queues<T> {
-    of: Vec<Queue<T>>,
+struct Queues<N: From<usize>, T> {
+    of: TiVec<N, Queue<T>>,
     counts: ScheduleCounts,
 }
 
-impl<T: Copy> Queues<T> {
+impl<N: From<usize>, T: Copy> Queues<N, T>
+where
+    usize: From<N>,
+{
     /// # Arguments
     /// - `most_bytes`: the most that tenants which want little read, and program, in an epoch, in all queues together.
     /// - `unit_bytes`: bytes of a page, or of a codeword.
@@ -337,8 +340,8 @@ impl<T: Copy> Queues<T> {
     }
 
     /// Counts work that comes to a queue, and puts it there unless it begins at once, as the queue is `free`.
-    fn come(&mut self, rules: &Rules, now: Ns, at: u32, comes: Comes<T>, free: bool) {
-        let queue = &mut self.of[at as usize];
+    fn come(&mut self, rules: &Rules, now: Ns, at: N, comes: Comes<T>, free: bool) {
+        let queue = &mut self.of[at];
         let alone = queue.count(now, rules.epoch, &comes);
         if !free {
             let Comes { item, asks, takes, .. } = comes;
@@ -347,8 +350,8 @@ impl<T: Copy> Queues<T> {
     }
 
     /// Takes the work that goes next out of its queue.
-    fn next(&mut self, rules: &Rules, now: Ns, at: u32, interrupting: bool) -> Option<T> {
-        let queue = &mut self.of[at as usize];
+    fn next(&mut self, rules: &Rules, now: Ns, at: N, interrupting: bool) -> Option<T> {
+        let queue = &mut self.of[at];
         let at = rules.choose(now, queue, interrupting)?;
         queue.waiting.iter_mut().take(at).for_each(|waits| waits.passed_over += 1);
         let chosen = queue.waiting.remove(at)?;
@@ -357,7 +360,7 @@ impl<T: Copy> Queues<T> {
             queue.kinds.take(kind as usize, turns[kind as usize]);
         }
         if let Some(turns) = &rules.priorities {
-            queue.priorities.take(of.priority.into(), turns[usize::from(of.priority)]);
+            queue.priorities.take(of.priority.into(), turns[of.priority as usize]);
         }
         let counts = &mut self.counts;
         counts.chosen += 1;
@@ -368,8 +371,8 @@ impl<T: Copy> Queues<T> {
     }
 
     /// Changes the properties of the waiting work that is meant. Returns whether there is any.
-    fn change(&mut self, at: u32, is_meant: impl Fn(T) -> bool, asks: Asks) -> bool {
-        let meant = self.of[at as usize].waiting.iter_mut().filter(|waits| is_meant(waits.item));
+    fn change(&mut self, at: N, is_meant: impl Fn(T) -> bool, asks: Asks) -> bool {
+        let meant = self.of[at].waiting.iter_mut().filter(|waits| is_meant(waits.item));
         meant.map(|waits| waits.asks = asks).count() > 0
     }
 }
@@ -378,9 +381,9 @@ impl<T: Copy> Queues<T> {
 #[derive(Debug)]
 pub(super) struct Schedule {
     rules: Rules,
-    units: Queues<Work>,
+    units: Queues<Unit, Work>,
     /// Queues of buses; none where buses serve as without a schedule.
-    buses: Option<Queues<Transfer>>,
+    buses: Option<Queues<Channel, Transfer>>,
     /// Priority, and time until the deadline of reads, of each tenant; of all requests where there are no tenants.
     priorities: Vec<u8>,
     deadlines: Vec<Ns>,
@@ -412,7 +415,7 @@ impl Schedule {
                 epoch: Ns::from_us(epoch_us),
                 margin: deadlines.map_or(Ns::ZERO, |deadlines| Ns::from_us(deadlines.margin_us)),
                 only_near_suspend: deadlines.is_some_and(|deadlines| deadlines.only_near_suspend),
-                hurries: vec![false; geometry.sets() as usize],
+                hurries: vec![false; geometry.sets() as usize].into(),
             },
             units: Queues::new(geometry.busy_units(), flows, most_bytes, sizes.page_bytes()),
             buses: spec.bus.then(|| Queues::new(geometry.channels(), flows, most_bytes, sizes.codeword_bytes.into())),
@@ -478,12 +481,12 @@ impl Schedule {
 
     /// Hands over work that comes to a unit: it waits, unless it begins at once, as the unit is `free`.
     pub(super) fn come(&mut self, now: Ns, unit: Unit, comes: Comes<Work>, free: bool) {
-        self.units.come(&self.rules, now, unit.0, comes, free);
+        self.units.come(&self.rules, now, unit, comes, free);
     }
 
     /// Changes the properties of a part of a read (one page of its group), for example once a request waits for a read ahead. Returns
     /// whether the part waits for its unit.
-    pub(super) fn change(&mut self, (unit, channel): (u32, u32), part: u32, asks: Asks) -> bool {
+    pub(super) fn change(&mut self, (unit, channel): (Unit, Channel), part: u32, asks: Asks) -> bool {
         if let Some(buses) = &mut self.buses {
             buses.change(channel, |transfer| transfer.of_read() == Some(part), asks.on_bus());
         }
@@ -522,20 +525,20 @@ impl Schedule {
 
     /// Takes the work that goes next out of its queue.
     pub(super) fn next(&mut self, now: Ns, unit: Unit, interrupting: bool) -> Option<Work> {
-        self.units.next(&self.rules, now, unit.0, interrupting)
+        self.units.next(&self.rules, now, unit, interrupting)
     }
 
     /// Hands over a transfer that comes to a bus. Returns whether it begins at once: the bus is `free`, and no other transfer waits.
     pub(super) fn transfer_comes(&mut self, now: Ns, channel: Channel, comes: Comes<Transfer>, free: bool) -> bool {
         let buses = self.buses.as_mut().expect("transfers are chosen");
         let begins = free && buses.of[channel].waiting.is_empty();
-        buses.come(&self.rules, now, channel.0, comes, begins);
+        buses.come(&self.rules, now, channel, comes, begins);
         begins
     }
 
     /// Takes the transfer that goes next out of its queue.
     pub(super) fn next_transfer(&mut self, now: Ns, channel: Channel) -> Option<Transfer> {
-        self.buses.as_mut()?.next(&self.rules, now, channel.0, false)
+        self.buses.as_mut()?.next(&self.rules, now, channel, false)
     }
 }
 
@@ -607,7 +610,7 @@ mod tests {
                 schedule.adopt(7, 3);
                 let of = schedule.adopted(7).expect("a request waits for it");
                 let asks = Asks { kind: OperationKind::HostRead, of, ..ahead.asks };
-                assert!(!schedule.change((0, 0), 7, asks), "it does not wait for its unit any more");
+                assert!(!schedule.change((Unit(0), Channel(0)), 7, asks), "it does not wait for its unit any more");
             }
             let order = [0; 2].map(|_| schedule.next_transfer(Ns(10), Channel(0)).unwrap().of_read());
             assert_eq!(order, if waits { [Some(7), None] } else { [None, Some(7)] });

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use softsense_base::Ns;
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::{Set, Superblock};
+use softsense_config::ids::{Set, Superblock, TiVec};
 use softsense_config::spec::ScrubWhen;
 
 use super::super::device::Device;
@@ -37,7 +37,7 @@ pub(super) struct Maintenance {
     refresh: Option<Refresh>,
     scrub: Option<Scrub>,
     /// Superblocks of each set that scrub has found, with the number of their erases at that time.
-    found: Vec<VecDeque<(Superblock, u32)>>,
+    found: TiVec<Set, VecDeque<(Superblock, u32)>>,
     /// Whether the host has no more requests: then nothing begins.
     over: bool,
 }
@@ -50,13 +50,13 @@ struct Refresh {
     /// average.
     pause: Ns,
     /// The instant at which the data of each superblock is too old; [`NEVER`] where no page has been programmed since its erase.
-    deadlines: Vec<Ns>,
+    deadlines: TiVec<Superblock, Ns>,
     /// The earliest instant at which each set begins the next refresh, unless the data is too old by then.
-    not_before: Vec<Ns>,
+    not_before: TiVec<Set, Ns>,
     /// Whether each set is to refresh its oldest superblock.
-    due: Vec<bool>,
+    due: TiVec<Set, bool>,
     /// Whether each set is refreshing its oldest superblock.
-    at_work: Vec<bool>,
+    at_work: TiVec<Set, bool>,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ struct Scrub {
     when: ScrubWhen,
     /// Pages of a set.
     pages: u64,
-    sets: Vec<ScrubOfSet>,
+    sets: TiVec<Set, ScrubOfSet>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -106,17 +106,17 @@ impl Maintenance {
                             as u64)
                     })
                     .collect(),
-                due: vec![false; sets as usize],
-                at_work: vec![false; sets as usize],
+                due: vec![false; sets as usize].into(),
+                at_work: vec![false; sets as usize].into(),
             }
         });
         let scrub = spec.scrub.as_ref().map(|scrub| Scrub {
             period: of_run(scrub.period_days),
             when: scrub.when,
             pages: u64::from(per_set) * u64::from(geometry.pages_per_superblock()),
-            sets: vec![ScrubOfSet::default(); sets as usize],
+            sets: vec![ScrubOfSet::default(); sets as usize].into(),
         });
-        Some(Box::new(Self { refresh, scrub, found: vec![VecDeque::new(); sets as usize], over: false }))
+        Some(Box::new(Self { refresh, scrub, found: vec![VecDeque::new(); sets as usize].into(), over: false }))
     }
 
     /// Notes that a page of a superblock has been programmed. The age of its data begins with the first page since its erase; which page

@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use softsense_base::{Ns, Pj, Result};
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::{Lcn, Ssd};
+use softsense_config::ids::{Lcn, Set, Ssd, TiVec};
 use softsense_config::spec::{CopybackEcc, PartialWrite, WriteBufferReplacement};
 use softsense_ftl::{Group, Location};
 use softsense_requests::Request;
@@ -44,9 +44,9 @@ pub(super) struct WritePath {
     /// Codewords of requests that wait to be written and were covered in part, where the flash merges new data with old data.
     to_merge: HashSet<(u32, Lcn)>,
     /// The room of each SSD.
-    rooms: Vec<Room>,
+    rooms: TiVec<Ssd, Room>,
     /// The write buffer of each SSD; empty without write buffers.
-    buffers: Vec<WriteBuffer>,
+    buffers: TiVec<Ssd, WriteBuffer>,
     /// Whether write buffers keep codewords until they are full, and whether they keep codewords longer that were written again.
     keeps: bool,
     renews: bool,
@@ -58,9 +58,9 @@ pub(super) struct WritePath {
     /// Codewords held in part whose rest is being read, with their SSDs.
     fills: Slab<(Ssd, Lcn)>,
     /// The slot of the unit that ends in the next page of the host's open block, for each set.
-    cut: Vec<Option<u32>>,
+    cut: TiVec<Set, Option<u32>>,
     /// The collection that is at work in each set.
-    collections: Vec<Option<Box<Collection>>>,
+    collections: TiVec<Set, Option<Box<Collection>>>,
     /// Pacing of garbage collection; none where it never pauses.
     pacing: Option<Box<Pacing>>,
     /// Pages that writes of the host leave a set at the end of a collection; none where they are not held back.
@@ -102,7 +102,7 @@ impl WritePath {
             codeword_bytes: u64::from(spec.geometry.codeword_bytes),
             partial_write: spec.host.partial_write,
             to_merge: HashSet::new(),
-            rooms: vec![Room::default(); ssds as usize],
+            rooms: vec![Room::default(); ssds as usize].into(),
             buffers: (0..buffers).map(|ssd| WriteBuffer::new(ssd * slots, slots)).collect(),
             keeps: spec.host.write_buffer_replacement != WriteBufferReplacement::FullPage,
             renews: spec.host.write_buffer_replacement == WriteBufferReplacement::Lru,
@@ -112,7 +112,7 @@ impl WritePath {
             }),
             merges: spec.host.partial_write == PartialWrite::Merge,
             fills: Slab::default(),
-            cut: vec![None; geometry.sets() as usize],
+            cut: vec![None; geometry.sets() as usize].into(),
             collections: geometry.all_sets().map(|_| None).collect(),
             pacing,
             leaves_pages: config.pages_left_by_writes(),

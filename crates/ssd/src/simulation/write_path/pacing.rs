@@ -7,7 +7,7 @@
 
 use softsense_base::{Ns, OwnName, Result};
 use softsense_config::checked::CheckedConfig;
-use softsense_config::ids::Set;
+use softsense_config::ids::{Set, TiVec};
 use softsense_config::own::{AtWork, Pace, PaceCollection, PacedSet};
 use softsense_config::spec::GcPacing;
 use softsense_ftl::{ANY_VICTIM, Group};
@@ -73,9 +73,9 @@ pub(super) struct Pacing {
     reserve: u32,
     /// Whether all requests are done: then only what the watermarks ask for begins.
     is_over: bool,
-    sets: Vec<PaceOf>,
+    sets: TiVec<Set, PaceOf>,
     /// The sets that share a busy unit with each set, that set included.
-    sharing: Vec<Vec<Set>>,
+    sharing: TiVec<Set, Vec<Set>>,
 }
 
 impl Pacing {
@@ -128,7 +128,7 @@ impl Pacing {
             reserve: config.reserve_blocks(),
             is_over: false,
             sharing: geometry.all_sets().map(sharing).collect(),
-            sets: vec![PaceOf::default(); sets as usize],
+            sets: vec![PaceOf::default(); sets as usize].into(),
         })))
     }
 

@@ -89,7 +89,7 @@ impl WritePath {
     fn refuse_writes(&mut self, device: &mut Device, ssd: Ssd) {
         let stalled = std::mem::take(&mut self.rooms[ssd].stalled);
         let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
-        if let Some(buffer) = self.buffers.get_mut(ssd.index()) {
+        if let Some(buffer) = self.buffers.get_mut(ssd) {
             refused.extend(buffer.waiting.drain(..).map(|arriving| arriving.request));
             self.tell_whether_writes_wait(device);
         }

@@ -1,11 +1,11 @@
 //! What the integration tests share: devices made of TOML fragments, and requests made by hand.
 
-use softsense_config::ids::Lcn;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use softsense_base::{Ns, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
+use softsense_config::ids::Lcn;
 use softsense_ftl::Location;
 use softsense_requests::{Request, RequestKind, RequestSource};
 use softsense_ssd::simulation::{Simulation, Sources};
