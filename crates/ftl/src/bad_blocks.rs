@@ -7,14 +7,14 @@
 //! A superblock in which a program has failed is condemned: no more of its pages are given out. It is closed like a full one once its
 //! programs have ended and the data of failed programs has been written elsewhere. Then its data is moved.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use softsense_base::{Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
 use softsense_config::ids::{Plane, Set, Superblock, TiVec};
 use softsense_config::spec::{EraseFailureSpec, ProgramFailureSpec};
 
-use super::{Group, Held, PageMap, SuperblockState, Writer, ones};
+use super::{Group, Held, PageMap, State, Writer, ones};
 
 /// The state of bad blocks in a map.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct BadBlocks {
     spares: TiVec<Plane, u32>,
     factory: u64,
     grown: u64,
-    retired: BTreeSet<Superblock>,
+    retired: u64,
 }
 
 /// A superblock in which a program has failed.
@@ -96,7 +96,7 @@ impl BadBlocks {
             spares: factory.iter().map(|bad| spec.spare_blocks_per_plane - bad).collect(),
             factory: factory.iter().map(|&bad| u64::from(bad)).sum(),
             grown: 0,
-            retired: BTreeSet::new(),
+            retired: 0,
         })
     }
 }
@@ -118,20 +118,19 @@ impl PageMap {
             failed_programs: bad.failed_programs,
             spares_left: bad.spares.iter().map(|&left| u64::from(left)).sum(),
             fewest_spares_of_plane: bad.spares.iter().copied().min().unwrap_or(0),
-            retired: bad.retired.len() as u64,
+            retired: bad.retired,
         })
     }
 
     /// Whether a superblock is retired: it is no longer written.
     pub(super) fn is_retired(&self, superblock: Superblock) -> bool {
-        self.bad_blocks.as_ref().is_some_and(|bad| bad.retired.contains(&superblock))
+        self.blocks[superblock].state() == State::Retired
     }
 
     /// Whether a set may have less room than at the start: dies or programs have failed, or superblocks are retired.
     #[inline]
     pub fn has_lost_room(&self) -> bool {
-        self.has_failed()
-            || self.bad_blocks.as_ref().is_some_and(|bad| !bad.retired.is_empty() || bad.failed_programs > 0)
+        self.has_failed() || self.bad_blocks.as_ref().is_some_and(|bad| bad.retired > 0 || bad.failed_programs > 0)
     }
 
     // ---- Erases that fail ----
@@ -193,7 +192,7 @@ impl PageMap {
             return false;
         }
         good.iter().map(plane).for_each(|plane| bad.spares[plane] += 1);
-        bad.retired.insert(superblock);
+        bad.retired += 1;
         true
     }
 
@@ -266,6 +265,7 @@ impl PageMap {
         if let Some(given) = given {
             condemned.given = given;
             add(&mut bad.unsettled[group.set], group.superblock);
+            self.blocks[group.superblock].becomes(State::Condemned);
         }
         self.programmed(group, now_s);
     }
@@ -306,8 +306,8 @@ impl PageMap {
         let room = self.room_of_others(set);
         let bad = self.bad_blocks.as_ref()?;
         let is_due = |superblock: Superblock| {
-            let SuperblockState { closed, valid, .. } = self.blocks[superblock];
-            closed && valid <= room && !bad.condemned[&superblock].found_no_room
+            let entry = &self.blocks[superblock];
+            entry.is_closed() && entry.valid <= room && !bad.condemned[&superblock].found_no_room
         };
         let superblock = bad.settled[set].iter().copied().find(|&superblock| is_due(superblock))?;
         self.withdraw(set, superblock);
@@ -359,7 +359,7 @@ impl PageMap {
         }
         let state = &mut self.sets[set];
         state.being_collected = state.being_collected.saturating_sub(1);
-        self.gain.erased(0);
+        self.collector.gain.erased(0);
     }
 
     /// Codewords that collection of a set can move into open superblocks, where none is free; otherwise no bound. Only sets that have
@@ -369,7 +369,7 @@ impl PageMap {
             return u32::MAX;
         }
         let data = self.left_in_open(set, Writer::Gc);
-        if self.codewords > self.user_codewords() {
+        if self.map.codewords > self.user_codewords() {
             data.min(self.left_in_open(set, Writer::GcTranslation))
         } else {
             data
@@ -382,7 +382,7 @@ impl PageMap {
         let pages = u64::from(self.pages_of(superblock));
         let left = self.room_of(superblock) * (pages - u64::from(given)) / pages;
         // With parity, or where units cross pages, pages differ in room.
-        let unlike = self.crosses_pages || self.geometry.has_parity();
+        let unlike = self.formats.crosses_pages || self.geometry.has_parity();
         (left as u32).saturating_sub(if unlike { self.geometry.codewords_per_page() } else { 0 })
     }
 }

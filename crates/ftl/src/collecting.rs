@@ -1,27 +1,91 @@
 //! Garbage collection: when it begins, which superblock it takes, and the state after an erase.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use softsense_base::{OwnName, Result};
+use softsense_config::checked::CheckedConfig;
 use softsense_config::format::BlockLayout;
 use softsense_config::ids::{Set, Superblock};
+use softsense_config::own::{AtWork, ChooseVictim};
+use softsense_link::OwnCost;
 
-use super::victims::VictimRule;
-use super::{PageMap, Writer};
+use super::victims::{SharedRule, VictimRule};
+use super::{PageMap, State, Writer};
 
 /// No bound on the valid codewords of a victim.
 pub const ANY_VICTIM: u32 = u32::MAX;
 
-impl PageMap {
-    /// The index in `most_pe_cycles` that a set uses.
-    fn most_worn_of(&self, set: Set) -> usize {
-        if self.most_pe_cycles.len() == 1 { 0 } else { self.geometry.ssd_of_set(set).index() }
+/// When sets are collected, and by which rule of the user's own.
+#[derive(Debug)]
+pub(super) struct Collector {
+    /// Free superblocks of a set below which collection begins.
+    pub(super) low: usize,
+    /// Free superblocks of a set at which collection ends.
+    pub(super) high: usize,
+    /// Free superblocks of each set with which the steady state begins.
+    pub(super) free_at_start: Option<usize>,
+    /// Free superblocks of each set that the host and translation pages leave to garbage collection.
+    pub(super) kept: usize,
+    pub(super) gain: Gain,
+    /// The user's own rule for victims. Absent where the config names none.
+    pub(super) own_victims: Option<SharedRule>,
+}
+
+impl Collector {
+    pub(super) fn new(config: &CheckedConfig) -> Result<Self> {
+        let spec = &config.config().ftl;
+        Ok(Self {
+            low: spec.gc_low_watermark_blocks as usize,
+            high: spec.gc_high_watermark_blocks as usize,
+            free_at_start: config.config().precondition.free_blocks.map(|free| free as usize),
+            kept: config.kept_for_collection() as usize,
+            gain: Gain::default(),
+            own_victims: config.own_victims()?.map(|own| Arc::new(Mutex::new(AtWork::new(own))) as _),
+        })
     }
 
+    /// The cost so far of the rule of the user's own, with its name.
+    pub(super) fn own_cost(&self) -> Option<(OwnName, OwnCost)> {
+        let rule = self.own_victims.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(rule.cost(<dyn ChooseVictim>::spent_s))
+    }
+
+    /// # Errors
+    /// The rule of the user's own has given an answer that is not valid.
+    pub(super) fn check_own(&self) -> Result<()> {
+        self.own_victims.as_ref().map_or(Ok(()), |rule| rule.lock().unwrap_or_else(PoisonError::into_inner).check())
+    }
+}
+
+/// Whether garbage collection gains room. Where the map is in flash, moves have to be noted in translation pages, which may take as much
+/// room as collection frees. Collection would then go on without end, were it not for this account.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gain {
+    /// Pages that collection has freed, less those that collection and translation pages took, since the host last wrote or trimmed
+    /// data.
+    pub(super) pages: i64,
+    /// The greatest value of `pages` so far.
+    most_pages: i64,
+    /// Superblocks that collection has erased since `pages` was greatest.
+    erased_since: usize,
+}
+
+impl Gain {
+    pub(super) fn erased(&mut self, pages: u32) {
+        self.pages += i64::from(pages);
+        self.erased_since += 1;
+        if self.pages > self.most_pages {
+            (self.most_pages, self.erased_since) = (self.pages, 0);
+        }
+    }
+}
+
+impl PageMap {
     /// The layout with the least room that a superblock of a set may have next: after one more erase than any has had, or with the next
     /// code. Data that is moved fits wherever it goes.
     fn least_roomy(&self, set: Set) -> &BlockLayout {
-        self.layouts.at(|| match &self.observed_rates {
-            None => self.most_pe_cycles[self.most_worn_of(set)].saturating_add(self.pe_cycles_per_erase),
-            Some(observed) => observed.next_code_age(self.geometry.ssd_of_set(set)),
-        })
+        let most_pe_cycles = || self.wear.most_after_erase(&self.geometry, set);
+        self.formats.least_roomy(|| self.geometry.ssd_of_set(set), most_pe_cycles)
     }
 
     /// Codewords of the fullest superblock of a set that is worth collecting: its data fits another one, and leaves a group of it free.
@@ -53,7 +117,7 @@ impl PageMap {
         let free = self.sets[set].free.len();
         !self.collects_in_vain()
             && self.takes_data(set)
-            && free < if running { self.gc_high_watermark_blocks } else { self.gc_low_watermark_blocks }
+            && free < if running { self.collector.high } else { self.collector.low }
     }
 
     /// Whether a set should be collected, or its SLC cache should be folded.
@@ -110,7 +174,7 @@ impl PageMap {
     /// once: three times were enough for the slowest of random devices.
     #[inline]
     pub fn collects_in_vain(&self) -> bool {
-        self.shrinks() && self.gain.erased_since > 20 * self.blocks.len()
+        self.shrinks() && self.collector.gain.erased_since > 20 * self.blocks.len()
     }
 
     /// Takes the closed superblock that the rule for victims chooses, or, to level wear, the least worn one; `None` when
@@ -134,33 +198,26 @@ impl PageMap {
         let most = self.most_worth_collecting(set).min(most_valid);
         let victim = self.sets[set].victims.take(&mut self.blocks, most)?;
         self.sets[set].being_collected += 1;
-        let pe_cycles = self.pe_cycles(victim);
-        if let Some(levelling) = self.levelling.get_mut(set) {
-            levelling.levelled = false;
-            levelling.closed.remove(&(pe_cycles, victim));
+        if self.wear.levels() {
+            self.wear.taken(set, victim, self.pe_cycles(victim), true);
         }
         Some(victim)
     }
 
-    /// Takes the least worn closed superblock of a set if the most worn one exceeds its P/E cycles by more than the spread. Between two
-    /// such superblocks a victim that frees room is taken, so that writes need not wait for long.
+    /// Takes the least worn superblock of a set, to level wear.
     fn take_least_worn(&mut self, set: Set) -> Option<Superblock> {
-        let room = self.most_that_fits(set);
-        let levelling = self.levelling.get_mut(set)?;
-        let &(pe_cycles, superblock) = levelling.closed.first()?;
-        let fits = self.blocks[superblock].valid <= room;
-        if levelling.levelled || !fits || levelling.most_pe_cycles - pe_cycles <= self.wear_levelling_spread {
+        if !self.wear.levels() {
             return None;
         }
-        levelling.closed.pop_first();
-        levelling.levelled = true;
+        let (room, blocks) = (self.most_that_fits(set), &self.blocks);
+        let superblock = self.wear.take_least_worn(set, |superblock| blocks[superblock].valid <= room)?;
         self.sets[set].victims.withdraw(&mut self.blocks, superblock);
         Some(superblock)
     }
 
     /// Whether the last victim of a set was taken to level wear.
     pub fn has_levelled(&self, set: Set) -> bool {
-        self.levelling.get(set).is_some_and(|levelling| levelling.levelled)
+        self.wear.has_levelled(set)
     }
 
     /// Valid codewords of a superblock.
@@ -178,31 +235,19 @@ impl PageMap {
     pub fn erased(&mut self, superblock: Superblock) {
         let set = self.geometry.set_of_superblock(superblock);
         let entry = &self.blocks[superblock];
-        assert!(entry.valid == 0 && entry.reads == 0 && !entry.closed, "an erased block holds nothing anyone needs");
+        let is_taken = entry.state() == State::Collecting;
+        assert!(entry.valid == 0 && entry.reads == 0 && is_taken, "an erased block holds nothing anyone needs");
         let retires = self.replace_failed(superblock);
-        self.blocks[superblock].erases += 1;
-        if let Some(observed) = &mut self.observed_rates {
-            observed.erased(superblock);
-        }
-        let pe_cycles = self.pe_cycles(superblock);
-        let worn = self.most_worn_of(set);
-        self.most_pe_cycles[worn] = self.most_pe_cycles[worn].max(pe_cycles);
-        if let Some(levelling) = self.levelling.get_mut(set) {
-            levelling.most_pe_cycles = levelling.most_pe_cycles.max(pe_cycles);
-        }
+        let entry = &mut self.blocks[superblock];
+        entry.erases += 1;
+        entry.becomes(if retires { State::Retired } else { State::Free });
+        self.formats.erased(superblock);
+        self.wear.erased(&self.geometry, set, self.pe_cycles(superblock));
         for member in 0..self.geometry.blocks_per_superblock() {
             let block = self.geometry.block_in(superblock, member);
             self.programmed[block] = 0;
             self.forget_copies(block);
-            if let Some(read_counts) = &mut self.read_counts {
-                read_counts.erased(block);
-            }
-            if let Some(read_reclaim) = &mut self.read_reclaim {
-                read_reclaim.erased(block);
-            }
-            if let Some(pass_through) = &mut self.pass_through {
-                pass_through.erased(block);
-            }
+            self.reads.erased(block);
         }
         if retires {
             return self.retire(set, superblock);
@@ -213,13 +258,13 @@ impl PageMap {
         if self.is_slc(superblock) {
             return self.erased_slc(set, superblock);
         }
-        if let Some(full) = &mut self.full_planes {
+        if let Some(full) = &mut self.turns.full_planes {
             full.forget();
         }
         let state = &mut self.sets[set];
         state.free.push_back(superblock);
         // Read reclaim also erases blocks that collection has not taken.
         state.being_collected = state.being_collected.saturating_sub(1);
-        self.gain.erased(self.geometry.pages_per_superblock());
+        self.collector.gain.erased(self.geometry.pages_per_superblock());
     }
 }

@@ -6,20 +6,10 @@ use super::victims::VictimRule;
 use super::{Entry, Gain, Group, Held, Location, PageMap, prefetch};
 
 impl PageMap {
-    #[inline(always)]
-    pub(super) fn entry(&self, lcn: Lcn) -> Entry {
-        match self.map.get(lcn.0) {
-            0 => self.entry_at_start(lcn),
-            1 => Entry::Nowhere,
-            entry if entry < self.first_place => Entry::Memory((entry - 2) as u32),
-            entry => Entry::Flash(Place(entry - self.first_place)),
-        }
-    }
-
     /// The location of a logical codeword. Where reads wait behind a program, data on its way to a place counts as being there already.
     #[inline]
     pub fn locate(&self, lcn: Lcn) -> Location {
-        let place = match self.entry(lcn) {
+        let place = match self.map.entry(&self.geometry, lcn) {
             Entry::Nowhere => return Location::Unmapped,
             Entry::Memory(slot) => return Location::Memory(slot),
             Entry::Flash(place) => place,
@@ -30,7 +20,7 @@ impl PageMap {
         let is_programmed = |block: Block, page: u32| page < u32::from(self.programmed[block]);
         let (block, page, _) = self.geometry.split(place);
         let mut is_whole = is_programmed(block, page);
-        if self.crosses_pages && is_whole {
+        if self.formats.crosses_pages && is_whole {
             let (group, slot) = self.group_of(place);
             if self.layout(group.superblock).crosses(group.page, slot) {
                 let (member, page) = self.geometry.turn(group.page, 1);
@@ -56,29 +46,17 @@ impl PageMap {
         self.held_at(place).map(|held| held.lcn)
     }
 
-    fn entry_at_start(&self, lcn: Lcn) -> Entry {
-        self.start.place_of(&self.device(), lcn).map_or(Entry::Nowhere, Entry::Flash)
-    }
-
     /// Notes in the map where a logical codeword lies, if it has not moved since before the run: the next query finds it there.
     #[inline]
     pub fn note_start(&mut self, lcn: Lcn) {
-        if self.map.is_whole() && self.map.get(lcn.0) == 0 {
-            let entry = match self.entry_at_start(lcn) {
-                Entry::Flash(place) => self.first_place + place.0,
-                Entry::Nowhere | Entry::Memory(_) => 1,
-            };
-            self.map.set(lcn.0, entry);
-        }
+        self.map.note_start(&self.geometry, lcn);
     }
 
     /// Notes in the map where current data lies, if it has not moved since before the run. Its place is known, and is not computed
     /// again.
     #[inline]
     pub fn note_current(&mut self, held: Held) {
-        if self.map.is_whole() && self.map.get(held.lcn.0) == 0 {
-            self.map.set(held.lcn.0, held.entry);
-        }
+        self.map.note_current(held);
     }
 
     /// The current data at a place, if there is any.
@@ -89,22 +67,18 @@ impl PageMap {
 
     /// The current data of a logical codeword, wherever it lies.
     pub fn held(&self, lcn: Lcn) -> Held {
-        Held { lcn, entry: self.map.get(lcn.0) }
+        self.map.held(lcn)
     }
 
     /// Whether data lies in a group, or is on its way to the group.
     pub fn is_in(&self, held: Held, group: Group) -> bool {
-        held.entry >= self.first_place && self.includes(group, self.group_of(Place(held.entry - self.first_place)).0)
+        self.map.place_of(held).is_some_and(|place| self.includes(group, self.group_of(place).0))
     }
 
     /// The data last written at a place, if any ever was. It [is current](Self::is_current) if the map says so.
     #[inline]
     pub fn last_at(&self, place: Place) -> Option<Held> {
-        let lcn = match self.written.get(place.0) {
-            0 => self.start.lcn_at(&self.device(), place)?,
-            written => Lcn(written - 1),
-        };
-        Some(Held { lcn, entry: self.first_place + place.0 })
+        self.map.last_at(&self.geometry, place)
     }
 
     /// Calls `tell` with the data last written in `pages` pages of each block of a group, from its page on, and with the unit of each.
@@ -122,16 +96,14 @@ impl PageMap {
     /// Whether data is still current.
     #[inline]
     pub fn is_current(&self, held: Held) -> bool {
-        // An entry of 0 says that the data lies where it did before the run, and there it was found.
-        let entry = self.map.get(held.lcn.0);
-        entry == held.entry || entry == 0
+        self.map.is_current(held)
     }
 
     /// Asks the CPU to fetch the map entry of `lcn`, which will be needed soon. In a device of many
     /// gigabytes it is in no cache, and waiting for such entries is a third of the time of overwriting.
     #[inline]
     pub fn prefetch(&self, lcn: Lcn) {
-        self.map.prefetch(lcn.0);
+        self.map.prefetch(lcn);
     }
 
     /// Asks the CPU to fetch all else that a read or a write of `lcn` will need: the state of its block, and the time at which it was
@@ -142,7 +114,7 @@ impl PageMap {
     #[inline]
     pub fn prefetch_block(&mut self, lcn: Lcn, is_write: bool) -> Option<Block> {
         self.note_start(lcn);
-        let Entry::Flash(place) = self.entry(lcn) else { return None };
+        let Entry::Flash(place) = self.map.entry(&self.geometry, lcn) else { return None };
         let (block, page, _) = self.geometry.split(place);
         let superblock = self.geometry.superblock_of_block(block);
         prefetch(&self.blocks, superblock);
@@ -150,12 +122,10 @@ impl PageMap {
             prefetch(&self.sets, self.geometry.set_of_superblock(superblock));
         }
         prefetch(&self.programmed, block);
-        if let Some(read_counts) = &self.read_counts {
+        if let Some(read_counts) = &self.reads.counts {
             read_counts.prefetch(block, self.geometry.wordline_of(page, false));
         }
-        if let Some(written_s) = &self.written_s {
-            written_s.prefetch(place.0 / u64::from(self.geometry.codewords_per_page()));
-        }
+        self.map.prefetch_written_s(&self.geometry, place);
         Some(block)
     }
 
@@ -170,42 +140,42 @@ impl PageMap {
     pub fn prefetch_written(&self, superblock: Superblock, index: u32) -> Place {
         let (ways, per_page) = (self.geometry.ways(), self.geometry.codewords_per_page());
         let place = self.geometry.place(superblock, index / ways, index % ways * per_page);
-        self.written.prefetch(place.0);
+        self.map.prefetch_written(place);
         place
     }
 
     /// Forgets the current data of a logical codeword.
     pub fn unmap(&mut self, lcn: Lcn) {
-        self.gain = Gain::default();
-        self.point(lcn, 1);
+        self.collector.gain = Gain::default();
+        self.point(lcn, Entry::Nowhere);
     }
 
     /// Notes that the current data of `lcn` is in slot `slot` of the controller's memory.
     pub fn hold_in_memory(&mut self, lcn: Lcn, slot: u32) {
-        self.gain = Gain::default();
-        self.point(lcn, 2 + u64::from(slot));
+        self.collector.gain = Gain::default();
+        self.point(lcn, Entry::Memory(slot));
     }
 
     /// Changes a map entry. The data at the old place becomes stale.
     #[inline]
-    pub(super) fn point(&mut self, lcn: Lcn, to: u64) {
-        self.point_from(self.entry(lcn), lcn, to);
+    pub(super) fn point(&mut self, lcn: Lcn, to: Entry) {
+        self.point_from(self.map.entry(&self.geometry, lcn), lcn, to);
     }
 
     /// Changes the map entry of data whose old entry is known.
     #[inline]
-    pub(super) fn point_from(&mut self, from: Entry, lcn: Lcn, to: u64) {
+    pub(super) fn point_from(&mut self, from: Entry, lcn: Lcn, to: Entry) {
         if let Entry::Flash(place) = from {
             let superblock = self.geometry.superblock_of(place);
             let entry = &mut self.blocks[superblock];
             entry.valid -= 1;
-            if entry.closed && !entry.slc {
+            if entry.is_closed() && !entry.slc {
                 let set = self.geometry.set_of_superblock(superblock);
                 self.sets[set].victims.fell(&mut self.blocks, superblock);
             }
         }
-        self.map.set(lcn.0, to);
-        if self.pass_through.is_some()
+        self.map.set(lcn, to);
+        if self.reads.pass_through.is_some()
             && let Entry::Flash(place) = from
         {
             self.fell_stale(place);

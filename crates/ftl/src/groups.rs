@@ -73,7 +73,7 @@ impl PageMap {
     pub fn layout(&self, superblock: Superblock) -> &BlockLayout {
         match self.slc_layout(superblock) {
             Some(layout) => layout,
-            None => self.layouts.at(|| self.code_age(superblock)),
+            None => self.formats.layouts().at(|| self.code_age(superblock)),
         }
     }
 
@@ -84,7 +84,7 @@ impl PageMap {
     /// - `units`: the units that are wanted, counted from the first unit that may begin in the page.
     #[inline]
     pub fn with_all_of(&self, group: Group, units: &[u32]) -> Group {
-        if !self.crosses_pages {
+        if !self.formats.crosses_pages {
             return group;
         }
         let (layout, per_page) = (self.layout(group.superblock), self.geometry.codewords_per_page());
@@ -123,7 +123,7 @@ impl PageMap {
     /// Whether the last codeword of a page that was given out ends in the next page of its block.
     #[inline]
     pub fn last_crosses(&self, group: Group) -> bool {
-        self.crosses_pages && {
+        self.formats.crosses_pages && {
             let room = self.room(group);
             room > 0 && self.layout(group.superblock).crosses(group.page, room - 1)
         }
@@ -132,24 +132,24 @@ impl PageMap {
     /// Whether several units of data may be one codeword.
     #[inline]
     pub fn shares_codewords(&self) -> bool {
-        self.units_of_codeword.iter().any(|&units| units > 1)
+        self.formats.units_of_codeword.iter().any(|&units| units > 1)
     }
 
     /// Units of data in a codeword of a superblock.
     #[inline]
     pub fn units_of_codeword(&self, superblock: Superblock) -> u32 {
-        *self.units_of_codeword.at(|| self.code_age(superblock))
+        *self.formats.units_of_codeword.at(|| self.code_age(superblock))
     }
 
     /// Whether units cross pages in any block.
     #[inline]
     pub fn crosses_pages(&self) -> bool {
-        self.crosses_pages
+        self.formats.crosses_pages
     }
 
     /// Whether room shrinks: blocks get less room as they wear, or dies or blocks have failed.
     pub fn shrinks(&self) -> bool {
-        self.layouts.changes() || self.has_lost_room()
+        self.formats.layouts().changes() || self.has_lost_room()
     }
 
     /// Codewords for which the flash has room, in the present state of its blocks.

@@ -55,7 +55,7 @@ impl PageMap {
                     break;
                 }
                 self.stripes.due.push_back((self.group_at(set, superblock, index), writer.is_host()));
-                self.gain.pages -= 1;
+                self.collector.gain.pages -= 1;
             }
             index += 1;
         }

@@ -49,7 +49,7 @@ impl PageMap {
 
     /// The disturbance that a sensing of a block spares, compared with the nominal voltage; 0 before the block is full.
     pub(super) fn spared_by_a_sensing(&mut self, block: Block) -> u64 {
-        let Some(PassThrough { spared, invalid_wordlines }) = &self.pass_through else { return 0 };
+        let Some(PassThrough { spared, invalid_wordlines }) = &self.reads.pass_through else { return 0 };
         if u32::from(self.programmed[block]) < self.geometry.pages_per_block() {
             return 0;
         }
@@ -65,7 +65,7 @@ impl PageMap {
 
     /// Notes that data at a place is no longer current: its wordline may hold no more valid data.
     pub(super) fn fell_stale(&mut self, place: Place) {
-        let Some(PassThrough { invalid_wordlines, .. }) = &self.pass_through else { return };
+        let Some(PassThrough { invalid_wordlines, .. }) = &self.reads.pass_through else { return };
         let (block, page, _) = self.geometry.split(place);
         if let Some(invalid) = invalid_wordlines.get(block.into()).checked_sub(1)
             && self.data_in(block, self.geometry.wordline_of(page, false)).next().is_none()
@@ -75,7 +75,7 @@ impl PageMap {
     }
 
     fn note_invalid_wordlines(&mut self, block: Block, invalid: u64) {
-        if let Some(pass_through) = &mut self.pass_through {
+        if let Some(pass_through) = &mut self.reads.pass_through {
             pass_through.invalid_wordlines.set(block.into(), invalid + 1);
         }
     }

@@ -30,9 +30,9 @@ impl PageMap {
     /// - `planes`: the number of planes in the pool.
     /// - `codewords`: how many codewords from `first` on wait to be written.
     pub(super) fn placed_at(&mut self, ssd: Ssd, pool: u32, planes: usize, first: Lcn, codewords: u32) -> usize {
-        let of_pool = (ssd.0 * self.pools + pool) as usize;
-        let at = self.stripe_at[of_pool];
-        let Some(mut own) = self.own_placement.take() else { return at };
+        let of_pool = self.turns.of_pool(ssd, pool);
+        let at = self.turns.stripe_at[of_pool];
+        let Some(mut own) = self.turns.own.take() else { return at };
         if own.next[of_pool].is_empty() {
             let view = &mut own.planes;
             (view.ssd, view.codeword, view.codewords, view.in_turn) = (ssd, first, codewords, at as u32);
@@ -47,7 +47,7 @@ impl PageMap {
             own.next[of_pool].extend(chosen);
         }
         let chosen = own.next[of_pool].pop_front().expect("one at least was chosen");
-        self.own_placement = Some(own);
+        self.turns.own = Some(own);
         chosen as usize
     }
 }

@@ -5,7 +5,7 @@ use softsense_config::spec::TranslationPages;
 use strength_reduce::StrengthReducedU64;
 
 use super::addresses::Addresses;
-use super::{BlockLayout, PageMap, Writer};
+use super::{BlockLayout, PageMap, State, Writer};
 
 /// The valid fraction of greedy garbage collection's victims under endless uniform overwriting of a
 /// device whose blocks are `utilisation` full on average: the root below 1 of
@@ -488,14 +488,14 @@ impl Permutation {
 impl PageMap {
     /// The layout of all blocks of an SSD at the start.
     fn layout_at_start(&self, ssd: Ssd) -> BlockLayout {
-        *self.start_ages.on_ssd(&self.layouts, ssd)
+        *self.wear.start_ages.on_ssd(self.formats.layouts(), ssd)
     }
 
     /// Maps the first `codewords` logical codewords of each SSD of an empty device as one sequential pass of page
     /// writes leaves them.
     pub fn fill_sequentially(&mut self, codewords: u64) {
-        let pass = |ssd| Sequential::new(&self.device(), self.layout_at_start(ssd), codewords);
-        self.start = Start::Sequential(self.geometry.all_ssds().map(pass).collect());
+        let pass = |ssd| Sequential::new(&self.map.device(&self.geometry), self.layout_at_start(ssd), codewords);
+        self.map.start = Start::Sequential(self.geometry.all_ssds().map(pass).collect());
         self.geometry.all_ssds().for_each(|ssd| self.adopt_sequential_ssd(ssd, codewords));
     }
 
@@ -538,10 +538,11 @@ impl PageMap {
             }
             self.adopt_blocks(set, pages_of_set);
         }
-        let (pools, in_row) = (u64::from(self.pools), pages % planes);
+        let (pools, in_row) = (u64::from(self.turns.pools), pages % planes);
         for pool in 0..pools {
             let passed = (in_row + pools - 1 - pool) / pools % (planes / pools);
-            self.stripe_at[(u64::from(ssd) * pools + pool) as usize] = passed as usize;
+            let of_pool = self.turns.of_pool(ssd, pool as u32);
+            self.turns.stripe_at[of_pool] = passed as usize;
         }
     }
 
@@ -550,24 +551,25 @@ impl PageMap {
     /// # Arguments
     /// - `mapped_fraction`: the share of the user's codewords that are mapped, above 0.
     pub fn fill_steady_state(&mut self, mapped_fraction: f64, seed: u64) {
-        let translation = self.codewords - self.user_codewords();
+        let translation = self.map.codewords - self.user_codewords();
         let pages_of_row = u64::from(self.geometry.sets()) * u64::from(self.geometry.data_pages_per_superblock());
         let for_translation = translation.div_ceil(pages_of_row) as u32;
-        let (low, high) = (self.gc_low_watermark_blocks, self.gc_high_watermark_blocks);
+        let (low, high) = (self.collector.low, self.collector.high);
         let round = Round {
             superblocks: self.sets[Set(0)].free.len() as u32 - for_translation,
-            most: self.free_at_start.unwrap_or(high) as u32,
-            takes: self.free_at_start.map_or(high - low + 1, |_| 1) as u32,
+            most: self.collector.free_at_start.unwrap_or(high) as u32,
+            takes: self.collector.free_at_start.map_or(high - low + 1, |_| 1) as u32,
         };
         let state = |ssd| {
-            let format = (self.layout_at_start(ssd), *self.start_ages.on_ssd(&self.units_of_codeword, ssd));
-            SteadyState::new(&self.device(), ssd, format, round, (mapped_fraction, seed))
+            let format =
+                (self.layout_at_start(ssd), *self.wear.start_ages.on_ssd(&self.formats.units_of_codeword, ssd));
+            SteadyState::new(&self.map.device(&self.geometry), ssd, format, round, (mapped_fraction, seed))
         };
         let states: TiVec<Ssd, SteadyState> = self.geometry.all_ssds().map(state).collect();
         // The superblock of the last codeword of an SSD, and the units that this codeword lacks.
         let lacks = |ssd: Ssd, state: &SteadyState| {
             let last = (state.total.get() - 1) * state.units.get();
-            let place = state.place_of(&self.device(), ssd, last)?;
+            let place = state.place_of(&self.map.device(&self.geometry), ssd, last)?;
             Some((self.geometry.superblock_of(place), (last + state.units.get() - state.mapped) as u32))
         };
         let lacking: Vec<(Superblock, u32)> =
@@ -583,7 +585,7 @@ impl PageMap {
                 .for_each(|_| self.adopt_superblock(set, self.geometry.pages_per_superblock(), Writer::Host));
             holding.open.iter().for_each(|open| self.adopt_superblock(set, open.pages, open.writer));
         }
-        self.start = Start::SteadyState(states);
+        self.map.start = Start::SteadyState(states);
     }
 
     /// Writes the translation pages of the mapped codewords.
@@ -599,12 +601,10 @@ impl PageMap {
             while let Some((parity, _)) = self.take_parity() {
                 self.programmed(parity, 0);
             }
-            if let Some(written_s) = &mut self.written_s
-                && age == TranslationPages::Aged
-            {
+            if age == TranslationPages::Aged {
                 // The page is as old as the data.
                 let (member, in_block) = self.geometry.turn(group.page, group.first());
-                written_s.set(self.geometry.page_in(group.superblock, in_block, member), 0);
+                self.map.set_written_s(self.geometry.page_in(group.superblock, in_block, member), None);
             }
         }
     }
@@ -628,6 +628,7 @@ impl PageMap {
     /// open for `writer` otherwise.
     fn adopt_superblock(&mut self, set: Set, written: u32, writer: Writer) {
         let superblock = self.sets[set].free.pop_front().expect("there is room for what was written");
+        self.blocks[superblock].becomes(State::Open);
         let ways = self.geometry.blocks_per_superblock();
         self.blocks[superblock].interleaved = self.sets[set].interleaves;
         for member in 0..ways {

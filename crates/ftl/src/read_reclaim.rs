@@ -21,7 +21,8 @@ use softsense_config::spec::{ReadReclaimSpec, WordlineReclaimSpec};
 use super::large_array::LargeArray;
 use super::read_counts::{DISTURBANCE_SCALE, ReadCounts};
 use super::space_saving::SpaceSaving;
-use super::{PageMap, VictimRule, Writer};
+use super::victims::VictimRule;
+use super::{PageMap, Writer};
 
 /// Data that read reclaim moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,7 +126,7 @@ impl PageMap {
     /// # Arguments
     /// - `disturbance`: the disturbance of all the sensings, in units of 1 / [`DISTURBANCE_SCALE`] of a sensing.
     pub(super) fn note_sensings(&mut self, block: Block, wordline: u32, disturbance: u64) {
-        if let Some(ReadReclaim { unit: Reclaims::Wordline(of), .. }) = &mut self.read_reclaim
+        if let Some(ReadReclaim { unit: Reclaims::Wordline(of), .. }) = &mut self.reads.reclaim
             && let Some(most) = of.counters
         {
             of.counted.entry(block).or_default().add(most, wordline, disturbance);
@@ -134,7 +135,7 @@ impl PageMap {
 
     /// Finds data that is due in a superblock of which a wordline has been sensed `sensings` times for the host.
     pub(super) fn look_at_read(&mut self, superblock: Superblock, block: Block, wordline: u32, sensings: u32) {
-        let Some(ReadReclaim { unit, .. }) = &mut self.read_reclaim else { return };
+        let Some(ReadReclaim { unit, .. }) = &mut self.reads.reclaim else { return };
         let Reclaims::Wordline(of) = unit else { return self.note_if_due(Reclaim { superblock, wordline: None }) };
         let wordlines = self.geometry.wordlines_per_block();
         let (from, turns) = (of.turns.get(block.into()) as u32, sensings.min(wordlines));
@@ -148,7 +149,7 @@ impl PageMap {
 
     /// Finds data that is due in a superblock that has been closed.
     pub(super) fn note_all_due(&mut self, superblock: Superblock) {
-        match self.read_reclaim.as_ref().map(|reclaim| &reclaim.unit) {
+        match self.reads.reclaim.as_ref().map(|reclaim| &reclaim.unit) {
             None => {}
             Some(Reclaims::Block(_)) => self.note_if_due(Reclaim { superblock, wordline: None }),
             Some(Reclaims::Wordline(_)) => {
@@ -161,7 +162,7 @@ impl PageMap {
 
     fn note_if_due(&mut self, reclaim: Reclaim) {
         if self.is_due(reclaim)
-            && let Some(ReadReclaim { waiting, is_waiting, over: false, .. }) = &mut self.read_reclaim
+            && let Some(ReadReclaim { waiting, is_waiting, over: false, .. }) = &mut self.reads.reclaim
             && is_waiting.insert(reclaim)
         {
             waiting[self.geometry.set_of_superblock(reclaim.superblock)].push_back(reclaim);
@@ -170,12 +171,13 @@ impl PageMap {
 
     /// Whether data can be moved and has reached its limit.
     fn is_due(&self, reclaim: Reclaim) -> bool {
-        let (Some(read_counts), Some(ReadReclaim { unit, .. })) = (&self.read_counts, &self.read_reclaim) else {
+        let (Some(read_counts), Some(ReadReclaim { unit, .. })) = (&self.reads.counts, &self.reads.reclaim) else {
             return false;
         };
         let Reclaim { superblock, wordline } = reclaim;
         let entry = &self.blocks[superblock];
-        let can_move = entry.closed || wordline.is_some_and(|wordline| self.is_written_in_open(superblock, wordline));
+        let can_move =
+            entry.is_closed() || wordline.is_some_and(|wordline| self.is_written_in_open(superblock, wordline));
         if !can_move || entry.valid == 0 {
             return false;
         }
@@ -209,8 +211,8 @@ impl PageMap {
     /// Notes that the host has no more requests: nothing more becomes due, and wear is no longer levelled. Where the map is in flash,
     /// moves for levelling may cause more wear than they level, and would then go on without end.
     pub fn requests_are_over(&mut self) {
-        self.wear_levelling_spread = u32::MAX;
-        if let Some(reclaim) = &mut self.read_reclaim {
+        self.wear.stop_levelling();
+        if let Some(reclaim) = &mut self.reads.reclaim {
             reclaim.over = true;
         }
     }
@@ -218,7 +220,7 @@ impl PageMap {
     /// Whether data waits to be reclaimed in a set.
     #[inline]
     pub fn wants_reclaim(&self, set: Set) -> bool {
-        self.read_reclaim.as_ref().is_some_and(|reclaim| !reclaim.waiting[set].is_empty()) && self.takes_data(set)
+        self.reads.reclaim.as_ref().is_some_and(|reclaim| !reclaim.waiting[set].is_empty()) && self.takes_data(set)
     }
 
     /// Takes the data that has waited longest in a set and is still due. A superblock is taken only if its data fits another one, and is
@@ -226,7 +228,7 @@ impl PageMap {
     /// garbage collection relies.
     pub fn take_reclaim(&mut self, set: Set) -> Option<Reclaim> {
         loop {
-            let reclaim = *self.read_reclaim.as_ref()?.waiting[set].front()?;
+            let reclaim = *self.reads.reclaim.as_ref()?.waiting[set].front()?;
             let Reclaim { superblock, wordline } = reclaim;
             let due = match wordline {
                 None => self.is_due(reclaim) && self.blocks[superblock].valid <= self.most_that_fits(set),
@@ -240,7 +242,7 @@ impl PageMap {
                 }
                 Some(_) => false,
             };
-            let ReadReclaim { waiting, is_waiting, .. } = self.read_reclaim.as_mut()?;
+            let ReadReclaim { waiting, is_waiting, .. } = self.reads.reclaim.as_mut()?;
             waiting[set].pop_front();
             is_waiting.remove(&reclaim);
             if due {
@@ -255,7 +257,7 @@ impl PageMap {
     /// Whether a superblock is full and holds current data.
     pub fn holds_data(&self, superblock: Superblock) -> bool {
         let entry = &self.blocks[superblock];
-        entry.closed && entry.valid > 0
+        entry.is_closed() && entry.valid > 0
     }
 
     /// Takes a superblock whose data is to be moved, if it holds data that fits others. Where the set has lost room, the data may take
@@ -281,9 +283,8 @@ impl PageMap {
             return self.withdraw_slc(set, superblock);
         }
         self.sets[set].victims.withdraw(&mut self.blocks, superblock);
-        let pe_cycles = self.pe_cycles(superblock);
-        if let Some(levelling) = self.levelling.get_mut(set) {
-            levelling.closed.remove(&(pe_cycles, superblock));
+        if self.wear.levels() {
+            self.wear.taken(set, superblock, self.pe_cycles(superblock), false);
         }
     }
 

@@ -14,7 +14,7 @@ use softsense_config::geometry::Geometry;
 use softsense_config::ids::{Set, Superblock, TiVec};
 use softsense_config::spec::WhenFull;
 
-use super::{Group, PageMap, Writer};
+use super::{Group, PageMap, State, Writer};
 
 #[derive(Debug)]
 pub(super) struct SlcCache {
@@ -129,16 +129,16 @@ impl PageMap {
     #[inline]
     pub(super) fn pe_cycles_since(&self, superblock: Superblock) -> u32 {
         let erases = self.blocks[superblock].erases;
-        let Some(cache) = &self.slc_cache else { return erases.saturating_mul(self.pe_cycles_per_erase) };
+        let Some(cache) = &self.slc_cache else { return erases.saturating_mul(self.wear.pe_cycles_per_erase) };
         let of_slc = cache.erases[superblock];
         let counted = f64::from(erases - of_slc) + f64::from(of_slc) * cache.wear;
-        (counted * f64::from(self.pe_cycles_per_erase)) as u32
+        (counted * f64::from(self.wear.pe_cycles_per_erase)) as u32
     }
 
     /// P/E cycles that the next erase of a superblock counts as.
     pub(super) fn pe_cycles_of_erase(&self, superblock: Superblock) -> f64 {
         let wear = self.slc_cache.as_ref().filter(|_| self.is_slc(superblock)).map_or(1.0, |cache| cache.wear);
-        f64::from(self.pe_cycles_per_erase) * wear
+        f64::from(self.wear.pe_cycles_per_erase) * wear
     }
 
     /// The next pages for the host in a set: in the cache if it has room, otherwise in other superblocks, unless writes wait for
@@ -211,7 +211,7 @@ impl PageMap {
 
     /// Whether folding of a set is due but waits until garbage collection has made room. Writes may then wait for both.
     pub fn folding_waits_for_collection(&self, set: Set) -> bool {
-        let is_short = self.sets[set].free.len() < self.gc_low_watermark_blocks;
+        let is_short = self.sets[set].free.len() < self.collector.low;
         is_short && !self.gives_back(set) && self.wants_folding(set)
     }
 
@@ -225,9 +225,9 @@ impl PageMap {
         let (free, gives_back) = (state.free.len(), cache.gives_back(set));
         // Collection comes first where folding frees nothing that others may write to.
         let is_due = if gives_back {
-            idle || self.wants_folding(set) || free < self.gc_high_watermark_blocks
+            idle || self.wants_folding(set) || free < self.collector.high
         } else {
-            (idle || self.wants_folding(set)) && free >= self.gc_low_watermark_blocks
+            (idle || self.wants_folding(set)) && free >= self.collector.low
         };
         let &superblock = cache.sets[set].closed.front()?;
         let pages = self.geometry.pages_per_superblock();
@@ -254,14 +254,14 @@ impl PageMap {
 
     /// Notes that a superblock of the cache is full.
     pub(super) fn close_slc(&mut self, set: Set, superblock: Superblock) {
-        self.blocks[superblock].closed = true;
+        self.blocks[superblock].becomes(State::Closed);
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
         cache.sets[set].closed.push_back(superblock);
     }
 
     /// Takes a full superblock out of the cache's list.
     pub(super) fn withdraw_slc(&mut self, set: Set, superblock: Superblock) {
-        self.blocks[superblock].closed = false;
+        self.blocks[superblock].becomes(State::Collecting);
         let cache = self.slc_cache.as_mut().expect("it has SLC superblocks");
         cache.sets[set].closed.retain(|&other| other != superblock);
     }

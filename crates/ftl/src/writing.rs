@@ -1,10 +1,9 @@
 //! Writing: which pages are next for each writer, and the state that changes when they are programmed.
 
-use softsense_config::ids::{Lcn, Place, Plane, Set, Ssd, Superblock};
-use softsense_config::spec::Remainder;
+use softsense_config::ids::{Lcn, Plane, Set, Ssd, Superblock};
 
 use super::victims::VictimRule;
-use super::{Entry, Gain, Group, Held, PageMap, Writer, prefetch};
+use super::{Entry, Gain, Group, Held, PageMap, State, Writer, prefetch};
 
 impl PageMap {
     /// Whether the data that collection of a set moves is interleaved.
@@ -16,24 +15,24 @@ impl PageMap {
     /// logical pages matter, these are the rest of its logical page.
     #[inline]
     pub fn pool_of(&self, lcn: Lcn) -> (u32, u32) {
-        if self.pools == 1 && !self.whole_pages {
+        if self.turns.pools == 1 && !self.turns.whole_pages {
             return (0, u32::MAX);
         }
         let per_page = u64::from(self.geometry.codewords_per_page());
-        let index = self.addresses.split(lcn).1;
-        ((index / per_page % u64::from(self.pools)) as u32, (per_page - index % per_page) as u32)
+        let index = self.map.addresses.split(lcn).1;
+        ((index / per_page % u64::from(self.turns.pools)) as u32, (per_page - index % per_page) as u32)
     }
 
     /// Whether logical codewords are written by whole pages.
     pub fn writes_whole_pages(&self) -> bool {
-        self.whole_pages
+        self.turns.whole_pages
     }
 
     /// The logical codewords of the user that share a logical page with a codeword.
     pub fn page_mates(&self, lcn: Lcn) -> impl Iterator<Item = Lcn> + use<> {
         let per_page = u64::from(self.geometry.codewords_per_page());
-        let (ssd, index) = self.addresses.split(lcn);
-        let (addresses, first) = (self.addresses.clone(), index - index % per_page);
+        let (ssd, index) = self.map.addresses.split(lcn);
+        let (addresses, first) = (self.map.addresses.clone(), index - index % per_page);
         let end = (first + per_page).min(addresses.of_ssd());
         (first..end).map(move |index| addresses.join(ssd, index))
     }
@@ -46,27 +45,25 @@ impl PageMap {
     /// - `codewords`: how many codewords of a request wait to be written. They are interleaved where they fill a group.
     /// - `handle`: the placement handle of the host. Writes of different handles go to different superblocks.
     pub fn open_for_host(&mut self, ssd: Ssd, pool: u32, first: Lcn, codewords: u32, handle: u8) -> Option<Group> {
-        self.handle = handle;
+        self.turns.handle = handle;
         let ways = self.geometry.ways() as usize;
-        let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.remainder == Remainder::Pad);
-        // Planes of a pool lie in the stripe at a distance of the number of pools.
-        let (pools, of_pool) = (self.pools as usize, (ssd.0 * self.pools + pool) as usize);
-        let planes = self.geometry.planes_of_ssd() as usize / pools;
-        if self.to_most_free {
-            self.stripe_at[of_pool] = self.most_free_from(ssd, pool, self.stripe_at[of_pool], planes);
+        let fills = ways > 1 && (codewords >= self.geometry.codewords_per_group() || self.turns.pads);
+        let of_pool = self.turns.of_pool(ssd, pool);
+        let planes = self.geometry.planes_of_ssd() as usize / self.turns.pools as usize;
+        if self.turns.to_most_free {
+            self.turns.stripe_at[of_pool] = self.most_free_from(ssd, pool, self.turns.stripe_at[of_pool], planes);
         }
-        if self.own_placement.is_some() {
-            self.stripe_at[of_pool] = self.placed_at(ssd, pool, planes, first, codewords);
+        if self.turns.own.is_some() {
+            self.turns.stripe_at[of_pool] = self.placed_at(ssd, pool, planes, first, codewords);
         }
         let mut passed = 0;
         while passed < planes {
-            let mut at = self.stripe_at[of_pool];
-            if let Some(full) = &self.full_planes {
+            let mut at = self.turns.stripe_at[of_pool];
+            if let Some(full) = &self.turns.full_planes {
                 let next = full.next_other(of_pool, planes, at)?;
                 debug_assert!(
                     (0..planes).map(|turn| (at + turn) % planes).take_while(|&at| at != next).all(|at| {
-                        let plane = self.geometry.stripe(ssd)[at * pools + pool as usize];
-                        let (set, _) = self.geometry.set_of(plane);
+                        let set = self.set_at(ssd, pool, at);
                         let is_open = self.sets[set].open[Writer::Host as usize].is_some();
                         !self.takes_data(set) || !is_open && !self.has_free_for_host(set)
                     }),
@@ -74,17 +71,17 @@ impl PageMap {
                 );
                 at = next;
             }
-            let (set, _) = self.geometry.set_of(self.geometry.stripe(ssd)[at * pools + pool as usize]);
+            let set = self.set_at(ssd, pool, at);
             let interleaves = self.sets[set].interleaves;
             // A group takes the turns of all planes of its set.
             let turns = if interleaves && fills { ways - at % ways } else { 1 };
-            self.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
+            self.turns.stripe_at[of_pool] = if at + turns == planes { 0 } else { at + turns };
             passed += turns;
             if let Some(group) = self.open_in(set, interleaves && !fills) {
                 self.prefetch_turns(ssd, pool);
                 return Some(group);
             }
-            if let Some(full) = self.full_planes.as_mut().filter(|_| !self.sets[set].held_back) {
+            if let Some(full) = self.turns.full_planes.as_mut().filter(|_| !self.sets[set].held_back) {
                 full.found(of_pool, at);
             }
         }
@@ -95,9 +92,8 @@ impl PageMap {
     /// state of the set after it.
     #[inline]
     fn prefetch_turns(&self, ssd: Ssd, pool: u32) {
-        let (pools, at) = (self.pools as usize, self.stripe_at[(ssd.0 * self.pools + pool) as usize]);
-        let stripe = self.geometry.stripe(ssd);
-        let set = |at: usize| Some(self.geometry.set_of(*stripe.get(at * pools + pool as usize)?).0);
+        let at = self.turns.stripe_at[self.turns.of_pool(ssd, pool)];
+        let set = |at| Some(self.geometry.set_of(self.turns.plane_at(&self.geometry, ssd, pool, at)?).0);
         if let Some((superblock, given)) = set(at).and_then(|next| self.sets[next].open[Writer::Host as usize]) {
             let place = self.prefetch_written(superblock, given);
             prefetch(&self.blocks, superblock);
@@ -123,32 +119,39 @@ impl PageMap {
     /// Free pages of the plane whose position in the turn of a pool of an SSD is `at`.
     pub(super) fn free_pages(&self, ssd: Ssd, pool: u32, at: usize) -> u32 {
         let pages = self.geometry.pages_per_superblock();
-        let plane = self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize];
-        let state = &self.sets[self.geometry.set_of(plane).0];
-        let in_open = match self.handle {
+        let set = self.set_at(ssd, pool, at);
+        let state = &self.sets[set];
+        let in_open = match self.turns.handle {
             0 => state.open[Writer::Host as usize],
             handle => state.open_for_handles[usize::from(handle) - 1],
         };
         let in_open = in_open.map_or(0, |(_, given)| pages - given);
         // Superblocks that are being collected count as free: writes are given out long before the erase that precedes them.
-        let in_cache = self.free_slc_pages(self.geometry.set_of(plane).0);
+        let in_cache = self.free_slc_pages(set);
         (state.free.len() as u32 + state.being_collected) * pages + in_open + in_cache
+    }
+
+    /// The set of the plane whose position in the turn of a pool of an SSD is `at`.
+    #[inline]
+    fn set_at(&self, ssd: Ssd, pool: u32, at: usize) -> Set {
+        self.geometry.set_of(self.turns.plane_at(&self.geometry, ssd, pool, at).expect("turns are those of planes")).0
     }
 
     /// The plane whose turn it is when a logical codeword is written.
     pub fn next_plane(&self, lcn: Lcn) -> Plane {
-        let (ssd, pool) = (self.addresses.split(lcn).0, self.pool_of(lcn).0);
-        let at = self.stripe_at[(ssd.0 * self.pools + pool) as usize];
-        self.geometry.stripe(ssd)[at * self.pools as usize + pool as usize]
+        let (ssd, pool) = (self.map.addresses.split(lcn).0, self.pool_of(lcn).0);
+        let at = self.turns.stripe_at[self.turns.of_pool(ssd, pool)];
+        self.turns.plane_at(&self.geometry, ssd, pool, at).expect("turns are those of planes")
     }
 
     /// The next page for a translation page, sets taking turns; `None` when no set has room until garbage collection has freed a block.
     pub fn open_for_translation(&mut self) -> Option<Group> {
         let (sets, planes) = (self.geometry.sets(), self.geometry.planes_of_ssd());
         (0..sets).find_map(|_| {
-            let at = self.translation_at * self.geometry.blocks_per_superblock();
+            let at = self.turns.translation_at * self.geometry.blocks_per_superblock();
             let plane = self.geometry.stripe(Ssd(at / planes))[(at % planes) as usize];
-            self.translation_at = if self.translation_at + 1 == sets { 0 } else { self.translation_at + 1 };
+            self.turns.translation_at =
+                if self.turns.translation_at + 1 == sets { 0 } else { self.turns.translation_at + 1 };
             self.open(self.geometry.set_of(plane).0, Writer::Translation)
         })
     }
@@ -185,6 +188,7 @@ impl PageMap {
                         self.take_free(set, false)?
                     }
                 };
+                self.blocks[superblock].becomes(State::Open);
                 self.blocks[superblock].interleaved = self.sets[set].interleaves
                     && matches!(writer, Writer::Host | Writer::Gc | Writer::Slc | Writer::Fold);
                 let first = if self.has_failed() && self.geometry.has_parity() {
@@ -204,9 +208,9 @@ impl PageMap {
         let next = (after < pages).then_some((superblock, after));
         *self.opened_by(set, writer) = next;
         match writer {
-            Writer::Host | Writer::HostPlain | Writer::Slc | Writer::SlcPlain => self.gain = Gain::default(),
+            Writer::Host | Writer::HostPlain | Writer::Slc | Writer::SlcPlain => self.collector.gain = Gain::default(),
             Writer::Gc | Writer::GcTranslation | Writer::Translation | Writer::Fold => {
-                self.gain.pages -= i64::from(together)
+                self.collector.gain.pages -= i64::from(together)
             }
         }
         Some(group)
@@ -215,14 +219,14 @@ impl PageMap {
     /// Whether a set has a free superblock beside those that are left to garbage collection.
     #[inline]
     fn has_free_for_host(&self, set: Set) -> bool {
-        self.sets[set].free.len() > self.kept_for_collection
+        self.sets[set].free.len() > self.collector.kept
     }
 
     /// The open superblock of a writer in a set. For the host it is that of the current placement handle.
     #[inline]
     fn opened_by(&mut self, set: Set, writer: Writer) -> &mut Option<(Superblock, u32)> {
         let state = &mut self.sets[set];
-        match self.handle {
+        match self.turns.handle {
             handle @ 1.. if writer == Writer::Host => &mut state.open_for_handles[usize::from(handle) - 1],
             _ => &mut state.open[writer as usize],
         }
@@ -234,7 +238,7 @@ impl PageMap {
     /// - `cold`: whether the superblock is for data that has not been written for long. If wear is levelled, cold data goes where wear
     ///   is greatest, and other data where it is least.
     pub(super) fn take_free(&mut self, set: Set, cold: bool) -> Option<Superblock> {
-        if self.levelling.is_empty() {
+        if !self.wear.levels() {
             return self.sets[set].free.pop_front();
         }
         let free = &self.sets[set].free;
@@ -247,21 +251,22 @@ impl PageMap {
     /// Puts `lcn` at `slot` of pages that were given out, from 0 up to their [`Self::room`].
     #[inline]
     pub fn place(&mut self, group: Group, slot: u32, lcn: Lcn) {
-        self.place_from(self.entry(lcn), group, slot, lcn);
+        self.place_from(self.map.entry(&self.geometry, lcn), group, slot, lcn);
     }
 
     /// Puts data that is moved at `slot`. The data [is current](Self::is_current) where it lies, so its map entry is known.
     #[inline]
     pub fn place_moved(&mut self, group: Group, slot: u32, held: Held) {
-        self.place_from(Entry::Flash(Place(held.entry - self.first_place)), group, slot, held.lcn);
+        let place = self.map.place_of(held).expect("what is moved lies in flash");
+        self.place_from(Entry::Flash(place), group, slot, held.lcn);
     }
 
     #[inline]
     fn place_from(&mut self, from: Entry, group: Group, slot: u32, lcn: Lcn) {
         let unit = self.unit_of_slot(group, slot);
         let place = self.geometry.place(group.superblock, group.page, unit);
-        self.point_from(from, lcn, self.first_place + place.0);
-        self.written.set(place.0, lcn.0 + 1);
+        self.point_from(from, lcn, Entry::Flash(place));
+        self.map.write(place, lcn);
         self.blocks[group.superblock].valid += 1;
     }
 
@@ -275,10 +280,7 @@ impl PageMap {
             let programmed = &mut self.programmed[block];
             debug_assert_eq!(u32::from(*programmed), page, "programs of a block end in order");
             *programmed = page as u16 + 1;
-            if let Some(written_s) = &mut self.written_s {
-                let page = u64::from(block) * u64::from(pages) + u64::from(page);
-                written_s.set(page, (now_s + 1).min(u32::MAX.into()));
-            }
+            self.map.set_written_s(u64::from(block) * u64::from(pages) + u64::from(page), Some(now_s));
         }
         let of_block = if group.slc { self.geometry.pages_per_slc_block() } else { pages };
         if last + 1 == of_block || self.has_failed() {
@@ -309,9 +311,8 @@ impl PageMap {
             return self.close_slc(set, superblock);
         }
         self.sets[set].victims.closed(&mut self.blocks, superblock);
-        let pe_cycles = self.pe_cycles(superblock);
-        if let Some(levelling) = self.levelling.get_mut(set) {
-            levelling.closed.insert((pe_cycles, superblock));
+        if self.wear.levels() {
+            self.wear.closed(set, superblock, self.pe_cycles(superblock));
         }
     }
 }

@@ -15,13 +15,15 @@ use softsense_base::{Purpose, Stream};
 use softsense_config::ids::{Set, Superblock, TiVec};
 use softsense_config::spec::{FtlSpec, VictimSpec};
 
-use super::{NOWHERE, SuperblockState};
+use super::blocks::{State, SuperblockState};
 use cost_benefit::CostBenefit;
 use fifo::Fifo;
 use greedy::Greedy;
 use own::Own;
 pub(super) use own::SharedRule;
 use random_greedy::RandomGreedy;
+
+const NOWHERE: u32 = u32::MAX;
 
 /// A rule for choosing victims among the closed superblocks of one set.
 ///
@@ -102,7 +104,7 @@ impl Victims {
 
 impl VictimRule for Victims {
     fn closed(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
-        blocks[superblock].closed = true;
+        blocks[superblock].becomes(State::Closed);
         self.rule().closed(blocks, superblock);
     }
 
@@ -120,13 +122,13 @@ impl VictimRule for Victims {
 
     fn take(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, most: u32) -> Option<Superblock> {
         let victim = self.rule().take(blocks, most)?;
-        blocks[victim].closed = false;
+        blocks[victim].becomes(State::Collecting);
         Some(victim)
     }
 
     fn withdraw(&mut self, blocks: &mut TiVec<Superblock, SuperblockState>, superblock: Superblock) {
         self.rule().withdraw(blocks, superblock);
-        blocks[superblock].closed = false;
+        blocks[superblock].becomes(State::Collecting);
     }
 
     fn held(&self, blocks: &TiVec<Superblock, SuperblockState>) -> Vec<Superblock> {
@@ -137,7 +139,7 @@ impl VictimRule for Victims {
             Self::RandomGreedy(rule) => rule.held(blocks),
             Self::Own(rule) => rule.held(blocks),
         };
-        assert!(held.iter().all(|&superblock| blocks[superblock].closed), "only closed ones are held");
+        assert!(held.iter().all(|&superblock| blocks[superblock].is_closed()), "only closed ones are held");
         held
     }
 }

@@ -127,6 +127,13 @@ impl Model {
     }
 }
 
+/// Superblocks that have been written.
+fn open_superblocks(count: u32) -> TiVec<Superblock, SuperblockState> {
+    let mut blocks: TiVec<Superblock, _> = vec![SuperblockState::default(); count as usize].into();
+    blocks.iter_mut().for_each(|entry| entry.becomes(State::Open));
+    blocks
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -135,11 +142,11 @@ proptest! {
     #[test]
     fn rules_choose_what_their_definition_does(rule in rule(), calls in calls()) {
         let (mut victims, mut model) = (victims(rule), Model::default());
-        let mut blocks: TiVec<Superblock, _> = vec![SuperblockState::default(); BLOCKS as usize].into();
+        let mut blocks = open_superblocks(BLOCKS);
         for (now, call) in calls.into_iter().enumerate() {
             match call {
                 Call::Close(at, valid) => {
-                    let free: Vec<Superblock> = Superblock::all(0..BLOCKS).filter(|&superblock| !blocks[superblock].closed).collect();
+                    let free: Vec<Superblock> = Superblock::all(0..BLOCKS).filter(|&superblock| !blocks[superblock].is_closed()).collect();
                     if free.is_empty() {
                         continue;
                     }
@@ -198,7 +205,7 @@ fn the_emptiest_of_some_draws_is_as_likely_as_theory_says() {
     const VICTIMS: u32 = 100_000;
     for choices in [1, 2, 3] {
         let mut victims = victims(VictimSpec::RandomGreedy { choices });
-        let mut blocks: TiVec<Superblock, _> = vec![SuperblockState::default(); N as usize].into();
+        let mut blocks = open_superblocks(N);
         for superblock in Superblock::all(0..N) {
             blocks[superblock].valid = superblock.0;
             victims.closed(&mut blocks, superblock);
