@@ -19,7 +19,7 @@ use super::kernel::{Completion, Kernel};
 use super::medium::Medium;
 use super::owners::{Cause, ProgramOwner, ReadOwner};
 use super::read_ahead::{Awaited, ReadAhead};
-use super::read_buffer::{Asked, ReadBuffer};
+use super::read_buffer::{MissedRead, ReadBuffer};
 use super::statistics::{CodewordSample, ExpectedUber};
 use super::translation::{Access, Translation};
 
@@ -298,7 +298,7 @@ impl Device {
     /// Whether the read buffer takes in the pages of a read.
     fn is_admitted(&mut self, owner: ReadOwner, group: Group, units: &[u32], request_bytes: u64) -> bool {
         let Some(buffer) = &mut self.read_buffer else { return false };
-        let asked = Asked {
+        let missed = MissedRead {
             codeword: || {
                 let place = self.geometry.place(group.superblock, group.page, units[0]);
                 self.ftl.owner(place).unwrap_or_default()
@@ -307,7 +307,7 @@ impl Device {
             request_bytes,
             for_write: owner.is_for_write(),
         };
-        let admitted = buffer.admits(&self.geometry, group, asked);
+        let admitted = buffer.admits(&self.geometry, group, missed);
         self.kernel.statistics.read_buffer_refused += u64::from(!admitted);
         admitted
     }

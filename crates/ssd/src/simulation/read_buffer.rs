@@ -39,7 +39,7 @@ pub(super) struct ReadBuffer {
 }
 
 /// The properties of a read by which its pages are admitted.
-pub(super) struct Asked<F> {
+pub(super) struct MissedRead<F> {
     /// Number of the first codeword.
     pub(super) codeword: F,
     /// Number of codewords.
@@ -91,8 +91,8 @@ impl ReadBuffer {
     }
 
     /// Whether the pages of a group are taken in, of which a read misses units. A page that has units in the buffer stays.
-    pub(super) fn admits(&mut self, geometry: &Geometry, group: Group, asked: Asked<impl Fn() -> Lcn>) -> bool {
-        if asked.request_bytes > self.largest_request_bytes {
+    pub(super) fn admits(&mut self, geometry: &Geometry, group: Group, missed: MissedRead<impl Fn() -> Lcn>) -> bool {
+        if missed.request_bytes > self.largest_request_bytes {
             return false;
         }
         let free_pages = self.capacity - self.used.len() as u32;
@@ -101,7 +101,7 @@ impl ReadBuffer {
         if self.lines.contains_key(&page) {
             return true;
         }
-        let Asked { codeword, codewords, request_bytes, for_write } = asked;
+        let MissedRead { codeword, codewords, request_bytes, for_write } = missed;
         admission.admits(page, |rule, misses| {
             rule.admit(&MissedPage { codeword: codeword(), codewords, request_bytes, for_write, misses, free_pages })
         })

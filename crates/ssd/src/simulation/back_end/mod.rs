@@ -21,8 +21,8 @@
 //! units that cross pages senses the pages of a run one after the other. Otherwise it is like a read of a group.
 
 mod array;
-mod asked;
 mod attempts;
+mod attributes;
 mod bus;
 mod decoders;
 mod decoding;
@@ -266,7 +266,7 @@ impl BackEnd {
         for member in group.members() {
             let (unit, part) = (self.unit_of(group, member), self.reads.part_number(read, member));
             let turn_comes = if self.array.schedule.is_some() {
-                self.ask_again(unit, part)
+                self.change_attributes(unit, part)
             } else {
                 // Work of a batch has its turn in the batch.
                 hurried && !was_hurried && self.array.hurry(unit, Work::Read(part), self.left_of_batch(unit))

@@ -32,10 +32,10 @@ pub(super) const NEVER: Ns = Ns(u64::MAX);
 
 /// The properties of work by which it is chosen, whatever it waits for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asks {
+pub(super) struct Attributes {
     pub(super) kind: OperationKind,
     /// The request, or the background, that the work is for.
-    pub(super) of: Asked,
+    pub(super) of: Urgency,
     /// The set of planes in which the work is done; without interleaving a set is one plane.
     pub(super) set: Set,
     /// Whether the work is a read that may go while a program or an erase is suspended.
@@ -46,7 +46,7 @@ pub(super) struct Asks {
     pub(super) writes: bool,
 }
 
-impl Asks {
+impl Attributes {
     /// The properties of a transfer for this work. Units keep the order of a block, and a transfer on a bus is not interrupted.
     pub(super) fn on_bus(self) -> Self {
         Self { may_interrupt: false, in_block: Superblock(NONE), ..self }
@@ -55,7 +55,7 @@ impl Asks {
 
 /// Tenant, priority and deadline of a request under way, or of the background.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct Urgency {
     /// Number of the tenant; none where the work is for no tenant.
     pub(super) tenant: u32,
     /// [`Priority`] as a number; less is more urgent.
@@ -63,7 +63,7 @@ pub(super) struct Asked {
     pub(super) deadline: Ns,
 }
 
-impl Asked {
+impl Urgency {
     /// Work that the device does of its own accord.
     pub(super) const BACKGROUND: Self = Self { tenant: NONE, priority: Priority::Medium as u8, deadline: NEVER };
 
@@ -79,9 +79,9 @@ impl Asked {
 
 /// An operation or a transfer that comes to a queue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Comes<T> {
+pub(super) struct Incoming<T> {
     pub(super) item: T,
-    pub(super) asks: Asks,
+    pub(super) attributes: Attributes,
     /// Time that it takes, if it waits for nothing.
     pub(super) takes: Ns,
     /// Amount of data: pages of an operation of a unit, codewords of a transfer.
@@ -90,9 +90,9 @@ pub(super) struct Comes<T> {
 
 /// An operation or a transfer that waits in a queue.
 #[derive(Debug, Clone, Copy)]
-struct Waits<T> {
+struct Queued<T> {
     item: T,
-    asks: Asks,
+    attributes: Attributes,
     /// The instant at which it came.
     since: Ns,
     /// Time that it takes, if it waits for nothing.
@@ -103,7 +103,7 @@ struct Waits<T> {
     passed_over: u32,
 }
 
-impl<T> Waits<T> {
+impl<T> Queued<T> {
     /// The slowdown of an operation that begins now: its time in the queue and at work, over the time that it would have taken if no work
     /// of others had come; in units of 2^-32.
     fn slowdown(&self, now: Ns) -> u64 {
@@ -225,10 +225,10 @@ impl Rules {
         &self,
         now: Ns,
         queue: &Queue<T>,
-        waits: &Waits<T>,
+        queued: &Queued<T>,
         writes_go: Option<bool>,
     ) -> (Ns, [u64; ScheduleBy::COUNT]) {
-        let Asks { kind, of, set, writes, .. } = waits.asks;
+        let Attributes { kind, of, set, writes, .. } = queued.attributes;
         let near = if self.is_near(now, of.deadline) { of.deadline } else { NEVER };
         let hurries = kind.makes_room() && self.hurries[set];
         let mut keys = [0; ScheduleBy::COUNT];
@@ -240,7 +240,7 @@ impl Rules {
                 ScheduleBy::Priority if self.priorities.is_some() => queue.priorities.begins(of.priority.into()),
                 ScheduleBy::Priority => u64::from(of.priority),
                 ScheduleBy::Intensity => u64::from(queue.wants_much(now, of.tenant, self.epoch)),
-                ScheduleBy::Slowdown => u64::MAX - waits.slowdown(now),
+                ScheduleBy::Slowdown => u64::MAX - queued.slowdown(now),
                 ScheduleBy::ProportionalWait if writes_go.is_some_and(|go| go != writes) => 2,
                 ScheduleBy::ProportionalWait => u64::from(!hurries),
             };
@@ -254,16 +254,17 @@ impl Rules {
     /// - `interrupting`: whether only such work may go as may while a program or an erase is suspended.
     fn choose<T>(&self, now: Ns, queue: &Queue<T>, interrupting: bool) -> Option<usize> {
         let waiting = || queue.waiting.iter().enumerate();
-        let may_go = |waits: &Waits<T>| waits.asks.may_interrupt || !interrupting;
-        let at = match waiting().find(|(_, waits)| waits.passed_over >= self.passed_over_at_most) {
-            Some((at, waits)) => may_go(waits).then_some(at)?,
+        let may_go = |queued: &Queued<T>| queued.attributes.may_interrupt || !interrupting;
+        let at = match waiting().find(|(_, queued)| queued.passed_over >= self.passed_over_at_most) {
+            Some((at, queued)) => may_go(queued).then_some(at)?,
             None => {
-                let first = |writes_go: Option<bool>, of: &dyn Fn(&Waits<T>) -> bool| {
-                    let among = waiting().filter(|(_, waits)| may_go(waits) && of(waits));
-                    among.min_by_key(|(_, waits)| self.key(now, queue, waits, writes_go))
+                let first = |writes_go: Option<bool>, of: &dyn Fn(&Queued<T>) -> bool| {
+                    let among = waiting().filter(|(_, queued)| may_go(queued) && of(queued));
+                    among.min_by_key(|(_, queued)| self.key(now, queue, queued, writes_go))
                 };
                 let writes_go = self.by.contains(&ScheduleBy::ProportionalWait).then(|| {
-                    let [read, write] = [false, true].map(|writes| first(None, &|waits| waits.asks.writes == writes));
+                    let [read, write] =
+                        [false, true].map(|writes| first(None, &|queued| queued.attributes.writes == writes));
                     match (read, write) {
                         (Some((_, read)), Some((_, write))) => !read.has_waited_as_long_as(now, write),
                         (read, _) => read.is_none(),
@@ -272,8 +273,8 @@ impl Rules {
                 first(writes_go, &|_| true)?.0
             }
         };
-        let in_block = queue.waiting[at].asks.in_block;
-        let first_of_block = queue.waiting.iter().take(at).position(|waits| waits.asks.in_block == in_block);
+        let in_block = queue.waiting[at].attributes.in_block;
+        let first_of_block = queue.waiting.iter().take(at).position(|queued| queued.attributes.in_block == in_block);
         Some(first_of_block.filter(|_| in_block != Superblock(NONE)).unwrap_or(at))
     }
 }
@@ -282,7 +283,7 @@ impl Rules {
 #[derive(Debug)]
 struct Queue<T> {
     /// Work that waits, in the order in which it came.
-    waiting: VecDeque<Waits<T>>,
+    waiting: VecDeque<Queued<T>>,
     kinds: Turns<KINDS>,
     priorities: Turns<PRIORITIES>,
     /// The demand of each tenant; and the most that a tenant which wants little reads, and programs, in an epoch.
@@ -301,14 +302,14 @@ impl<T> Queue<T> {
 
     /// Counts work that comes, even if it begins at once. Returns the time that it would be there, its wait included, if no work of others
     /// came.
-    fn count(&mut self, now: Ns, epoch: Ns, comes: &Comes<T>) -> Ns {
-        let (tenant, direction) = (comes.asks.of.tenant as usize, usize::from(comes.asks.writes));
+    fn count(&mut self, now: Ns, epoch: Ns, incoming: &Incoming<T>) -> Ns {
+        let (tenant, direction) = (incoming.attributes.of.tenant as usize, usize::from(incoming.attributes.writes));
         if let Some(wants) = self.wants.get_mut(tenant) {
             *wants = wants.at(now, epoch, self.most);
-            wants.amounts[direction] += comes.amount;
+            wants.amounts[direction] += incoming.amount;
         }
         let until = &mut self.alone_until[tenant.min(self.wants.len())][direction];
-        *until = now.max(*until) + comes.takes;
+        *until = now.max(*until) + incoming.takes;
         *until - now
     }
 }
@@ -340,12 +341,12 @@ where
     }
 
     /// Counts work that comes to a queue, and puts it there unless it begins at once, as the queue is `free`.
-    fn come(&mut self, rules: &Rules, now: Ns, at: N, comes: Comes<T>, free: bool) {
+    fn enqueue(&mut self, rules: &Rules, now: Ns, at: N, incoming: Incoming<T>, free: bool) {
         let queue = &mut self.of[at];
-        let alone = queue.count(now, rules.epoch, &comes);
+        let alone = queue.count(now, rules.epoch, &incoming);
         if !free {
-            let Comes { item, asks, takes, .. } = comes;
-            queue.waiting.push_back(Waits { item, asks, since: now, takes, alone, passed_over: 0 });
+            let Incoming { item, attributes, takes, .. } = incoming;
+            queue.waiting.push_back(Queued { item, attributes, since: now, takes, alone, passed_over: 0 });
         }
     }
 
@@ -353,9 +354,9 @@ where
     fn next(&mut self, rules: &Rules, now: Ns, at: N, interrupting: bool) -> Option<T> {
         let queue = &mut self.of[at];
         let at = rules.choose(now, queue, interrupting)?;
-        queue.waiting.iter_mut().take(at).for_each(|waits| waits.passed_over += 1);
+        queue.waiting.iter_mut().take(at).for_each(|queued| queued.passed_over += 1);
         let chosen = queue.waiting.remove(at)?;
-        let Asks { kind, of, .. } = chosen.asks;
+        let Attributes { kind, of, .. } = chosen.attributes;
         if let Some(turns) = &rules.kinds {
             queue.kinds.take(kind as usize, turns[kind as usize]);
         }
@@ -371,13 +372,13 @@ where
     }
 
     /// Changes the properties of the waiting work that is meant. Returns whether there is any.
-    fn change(&mut self, at: N, is_meant: impl Fn(T) -> bool, asks: Asks) -> bool {
-        let meant = self.of[at].waiting.iter_mut().filter(|waits| is_meant(waits.item));
-        meant.map(|waits| waits.asks = asks).count() > 0
+    fn change(&mut self, at: N, is_meant: impl Fn(T) -> bool, attributes: Attributes) -> bool {
+        let meant = self.of[at].waiting.iter_mut().filter(|queued| is_meant(queued.item));
+        meant.map(|queued| queued.attributes = attributes).count() > 0
     }
 }
 
-/// The schedule of a device: its rules, and the queues in which work waits.
+/// The schedule of a device: its rules, and the queues in which work queued.
 #[derive(Debug)]
 pub(super) struct Schedule {
     rules: Rules,
@@ -388,10 +389,10 @@ pub(super) struct Schedule {
     priorities: Vec<u8>,
     deadlines: Vec<Ns>,
     /// Tenant, priority and deadline of each request under way.
-    requests: Vec<Asked>,
+    requests: Vec<Urgency>,
     /// Priority and deadline of reads of the background that requests wait for, such as reads ahead, by the number of the read. A read
     /// that is adopted has the highest priority and the earliest deadline of these requests.
-    adopted: BTreeMap<u32, Asked>,
+    adopted: BTreeMap<u32, Urgency>,
 }
 
 impl Schedule {
@@ -429,23 +430,24 @@ impl Schedule {
     /// Notes a request of a tenant, with the instant at which it arrived.
     pub(super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
         let deadline = self.deadlines.get(tenant).map_or(NEVER, |&within| arrival + within);
-        self.requests.resize(self.requests.len().max(request as usize + 1), Asked::BACKGROUND);
-        self.requests[request as usize] = Asked { tenant: tenant as u32, priority: self.priorities[tenant], deadline };
+        self.requests.resize(self.requests.len().max(request as usize + 1), Urgency::BACKGROUND);
+        self.requests[request as usize] =
+            Urgency { tenant: tenant as u32, priority: self.priorities[tenant], deadline };
     }
 
     /// Tenant, priority and deadline of a request.
-    pub(super) fn asked(&self, request: u32) -> Asked {
+    pub(super) fn urgency_of(&self, request: u32) -> Urgency {
         self.requests[request as usize]
     }
 
     /// Notes that a request waits for a read of the background.
     pub(super) fn adopt(&mut self, read: u32, request: u32) {
-        let asked = self.asked(request);
+        let asked = self.urgency_of(request);
         self.adopted.entry(read).and_modify(|before| *before = before.and(asked)).or_insert(asked);
     }
 
-    /// Priority and deadline of a read of the background by the requests that wait for it; none where none waits.
-    pub(super) fn adopted(&self, read: u32) -> Option<Asked> {
+    /// Priority and deadline of a read of the background by the requests that wait for it; none where none queued.
+    pub(super) fn adopted(&self, read: u32) -> Option<Urgency> {
         self.adopted.get(&read).copied()
     }
 
@@ -476,21 +478,21 @@ impl Schedule {
 
     /// Work that waits for a unit, in the order in which it came.
     pub(super) fn waiting_works(&self, unit: Unit) -> impl Iterator<Item = Work> {
-        self.units.of[unit].waiting.iter().map(|waits| waits.item)
+        self.units.of[unit].waiting.iter().map(|queued| queued.item)
     }
 
     /// Hands over work that comes to a unit: it waits, unless it begins at once, as the unit is `free`.
-    pub(super) fn come(&mut self, now: Ns, unit: Unit, comes: Comes<Work>, free: bool) {
-        self.units.come(&self.rules, now, unit, comes, free);
+    pub(super) fn enqueue(&mut self, now: Ns, unit: Unit, incoming: Incoming<Work>, free: bool) {
+        self.units.enqueue(&self.rules, now, unit, incoming, free);
     }
 
     /// Changes the properties of a part of a read (one page of its group), for example once a request waits for a read ahead. Returns
     /// whether the part waits for its unit.
-    pub(super) fn change(&mut self, (unit, channel): (Unit, Channel), part: u32, asks: Asks) -> bool {
+    pub(super) fn change(&mut self, (unit, channel): (Unit, Channel), part: u32, attributes: Attributes) -> bool {
         if let Some(buses) = &mut self.buses {
-            buses.change(channel, |transfer| transfer.of_read() == Some(part), asks.on_bus());
+            buses.change(channel, |transfer| transfer.of_read() == Some(part), attributes.on_bus());
         }
-        self.units.change(unit, |work| work == Work::Read(part), asks)
+        self.units.change(unit, |work| work == Work::Read(part), attributes)
     }
 
     /// The work that goes next, which stays in its queue.
@@ -502,13 +504,13 @@ impl Schedule {
     /// Whether a read that goes first may have a program or an erase suspended now.
     pub(super) fn may_interrupt(&self, now: Ns, owner: ReadOwner) -> bool {
         !self.rules.only_near_suspend
-            || matches!(owner, ReadOwner::Request(request) if self.rules.is_near(now, self.asked(request).deadline))
+            || matches!(owner, ReadOwner::Request(request) if self.rules.is_near(now, self.urgency_of(request).deadline))
     }
 
     /// Whether a read waits for which a program or an erase is to be suspended.
     pub(super) fn interrupts(&self, now: Ns, unit: Unit) -> bool {
         let queue = &self.units.of[unit];
-        let chosen = self.rules.choose(now, queue, true).map(|at| queue.waiting[at].asks.of.deadline);
+        let chosen = self.rules.choose(now, queue, true).map(|at| queue.waiting[at].attributes.of.deadline);
         chosen.is_some_and(|deadline| !self.rules.only_near_suspend || self.rules.is_near(now, deadline))
     }
 
@@ -518,8 +520,9 @@ impl Schedule {
         if !self.rules.only_near_suspend {
             return None;
         }
-        let waiting = self.units.of[unit].waiting.iter().map(|waits| waits.asks);
-        let first = waiting.filter(|asks| asks.may_interrupt).map(|asks| asks.of.deadline).min()?;
+        let waiting = self.units.of[unit].waiting.iter().map(|queued| queued.attributes);
+        let first =
+            waiting.filter(|attributes| attributes.may_interrupt).map(|attributes| attributes.of.deadline).min()?;
         (first != NEVER && first > now + self.rules.margin).then(|| first - self.rules.margin)
     }
 
@@ -528,11 +531,17 @@ impl Schedule {
         self.units.next(&self.rules, now, unit, interrupting)
     }
 
-    /// Hands over a transfer that comes to a bus. Returns whether it begins at once: the bus is `free`, and no other transfer waits.
-    pub(super) fn transfer_comes(&mut self, now: Ns, channel: Channel, comes: Comes<Transfer>, free: bool) -> bool {
+    /// Hands over a transfer that comes to a bus. Returns whether it begins at once: the bus is `free`, and no other transfer queued.
+    pub(super) fn enqueue_transfer(
+        &mut self,
+        now: Ns,
+        channel: Channel,
+        incoming: Incoming<Transfer>,
+        free: bool,
+    ) -> bool {
         let buses = self.buses.as_mut().expect("transfers are chosen");
         let begins = free && buses.of[channel].waiting.is_empty();
-        buses.come(&self.rules, now, channel, comes, begins);
+        buses.enqueue(&self.rules, now, channel, incoming, begins);
         begins
     }
 
@@ -554,22 +563,22 @@ mod tests {
         let rule = "[scheduling]\nby = ['proportional_wait', 'kind']\ncollection_first_at_blocks = 3";
         let config = CheckedConfig::from_toml(rule, "test.toml", &[]).unwrap();
         let comes = |number, kind, writes, takes| {
-            let asks = Asks {
+            let attributes = Attributes {
                 kind,
-                of: Asked::BACKGROUND,
+                of: Urgency::BACKGROUND,
                 set: Set(0),
                 may_interrupt: false,
                 in_block: Superblock(NONE),
                 writes,
             };
-            Comes { item: Work::Read(number), asks, takes: Ns(takes), amount: 1 }
+            Incoming { item: Work::Read(number), attributes, takes: Ns(takes), amount: 1 }
         };
         let order = |free_blocks, waited| {
             let mut schedule = Schedule::new(&config).unwrap();
             schedule.has_free(Set(0), free_blocks);
-            schedule.come(Ns(0), Unit(0), comes(1, OperationKind::HostWrite, true, 1000), false);
-            schedule.come(Ns(0), Unit(0), comes(2, OperationKind::CollectionRead, true, 100), false);
-            schedule.come(Ns(waited), Unit(0), comes(3, OperationKind::HostRead, false, 100), false);
+            schedule.enqueue(Ns(0), Unit(0), comes(1, OperationKind::HostWrite, true, 1000), false);
+            schedule.enqueue(Ns(0), Unit(0), comes(2, OperationKind::CollectionRead, true, 100), false);
+            schedule.enqueue(Ns(waited), Unit(0), comes(3, OperationKind::HostRead, false, 100), false);
             [0; 3].map(|_| match schedule.next(Ns(waited), Unit(0), false) {
                 Some(Work::Read(number)) => number,
                 other => panic!("{other:?}"),
@@ -588,29 +597,32 @@ mod tests {
         let config = CheckedConfig::from_toml("[scheduling]\nbus = true", "test.toml", &[]).unwrap();
         let read = Transfer::Read { part: 7, codeword: 0 };
         let comes = |item, kind, writes| {
-            let asks = Asks {
+            let attributes = Attributes {
                 kind,
-                of: Asked::BACKGROUND,
+                of: Urgency::BACKGROUND,
                 set: Set(0),
                 may_interrupt: false,
                 in_block: Superblock(NONE),
                 writes,
             };
-            Comes { item, asks, takes: Ns(10), amount: 1 }
+            Incoming { item, attributes, takes: Ns(10), amount: 1 }
         };
         for waits in [false, true] {
             let mut schedule = Schedule::new(&config).unwrap();
             schedule.expect(3, 0, Ns(0));
             let program = |part| comes(Transfer::Program(part), OperationKind::HostWrite, true);
-            assert!(schedule.transfer_comes(Ns(0), Channel(0), program(1), true), "the bus is free");
-            assert!(!schedule.transfer_comes(Ns(0), Channel(0), program(2), false));
+            assert!(schedule.enqueue_transfer(Ns(0), Channel(0), program(1), true), "the bus is free");
+            assert!(!schedule.enqueue_transfer(Ns(0), Channel(0), program(2), false));
             let ahead = comes(read, OperationKind::ReadAhead, false);
-            assert!(!schedule.transfer_comes(Ns(0), Channel(0), ahead, false));
+            assert!(!schedule.enqueue_transfer(Ns(0), Channel(0), ahead, false));
             if waits {
                 schedule.adopt(7, 3);
                 let of = schedule.adopted(7).expect("a request waits for it");
-                let asks = Asks { kind: OperationKind::HostRead, of, ..ahead.asks };
-                assert!(!schedule.change((Unit(0), Channel(0)), 7, asks), "it does not wait for its unit any more");
+                let attributes = Attributes { kind: OperationKind::HostRead, of, ..ahead.attributes };
+                assert!(
+                    !schedule.change((Unit(0), Channel(0)), 7, attributes),
+                    "it does not wait for its unit any more"
+                );
             }
             let order = [0; 2].map(|_| schedule.next_transfer(Ns(10), Channel(0)).unwrap().of_read());
             assert_eq!(order, if waits { [Some(7), None] } else { [None, Some(7)] });

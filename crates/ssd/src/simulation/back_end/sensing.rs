@@ -75,7 +75,7 @@ impl BackEnd {
     #[inline(never)]
     fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: Unit, work: Work, may_begin: bool) {
         let begins = may_begin && self.array.phase(unit) == Phase::Free;
-        self.comes_to_unit(kernel.now, unit, work, begins);
+        self.arrives_at_unit(kernel.now, unit, work, begins);
         if begins {
             self.begin(kernel, unit, work);
         } else if may_begin {

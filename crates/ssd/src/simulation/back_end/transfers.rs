@@ -33,7 +33,7 @@ impl BackEnd {
     #[inline]
     pub(super) fn request_bus(&mut self, kernel: &mut Kernel, channel: Channel, transfer: Transfer) {
         if self.schedules_buses {
-            if self.comes_to_bus(kernel.now, channel, transfer) {
+            if self.arrives_at_bus(kernel.now, channel, transfer) {
                 self.start_transfer(kernel, channel, transfer);
             }
         } else if let Some(transfer) = self.bus.submit(channel, transfer) {

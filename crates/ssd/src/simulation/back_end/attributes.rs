@@ -10,7 +10,7 @@ use super::BackEnd;
 use super::array::{NONE, Work};
 use super::bus::Transfer;
 use super::orders::ReadOrder;
-use super::schedule::{Asked, Asks, Comes, NEVER, ScheduleCounts};
+use super::schedule::{Attributes, Incoming, NEVER, ScheduleCounts, Urgency};
 
 /// The kind of an operation that moves data for a cause.
 ///
@@ -32,10 +32,10 @@ fn moving(cause: Cause, collection: OperationKind) -> OperationKind {
 
 impl BackEnd {
     /// The properties of work for the schedule.
-    fn asks(&self, work: Work) -> Asks {
+    fn attributes_of(&self, work: Work) -> Attributes {
         let schedule = self.array.schedule.as_ref().expect("there is a schedule");
-        let background = Asked::BACKGROUND;
-        let for_nothing_soon = |request: u32| Asked { deadline: NEVER, ..schedule.asked(request) };
+        let background = Urgency::BACKGROUND;
+        let for_nothing_soon = |request: u32| Urgency { deadline: NEVER, ..schedule.urgency_of(request) };
         let of_group = |group: Group, keeps_order: bool| {
             (group.set, if keeps_order { group.superblock } else { Superblock(NONE) })
         };
@@ -47,7 +47,7 @@ impl BackEnd {
                 may_interrupt = hurried;
                 // A read that rebuilds what another could not decode is as urgent as that one.
                 let (kind, of) = match self.asks_for(owner) {
-                    ReadOwner::Request(request) => (OperationKind::HostRead, schedule.asked(request)),
+                    ReadOwner::Request(request) => (OperationKind::HostRead, schedule.urgency_of(request)),
                     ReadOwner::Modify { request, .. } => (OperationKind::HostWrite, for_nothing_soon(request)),
                     ReadOwner::Fill { .. } => (OperationKind::HostWrite, background),
                     ReadOwner::Ahead => (OperationKind::ReadAhead, background),
@@ -78,7 +78,7 @@ impl BackEnd {
             }
         };
         let writes = !matches!(work, Work::Read(_)) || kind.makes_room();
-        Asks { kind, of, set, may_interrupt, in_block, writes }
+        Attributes { kind, of, set, may_interrupt, in_block, writes }
     }
 
     /// Time that an operation takes that waits for nothing: that of its array, and that of its transfers on the bus.
@@ -102,38 +102,39 @@ impl BackEnd {
     }
 
     /// Hands work that comes to a unit to the schedule: it waits, unless it begins at once, as the unit is `free`.
-    pub(super) fn comes_to_unit(&mut self, now: Ns, unit: Unit, work: Work, free: bool) {
+    pub(super) fn arrives_at_unit(&mut self, now: Ns, unit: Unit, work: Work, free: bool) {
         if let Work::Read(part) = work {
             let (read, _) = self.reads.of_part(part);
             self.array.schedule.as_mut().expect("there is a schedule").forget(read);
         }
-        let comes = Comes { item: work, asks: self.asks(work), takes: self.takes(work), amount: 1 };
+        let incoming =
+            Incoming { item: work, attributes: self.attributes_of(work), takes: self.takes(work), amount: 1 };
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.come(now, unit, comes, free);
+        schedule.enqueue(now, unit, incoming, free);
     }
 
     /// Hands a transfer that comes to a bus to the schedule. Returns whether it begins at once.
     #[inline(never)]
-    pub(super) fn comes_to_bus(&mut self, now: Ns, channel: Channel, transfer: Transfer) -> bool {
+    pub(super) fn arrives_at_bus(&mut self, now: Ns, channel: Channel, transfer: Transfer) -> bool {
         let (work, amount) = match transfer {
             Transfer::Command { work, .. } => (work, 0),
             Transfer::Read { part, .. } => (Work::Read(part), 1),
             Transfer::Program(part) => (Work::Program(part), self.geometry.codewords_per_page().into()),
         };
-        let asks = self.asks(work).on_bus();
-        let comes = Comes { item: transfer, asks, takes: self.bus_time(transfer), amount };
+        let attributes = self.attributes_of(work).on_bus();
+        let incoming = Incoming { item: transfer, attributes, takes: self.bus_time(transfer), amount };
         let free = self.bus.on_bus(channel).is_none();
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.transfer_comes(now, channel, comes, free)
+        schedule.enqueue_transfer(now, channel, incoming, free)
     }
 
     /// Tells the schedule that the properties of a part of a read, which is for a unit, have changed. Returns whether the part waits there.
-    pub(super) fn ask_again(&mut self, unit: Unit, part: u32) -> bool {
+    pub(super) fn change_attributes(&mut self, unit: Unit, part: u32) -> bool {
         let (read, member) = self.reads.of_part(part);
         let channel = self.channel_of(self.reads.reads[read].order.group, member);
-        let asks = self.asks(Work::Read(part));
+        let attributes = self.attributes_of(Work::Read(part));
         let schedule = self.array.schedule.as_mut().expect("there is a schedule");
-        schedule.change((unit, channel), part, asks)
+        schedule.change((unit, channel), part, attributes)
     }
 
     /// Tells the schedule of a request of a tenant; where there are none, of the first tenant.
