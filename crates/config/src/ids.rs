@@ -1,12 +1,11 @@
 //! The numbers of the parts of a device. Each is a type of its own, so that a set cannot be taken for a plane; a number costs what an
 //! integer costs. A list that has an entry for each part of a kind, such as `TiVec<Set, T>`, is indexed by numbers of this kind alone.
 
-use std::fmt;
-use std::ops::Range;
-
 pub use typed_index_collections::{TiSlice, TiVec};
 
-macro_rules! ids {
+/// Makes types of numbers: `numbers! { /// What it numbers. Set(u32); }`.
+#[macro_export]
+macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,25 +21,25 @@ macro_rules! ids {
 
             /// Returns all of a range of numbers, in order.
             #[inline]
-            pub fn all(numbers: Range<$number>) -> impl DoubleEndedIterator<Item = Self> + Clone {
+            pub fn all(numbers: std::ops::Range<$number>) -> impl DoubleEndedIterator<Item = Self> + Clone {
                 numbers.map(Self)
             }
 
             /// Returns each of a range, in order.
             #[inline]
-            pub fn each(range: Range<Self>) -> impl DoubleEndedIterator<Item = Self> + Clone {
+            pub fn each(range: std::ops::Range<Self>) -> impl DoubleEndedIterator<Item = Self> + Clone {
                 Self::all(range.start.0..range.end.0)
             }
 
             /// Returns the length of a range.
             #[inline]
-            pub fn count(range: &Range<Self>) -> $number {
+            pub fn count(range: &std::ops::Range<Self>) -> $number {
                 range.end.0 - range.start.0
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 self.0.fmt(f)
             }
         }
@@ -68,7 +67,7 @@ macro_rules! ids {
     )*};
 }
 
-ids! {
+numbers! {
     /// An SSD of the device.
     Ssd(u32);
     /// A channel, numbered over the device.

@@ -3,6 +3,7 @@
 //! Events happen in order of time; events at the same instant happen in the order in which they were
 //! scheduled. A request's arrival counts as scheduled when the request before it arrived.
 
+use crate::slab::{CrossingId, DeferredId, MoveId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,7 +33,7 @@ pub enum Event {
     /// Codewords have been moved between host and controller memory.
     MemoryDone {
         /// Index of the move among the simulation's moves.
-        moved: u32,
+        moved: MoveId,
     },
     /// An encoder has ended a codeword.
     EncodeDone {
@@ -42,7 +43,7 @@ pub enum Event {
     /// Codewords have crossed a link, or the switch.
     Crossed {
         /// Index of the crossing among the links' crossings.
-        crossing: u32,
+        crossing: CrossingId,
     },
     /// An SSD has to be asked whether it is idle.
     IdleFor {
@@ -57,7 +58,7 @@ pub enum Event {
     /// A deferred action has crossed DRAM.
     Stored {
         /// Index of the deferred action in the kernel.
-        deferred: u32,
+        deferred: DeferredId,
     },
     /// The data of a set may have become too old.
     RefreshDue {
@@ -98,12 +99,12 @@ impl Event {
             Event::ArrayDone { unit } => (0, unit.0),
             Event::TransferDone { channel } => (1, channel.0),
             Event::DecodeDone { decoder } => (2, decoder),
-            Event::MemoryDone { moved } => (3, moved),
+            Event::MemoryDone { moved } => (3, moved.0),
             Event::EncodeDone { encoder } => (4, encoder),
-            Event::Crossed { crossing } => (5, crossing),
+            Event::Crossed { crossing } => (5, crossing.0),
             Event::IdleFor { ssd } => (6, ssd.0),
             Event::Wake { set } => (7, set.0),
-            Event::Stored { deferred } => (8, deferred),
+            Event::Stored { deferred } => (8, deferred.0),
             Event::RefreshDue { set } => (9, set.0),
             Event::ScrubDue { set } => (10, set.0),
         };
@@ -118,12 +119,12 @@ impl Event {
             0 => Event::ArrayDone { unit: Unit(index) },
             1 => Event::TransferDone { channel: Channel(index) },
             2 => Event::DecodeDone { decoder: index },
-            3 => Event::MemoryDone { moved: index },
+            3 => Event::MemoryDone { moved: MoveId(index) },
             4 => Event::EncodeDone { encoder: index },
-            5 => Event::Crossed { crossing: index },
+            5 => Event::Crossed { crossing: CrossingId(index) },
             6 => Event::IdleFor { ssd: Ssd(index) },
             7 => Event::Wake { set: Set(index) },
-            8 => Event::Stored { deferred: index },
+            8 => Event::Stored { deferred: DeferredId(index) },
             9 => Event::RefreshDue { set: Set(index) },
             _ => Event::ScrubDue { set: Set(index) },
         }
@@ -186,12 +187,12 @@ mod tests {
     fn events_of_one_instant_happen_in_the_order_of_scheduling() {
         let mut queue = EventQueue::default();
         let events = [
-            (5, Event::MemoryDone { moved: MAX_INDEX - 1 }),
+            (5, Event::MemoryDone { moved: MoveId(MAX_INDEX - 1) }),
             (3, Event::TransferDone { channel: Channel(1) }),
             (5, Event::ArrayDone { unit: Unit(0) }),
             (5, Event::EncodeDone { encoder: 3 }),
-            (3, Event::Crossed { crossing: 9 }),
-            (5, Event::Stored { deferred: 2 }),
+            (3, Event::Crossed { crossing: CrossingId(9) }),
+            (5, Event::Stored { deferred: DeferredId(2) }),
             (6, Event::Wake { set: Set(1) }),
             (3, Event::DecodeDone { decoder: 7 }),
             (4, Event::ArrayDone { unit: Unit(4) }),

@@ -40,6 +40,7 @@ mod statistics;
 mod translation;
 mod write_path;
 
+use crate::slab::RequestId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -486,7 +487,7 @@ impl Simulation {
     // ---- What becomes of a request ----
 
     /// Begins to serve a request that has come in.
-    fn serve(&mut self, index: u32) {
+    fn serve(&mut self, index: RequestId) {
         let request = self.host.request(index);
         self.device.back_end.expect(index, self.host.tenant(index), request.arrival);
         match request.kind {
@@ -524,7 +525,7 @@ impl Simulation {
     }
 
     /// Reads or writes codewords of a request as soon as their map entries are at hand.
-    fn translate(&mut self, request: u32, mut codewords: Range<Lcn>, access: Access) {
+    fn translate(&mut self, request: RequestId, mut codewords: Range<Lcn>, access: Access) {
         if self.device.translation.is_none() {
             return self.access(request, codewords, access);
         }
@@ -555,7 +556,7 @@ impl Simulation {
         }
     }
 
-    fn access(&mut self, request: u32, codewords: Range<Lcn>, access: Access) {
+    fn access(&mut self, request: RequestId, codewords: Range<Lcn>, access: Access) {
         match access {
             Access::Read => self.read(request, codewords),
             Access::Write => {
@@ -568,7 +569,7 @@ impl Simulation {
     /// Reads codewords for a request: those of one page, or group, with one sensing. It goes SSD by SSD, as successive codewords on one SSD
     /// share its pages. Where units share codewords it goes page by page, so that no codeword is decoded twice because other units came in
     /// between.
-    fn read(&mut self, request: u32, codewords: Range<Lcn>) {
+    fn read(&mut self, request: RequestId, codewords: Range<Lcn>) {
         let ftl = &self.device.ftl;
         let in_order = self.device.geometry.ssds() == 1 && !ftl.shares_codewords();
         if Lcn::count(&codewords) == 1 || in_order {
@@ -590,7 +591,7 @@ impl Simulation {
         self.ordered = ordered;
     }
 
-    fn read_each(&mut self, request: u32, codewords: impl Iterator<Item = Lcn>) {
+    fn read_each(&mut self, request: RequestId, codewords: impl Iterator<Item = Lcn>) {
         let device = &mut self.device;
         let asked = self.host.request(request);
         let (owner, bytes) = (ReadOwner::Request(request), asked.bytes);

@@ -1,43 +1,74 @@
+use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// Values that come and go, each at an index of its own while it is present.
-#[derive(Debug)]
-pub(crate) struct Slab<T> {
-    entries: Vec<T>,
-    vacant: Vec<u32>,
+use softsense_config::numbers;
+
+numbers! {
+    /// A request of the host under way.
+    RequestId(u32);
+    /// A read of a page, or of pages of a group, under way.
+    ReadId(u32);
+    /// A program under way.
+    ProgramId(u32);
+    /// A codeword of a read under way.
+    CodewordId(u32);
+    /// Data on its way between host and controller memory.
+    MoveId(u32);
+    /// An action that waits for DRAM.
+    DeferredId(u32);
+    /// Codewords on a link, or on the switch.
+    CrossingId(u32);
+    /// The rest of a codeword that the write buffer holds in part, which is being read.
+    FillId(u32);
+    /// Slots of the write buffer that are being programmed.
+    FlightId(u32);
+    /// A read ahead under way.
+    AheadId(u32);
 }
 
-impl<T> Default for Slab<T> {
+/// Values that come and go, each at a number of its own while it is present.
+#[derive(Debug)]
+pub(crate) struct Slab<N, T> {
+    entries: Vec<T>,
+    vacant: Vec<u32>,
+    numbers: PhantomData<fn(N)>,
+}
+
+impl<N, T> Default for Slab<N, T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), vacant: Vec::new() }
+        Self { entries: Vec::new(), vacant: Vec::new(), numbers: PhantomData }
     }
 }
 
-impl<T> Slab<T> {
+impl<N: From<usize>, T> Slab<N, T>
+where
+    usize: From<N>,
+{
     #[inline]
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
+    pub(crate) fn insert(&mut self, value: T) -> N {
         if let Some(index) = self.vacant.pop() {
             self.entries[index as usize] = value;
-            return index;
+            return N::from(index as usize);
         }
         self.entries.push(value);
-        self.entries.len() as u32 - 1
+        N::from(self.entries.len() - 1)
     }
 
     /// Hands out an index with the value that was left there, or with a value of `new`. It is meant for values that are filled field by
     /// field.
     #[inline]
-    pub(crate) fn reuse(&mut self, new: impl FnOnce() -> T) -> u32 {
-        self.vacant.pop().unwrap_or_else(|| {
+    pub(crate) fn reuse(&mut self, new: impl FnOnce() -> T) -> N {
+        let index = self.vacant.pop().unwrap_or_else(|| {
             self.entries.push(new());
             self.entries.len() as u32 - 1
-        })
+        });
+        N::from(index as usize)
     }
 
     /// Frees an index. The value stays until the index is handed out again.
     #[inline]
-    pub(crate) fn remove(&mut self, index: u32) {
-        self.vacant.push(index);
+    pub(crate) fn remove(&mut self, number: N) {
+        self.vacant.push(usize::from(number) as u32);
     }
 
     /// Iterates over the values that are present. The time grows with the most values that were ever present at once.
@@ -52,17 +83,23 @@ impl<T> Slab<T> {
     }
 }
 
-impl<T> Index<u32> for Slab<T> {
+impl<N, T> Index<N> for Slab<N, T>
+where
+    usize: From<N>,
+{
     type Output = T;
     #[inline]
-    fn index(&self, index: u32) -> &T {
-        &self.entries[index as usize]
+    fn index(&self, number: N) -> &T {
+        &self.entries[usize::from(number)]
     }
 }
 
-impl<T> IndexMut<u32> for Slab<T> {
+impl<N, T> IndexMut<N> for Slab<N, T>
+where
+    usize: From<N>,
+{
     #[inline]
-    fn index_mut(&mut self, index: u32) -> &mut T {
-        &mut self.entries[index as usize]
+    fn index_mut(&mut self, number: N) -> &mut T {
+        &mut self.entries[usize::from(number)]
     }
 }

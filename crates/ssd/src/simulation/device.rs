@@ -1,5 +1,6 @@
 //! The device, on which the write path stands: the map, the mapping cache and the back end, and the one way to read.
 
+use crate::slab::{ReadId, RequestId};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -211,7 +212,7 @@ impl Device {
     }
 
     /// Begins to read the pages by which codewords that a read could not decode are rebuilt.
-    pub(super) fn recover(&mut self, read: u32) {
+    pub(super) fn recover(&mut self, read: ReadId) {
         let (order, units) = self.back_end.undecoded(read);
         let mates = self.ftl.stripe_mates(order.group);
         self.back_end.await_recovery(&mut self.kernel, read, mates.as_ref().map(Vec::len));
@@ -368,7 +369,7 @@ impl Device {
 
     /// Lets a request wait for the unit at a place, if that is on its way to the read buffer. Returns whether it is.
     #[inline]
-    pub(super) fn awaits_buffer(&mut self, request: u32, lcn: Lcn, place: Place) -> bool {
+    pub(super) fn awaits_buffer(&mut self, request: RequestId, lcn: Lcn, place: Place) -> bool {
         let Some(ahead) = &mut self.read_ahead else { return false };
         let Some((owner, read)) = ahead.awaits(self.kernel.now, request, lcn, place) else { return false };
         if owner == ReadOwner::Ahead {

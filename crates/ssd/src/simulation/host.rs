@@ -21,7 +21,7 @@ use super::lane::Lane;
 use super::queue::Queue;
 use super::statistics::LogRow;
 use crate::events::Event;
-use crate::slab::Slab;
+use crate::slab::{MoveId, RequestId, Slab};
 
 /// The number of codewords of requests under way from which on no other request comes in. It bounds what the device remembers, however
 /// large requests are. At 4 KiB these codewords are 4 GiB.
@@ -65,17 +65,17 @@ struct Active {
 #[derive(Debug, Clone, Copy)]
 enum Move {
     /// The command of a request, with data that it writes, to the device.
-    Command(u32),
+    Command(RequestId),
     /// A write that waits for the pace of writes.
-    Paced(u32),
+    Paced(RequestId),
     /// The data of a request into DRAM, and its map entries out of it.
-    Taken(u32),
+    Taken(RequestId),
     /// So many codewords through controller memory.
-    InMemory(u32, u32),
+    InMemory(RequestId, u32),
     /// So many codewords to the host.
-    ToHost(u32, u32),
+    ToHost(RequestId, u32),
     /// The rest of the service of a request, when all codewords are done.
-    Service(u32),
+    Service(RequestId),
 }
 
 impl Active {
@@ -169,12 +169,12 @@ pub(super) struct Host {
     controller_memory: Ns,
     service: Option<Service>,
     issued: u64,
-    requests: Slab<Active>,
+    requests: Slab<RequestId, Active>,
     /// Whether a request has completed and left none under way since this was last asked.
     has_just_served: bool,
     pacer: Option<Pacer>,
     link: Option<HostLink>,
-    moves: Slab<Move>,
+    moves: Slab<MoveId, Move>,
 }
 
 impl Host {
@@ -284,7 +284,7 @@ impl Host {
 
     /// Lets in a request that [is due](Self::is_due), if there is room for it. Returns its number among those under way. The clock is put
     /// forward to its arrival; a request that has waited comes in now, and its wait counts.
-    pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<u32>> {
+    pub(super) fn next_in(&mut self, device: &mut Device) -> Result<Option<RequestId>> {
         if self.requests.len() >= self.max_outstanding || self.codewords_under_way >= MOST_CODEWORDS_UNDER_WAY {
             return Ok(None);
         }
@@ -349,7 +349,7 @@ impl Host {
         }
     }
 
-    fn admit(&mut self, device: &Device, request: Request, queue: usize) -> u32 {
+    fn admit(&mut self, device: &Device, request: Request, queue: usize) -> RequestId {
         let number = self.issued;
         self.issued += 1;
         let end = request.offset_bytes + request.bytes;
@@ -379,19 +379,19 @@ impl Host {
 
     /// A request that has come in.
     #[inline]
-    pub(super) fn request(&self, index: u32) -> Request {
-        self.requests[index].request
+    pub(super) fn request(&self, request: RequestId) -> Request {
+        self.requests[request].request
     }
 
     /// The number of the tenant of a request; 0 where there are none.
     #[inline]
-    pub(super) fn tenant(&self, request: u32) -> usize {
+    pub(super) fn tenant(&self, request: RequestId) -> usize {
         usize::from(self.requests[request].queue)
     }
 
     /// The placement handle of the data that a request writes.
     #[inline]
-    pub(super) fn placement(&self, request: u32) -> u8 {
+    pub(super) fn placement(&self, request: RequestId) -> u8 {
         self.placements[usize::from(self.requests[request].queue)]
     }
 
@@ -410,7 +410,7 @@ impl Host {
 
     /// Lets a request wait for more codewords, which come with those that it asked for.
     #[inline]
-    pub(super) fn also(&mut self, request: u32, codewords: u32) {
+    pub(super) fn also(&mut self, request: RequestId, codewords: u32) {
         self.requests[request].remaining += codewords;
         self.codewords_under_way += u64::from(codewords);
     }
@@ -419,7 +419,7 @@ impl Host {
 
     /// Whether the controller has the data of a read in its memory.
     #[inline]
-    pub(super) fn is_hit(&self, request: u32) -> bool {
+    pub(super) fn is_hit(&self, request: RequestId) -> bool {
         self.service
             .as_ref()
             .is_some_and(|service| service.hits.uniform(self.requests[request].number, 0) < service.hit_fraction)
@@ -428,7 +428,7 @@ impl Host {
     /// Whether a request that has been let in is in the device at once. Over a link it gets there later, and [`Self::moved`] gives it back
     /// then.
     #[inline]
-    pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+    pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: RequestId) -> bool {
         let Some(link) = &mut self.link else { return self.is_let_on(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
         let takes = link.fetch(kernel.now, if kind.is_write() { bytes } else { 0 });
@@ -439,7 +439,7 @@ impl Host {
     /// Whether a request keeps the pace of writes, and [need not wait](Self::is_taken) for anything else. Otherwise [`Self::moved`] gives
     /// it back when it may go on.
     #[inline]
-    fn is_let_on(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+    fn is_let_on(&mut self, kernel: &mut Kernel, request: RequestId) -> bool {
         let Some(pacer) = &mut self.pacer else { return self.is_taken(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
         let wait = if kind.is_write() { pacer.wait(kernel, bytes) } else { Ns::ZERO };
@@ -453,7 +453,7 @@ impl Host {
     /// Whether a request can begin before its written data, and its map entries, have crossed DRAM. Otherwise [`Self::moved`] gives it back
     /// when they have.
     #[inline]
-    fn is_taken(&mut self, kernel: &mut Kernel, request: u32) -> bool {
+    fn is_taken(&mut self, kernel: &mut Kernel, request: RequestId) -> bool {
         let Some(dram) = &mut kernel.dram else { return true };
         let Active { request: Request { kind, bytes, .. }, remaining, .. } = self.requests[request];
         let takes = match kind {
@@ -469,7 +469,7 @@ impl Host {
 
     /// Time until codewords of a read are out of DRAM, as far as the host asked for their bytes. It is 0 for written data, which is there,
     /// and none without DRAM.
-    fn leave_dram(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) -> Option<Ns> {
+    fn leave_dram(&mut self, kernel: &mut Kernel, request: RequestId, codewords: u32) -> Option<Ns> {
         let dram = kernel.dram.as_mut()?;
         let active = &mut self.requests[request];
         if active.request.kind != RequestKind::Read {
@@ -486,14 +486,14 @@ impl Host {
     }
 
     /// Finishes `codewords` of a request that need no flash: they are done once they have crossed controller memory.
-    pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+    pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: RequestId, codewords: u32) {
         let takes = self.leave_dram(kernel, request, codewords);
         let takes = takes.unwrap_or_else(|| self.controller_memory.times(u64::from(codewords)));
         self.on_its_way(kernel, takes, Move::InMemory(request, codewords));
     }
 
     /// Ends a move. Returns a request whose command is in the device now.
-    pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: u32) -> Option<u32> {
+    pub(super) fn moved(&mut self, kernel: &mut Kernel, moved: MoveId) -> Option<RequestId> {
         let what = self.moves[moved];
         self.moves.remove(moved);
         match what {
@@ -512,13 +512,13 @@ impl Host {
 
     /// Charges a request for the energy of an operation.
     #[inline]
-    pub(super) fn charge(&mut self, request: u32, energy: Pj) {
+    pub(super) fn charge(&mut self, request: RequestId, energy: Pj) {
         self.requests[request].energy += energy;
     }
 
     /// Counts a codeword that was read for a request, for its tenant.
     #[inline]
-    pub(super) fn count_read(&self, kernel: &mut Kernel, request: u32, decoded: bool) {
+    pub(super) fn count_read(&self, kernel: &mut Kernel, request: RequestId, decoded: bool) {
         if self.arbiter.is_some() {
             kernel.statistics.read_for_tenant(usize::from(self.requests[request].queue), decoded);
         }
@@ -529,7 +529,13 @@ impl Host {
     /// # Arguments
     /// - `read`: level, attempts beyond the first, and whether the codewords were decoded.
     #[inline]
-    pub(super) fn codewords_read(&mut self, kernel: &mut Kernel, request: u32, codewords: u32, read: (u8, u8, bool)) {
+    pub(super) fn codewords_read(
+        &mut self,
+        kernel: &mut Kernel,
+        request: RequestId,
+        codewords: u32,
+        read: (u8, u8, bool),
+    ) {
         let (level, retries, decoded) = read;
         let active = &mut self.requests[request];
         active.uncorrectable += if decoded { 0 } else { codewords };
@@ -545,7 +551,7 @@ impl Host {
 
     /// Gives `codewords` of a request that are done to the host; over a link, those of a read are on their way first.
     #[inline]
-    pub(super) fn codewords_done(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+    pub(super) fn codewords_done(&mut self, kernel: &mut Kernel, request: RequestId, codewords: u32) {
         if self.link.is_some() && self.requests[request].request.kind == RequestKind::Read {
             return self.give(kernel, request, codewords);
         }
@@ -553,7 +559,7 @@ impl Host {
     }
 
     /// Sends codewords of a read to the host over the link, as far as the host asked for their bytes.
-    fn give(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+    fn give(&mut self, kernel: &mut Kernel, request: RequestId, codewords: u32) {
         let (active, link) = (&mut self.requests[request], self.link.as_mut().expect("there is a link"));
         let bytes = active.to_give.min(u64::from(codewords) * self.codeword_bytes);
         active.to_give -= bytes;
@@ -564,7 +570,7 @@ impl Host {
     /// Notes that the host has `codewords` of a request, or knows that they are written. With the last one, and its service, the request
     /// completes.
     #[inline]
-    fn codewords_given(&mut self, kernel: &mut Kernel, request: u32, codewords: u32) {
+    fn codewords_given(&mut self, kernel: &mut Kernel, request: RequestId, codewords: u32) {
         let active = &mut self.requests[request];
         active.remaining -= codewords;
         self.codewords_under_way -= u64::from(codewords);
@@ -586,7 +592,7 @@ impl Host {
     }
 
     #[inline]
-    fn complete(&mut self, kernel: &mut Kernel, request: u32) {
+    fn complete(&mut self, kernel: &mut Kernel, request: RequestId) {
         let active = self.requests[request];
         self.requests.remove(request);
         self.has_just_served = self.requests.len() == 0;
@@ -622,7 +628,7 @@ impl Host {
     }
 
     /// The number in the stream of a request that is under way.
-    pub(super) fn number(&self, request: u32) -> u64 {
+    pub(super) fn number(&self, request: RequestId) -> u64 {
         self.requests[request].number
     }
 

@@ -8,7 +8,7 @@ use super::dram::Dram;
 use super::owners::ReadOwner;
 use super::statistics::Statistics;
 use crate::events::{Event, EventQueue, Key};
-use crate::slab::Slab;
+use crate::slab::{DeferredId, ProgramId, ReadId, RequestId, Slab};
 
 /// The latest instant of a simulation: half of the nanoseconds that 64 bits can count, so that whatever begins before it ends in time. It
 /// is 292 years.
@@ -23,24 +23,24 @@ pub(super) enum Completion {
     /// A decode has shown this number of a superblock, or was in vain. Reported where code rates follow what is observed.
     Seen { superblock: Superblock, seen: Option<u32> },
     /// Energy of a read, or of a failed program, for a host write.
-    Charged { request: u32, energy: Pj },
+    Charged { request: RequestId, energy: Pj },
     /// Codewords of a host request were read, decoded or not, with so many attempts beyond the first. The last ones of a read come with its
     /// energy.
-    CodewordsRead { request: u32, codewords: u32, level: u8, retries: u8, decoded: bool, energy: Pj },
+    CodewordsRead { request: RequestId, codewords: u32, level: u8, retries: u8, decoded: bool, energy: Pj },
     /// Every codeword of a read was decoded, or given up, after so many sensings of each page. The read buffer takes the read in if it
     /// `keeps` it, which it does not where a codeword was given up. A read is poor where hard decisions were not enough at the first
     /// attempt.
     ReadEnded { owner: ReadOwner, group: Group, sensings: u32, keeps: bool, is_poor: bool, needs_refresh: bool },
     /// Codewords of a read were not decoded, and there is parity by which to rebuild them.
-    Recover { read: u32 },
+    Recover { read: ReadId },
     /// All blocks of a superblock that was to be erased have failed.
     NothingToErase { superblock: Superblock },
     /// A translation page that has to be written back is in the controller's memory.
     WriteBackRead { page: u32 },
     /// So many codewords of a request are written, with so much energy, or refused.
-    CodewordsWritten { request: u32, codewords: u32, energy: Pj },
+    CodewordsWritten { request: RequestId, codewords: u32, energy: Pj },
     /// So many codewords of a request cross the controller's memory, and are done then.
-    CodewordsInMemory { request: u32, codewords: u32 },
+    CodewordsInMemory { request: RequestId, codewords: u32 },
 }
 
 /// Work that goes on when data has crossed DRAM.
@@ -49,7 +49,7 @@ pub(super) enum Deferred {
     /// A completion, which is reported then.
     Told(Completion),
     /// A program of the back end, which is encoded or goes to its chips then.
-    Program(u32),
+    Program(ProgramId),
 }
 
 /// The share of the room in collected blocks that the host gains: 1 less the share of data that has to be moved. It is a mean over the last
@@ -84,7 +84,7 @@ pub(super) struct Kernel {
     pub(super) room_made: RoomMade,
     /// The DRAM; none where memory is as fast as need be.
     pub(super) dram: Option<Dram>,
-    deferred: Slab<Deferred>,
+    deferred: Slab<DeferredId, Deferred>,
     /// The error of the user's own policy that ends the run.
     pub(super) failure: Option<Error>,
 }
@@ -117,7 +117,7 @@ impl Kernel {
     }
 
     /// Takes the work that goes on now.
-    pub(super) fn take_deferred(&mut self, deferred: u32) -> Deferred {
+    pub(super) fn take_deferred(&mut self, deferred: DeferredId) -> Deferred {
         self.deferred.remove(deferred);
         self.deferred[deferred]
     }

@@ -1,6 +1,7 @@
 //! Owners and causes of operations of the back end. The back end gives an owner back with what it has done for it. It looks at owners only
 //! to tell operations that the host waits for from others, and to count work by its cause.
 
+use crate::slab::{FillId, FlightId, ReadId, RequestId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use softsense_config::ids::{Lcn, Set};
@@ -94,11 +95,11 @@ impl Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReadOwner {
     /// A host read.
-    Request(u32),
+    Request(RequestId),
     /// A host write that covers a codeword in part.
-    Modify { request: u32, lcn: Lcn },
+    Modify { request: RequestId, lcn: Lcn },
     /// The rest of a codeword that a write buffer holds in part.
-    Fill { fill: u32 },
+    Fill { fill: FillId },
     /// No request yet: pages that sequential reads are likely to want next.
     Ahead,
     /// The move of data of a set.
@@ -110,7 +111,7 @@ pub(super) enum ReadOwner {
     /// The update of a translation page.
     WriteBack { page: u32 },
     /// The recovery, by parity across dies, of codewords that another read could not decode; and whether a request waits for that read.
-    Recovery { read: u32, of_host: bool },
+    Recovery { read: ReadId, of_host: bool },
 }
 
 impl ReadOwner {
@@ -147,9 +148,9 @@ impl ReadOwner {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ProgramOwner {
     /// A host write, with the number of its codewords in the program.
-    Request { request: u32, codewords: u32 },
+    Request { request: RequestId, codewords: u32 },
     /// The write buffer, with the number of the flight.
-    Buffer { flight: u32 },
+    Buffer { flight: FlightId },
     /// The update of a translation page.
     Translation { page: u32 },
     /// The move of data of its set.

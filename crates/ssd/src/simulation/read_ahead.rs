@@ -11,7 +11,7 @@ use softsense_ftl::Group;
 use softsense_requests::Request;
 
 use super::owners::ReadOwner;
-use crate::slab::Slab;
+use crate::slab::{AheadId, ReadId, RequestId, Slab};
 
 /// Reads of a tenant that follow one another.
 #[derive(Debug, Clone, Copy)]
@@ -33,16 +33,16 @@ struct UnderWay {
     owner: ReadOwner,
     group: Group,
     /// Number of the read in the back end.
-    read: u32,
+    read: ReadId,
     places: Vec<Place>,
     /// Codewords of requests that wait for the read, and the instants since which they wait.
-    waiting: Vec<(u32, Lcn, Ns)>,
+    waiting: Vec<(RequestId, Lcn, Ns)>,
 }
 
 /// A codeword that a request waits for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Awaited {
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     pub(super) lcn: Lcn,
     pub(super) since: Ns,
 }
@@ -55,9 +55,9 @@ pub(super) struct ReadAhead {
     /// The streams of each tenant.
     streams: Vec<Vec<Stream>>,
     requests: u64,
-    under_way: Slab<UnderWay>,
+    under_way: Slab<AheadId, UnderWay>,
     /// The read with which each unit comes, by its place.
-    places: FxHashMap<Place, u32>,
+    places: FxHashMap<Place, AheadId>,
 }
 
 impl ReadAhead {
@@ -106,7 +106,7 @@ impl ReadAhead {
     }
 
     /// Notes that a read has begun that the read buffer takes in.
-    pub(super) fn began(&mut self, owner: ReadOwner, group: Group, read: u32, places: impl Iterator<Item = Place>) {
+    pub(super) fn began(&mut self, owner: ReadOwner, group: Group, read: ReadId, places: impl Iterator<Item = Place>) {
         let places: Vec<Place> = places.filter(|place| !self.places.contains_key(place)).collect();
         if places.is_empty() {
             return;
@@ -117,7 +117,13 @@ impl ReadAhead {
     }
 
     /// Lets a request wait for a unit, if that is on its way. Returns the owner of its read, and the number of the read in the back end.
-    pub(super) fn awaits(&mut self, now: Ns, request: u32, lcn: Lcn, place: Place) -> Option<(ReadOwner, u32)> {
+    pub(super) fn awaits(
+        &mut self,
+        now: Ns,
+        request: RequestId,
+        lcn: Lcn,
+        place: Place,
+    ) -> Option<(ReadOwner, ReadId)> {
         let read = &mut self.under_way[*self.places.get(&place)?];
         read.waiting.push((request, lcn, now));
         Some((read.owner, read.read))

@@ -10,6 +10,7 @@
 //! collection looks places up in the pages themselves, which hold their owners. When it moves a codeword whose entry is at hand, the entry
 //! is updated; otherwise the translation page is updated.
 
+use crate::slab::RequestId;
 use std::ops::Range;
 
 use softsense_base::{OwnName, Result};
@@ -32,7 +33,7 @@ pub(super) enum Access {
 /// Codewords of a request that wait for their translation page.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     pub(super) codewords: Range<Lcn>,
     pub(super) access: Access,
 }

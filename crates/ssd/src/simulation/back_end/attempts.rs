@@ -1,5 +1,6 @@
 //! The end of an attempt at the codewords of a read: codewords that have failed are tried again, or given up.
 
+use crate::slab::{CodewordId, ReadId};
 use softsense_base::{Ns, Pj};
 use softsense_config::ids::Unit;
 use softsense_link::{Observation, Step};
@@ -16,7 +17,7 @@ use super::reads::{Codeword, Read};
 impl BackEnd {
     /// Begins an attempt at the codewords of a read that have not been decoded: determines their outcomes, and the times of its parts.
     #[inline]
-    pub(super) fn begin_attempt(&mut self, read: u32, step: Step) {
+    pub(super) fn begin_attempt(&mut self, read: ReadId, step: Step) {
         let reliability = &*self.reliability;
         self.reads.begin_attempt(read, step, |fate| reliability.outcome(fate, step));
         let entry = &mut self.reads.reads[read];
@@ -31,7 +32,7 @@ impl BackEnd {
     /// Returns the step after an attempt that has failed, by what is seen of that attempt. A step that was sensed ahead is kept: it went by
     /// what was known then.
     #[inline(never)]
-    pub(super) fn step_after(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+    pub(super) fn step_after(&mut self, kernel: &mut Kernel, read: ReadId) -> Option<Step> {
         let ahead = self.reads.reads[read].ahead;
         if self.own.is_some() {
             let next = self.own_step_after(kernel, read);
@@ -47,7 +48,7 @@ impl BackEnd {
     /// Settles a read of which nothing has failed, or nothing is left to try. Sensing ahead for it stops. Unless parity may rebuild the
     /// rest, its owner is charged for its energy, which is returned: the unit of a host read that is done next reports it.
     #[inline]
-    pub(super) fn settle(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
+    pub(super) fn settle(&mut self, kernel: &mut Kernel, read: ReadId) -> Pj {
         let Read { order: ReadOrder { group, .. }, ahead, .. } = self.reads.reads[read];
         if ahead.is_some() {
             for member in group.members() {
@@ -62,7 +63,7 @@ impl BackEnd {
 
     /// Charges the owner of a read for its energy, and returns the energy.
     #[inline]
-    pub(super) fn charge(&mut self, kernel: &mut Kernel, read: u32) -> Pj {
+    pub(super) fn charge(&mut self, kernel: &mut Kernel, read: ReadId) -> Pj {
         let Read { order: ReadOrder { owner, .. }, energy, .. } = self.reads.reads[read];
         match owner {
             ReadOwner::Request(_) | ReadOwner::Ahead => kernel.statistics.energy.reads += energy,
@@ -80,7 +81,7 @@ impl BackEnd {
     }
 
     /// Stops the sensing ahead of a unit, or drops its result, as it is not needed.
-    fn stop_looking_ahead(&mut self, kernel: &mut Kernel, read: u32, member: u32, unit: Unit) {
+    fn stop_looking_ahead(&mut self, kernel: &mut Kernel, read: ReadId, member: u32, unit: Unit) {
         kernel.statistics.operations.look_ahead_wasted += 1;
         if self.array.phase(unit) == Phase::SensedAhead {
             return self.leave_array(kernel, unit);
@@ -106,7 +107,7 @@ impl BackEnd {
     }
 
     /// Ends a unit of data that has been decoded, or given up. `energy` is the energy of the read, if that is settled.
-    pub(super) fn unit_read(&mut self, kernel: &mut Kernel, read: u32, codewords: u32, decoded: bool, energy: Pj) {
+    pub(super) fn unit_read(&mut self, kernel: &mut Kernel, read: ReadId, codewords: u32, decoded: bool, energy: Pj) {
         let rebuilt = decoded && self.reads.reads[read].recovered;
         let op = &mut self.reads.reads[read];
         // A unit that is here in its first attempt, decoded, has never failed.
@@ -137,7 +138,7 @@ impl BackEnd {
 
     /// Ends an attempt whose decodes are all over: codewords that have failed are tried again, or given up.
     #[inline(always)]
-    pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, energy: Pj) {
+    pub(super) fn attempt_over(&mut self, kernel: &mut Kernel, read: ReadId, next: Option<Step>, energy: Pj) {
         if self.reads.reads[read].failed {
             self.retry(kernel, read, next, energy);
         } else {
@@ -145,7 +146,7 @@ impl BackEnd {
         }
     }
 
-    fn retry(&mut self, kernel: &mut Kernel, read: u32, next: Option<Step>, energy: Pj) {
+    fn retry(&mut self, kernel: &mut Kernel, read: ReadId, next: Option<Step>, energy: Pj) {
         let group = self.reads.reads[read].order.group;
         let Some(next) = next else {
             if self.may_recover(read) {
@@ -174,9 +175,9 @@ impl BackEnd {
     pub(super) fn end_failed(
         &mut self,
         kernel: &mut Kernel,
-        read: u32,
+        read: ReadId,
         mut energy: Pj,
-        is_rebuilt: impl Fn(u32) -> bool,
+        is_rebuilt: impl Fn(CodewordId) -> bool,
     ) {
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {
@@ -190,7 +191,7 @@ impl BackEnd {
     }
 
     /// The observation of an attempt that has failed, as far as the policy goes by it.
-    pub(super) fn observed(&self, read: u32) -> Observation {
+    pub(super) fn observed(&self, read: ReadId) -> Observation {
         let of_read = &self.reads.reads[read];
         let Read { step, page_type, .. } = *of_read;
         let failed = Observation::failed(step);
@@ -212,7 +213,7 @@ impl BackEnd {
     }
 
     /// Mean number of checks that the codewords violate which have failed in an attempt, counted from 1; none where it is not known.
-    pub(super) fn mean_weight_of_failed(&self, read: u32, attempt: u8, step: Step) -> Option<u32> {
+    pub(super) fn mean_weight_of_failed(&self, read: ReadId, attempt: u8, step: Step) -> Option<u32> {
         let failed = self.reads.codewords_of(read).filter(|codeword| codeword.failures >= attempt);
         let weights = failed.filter_map(|codeword| self.reliability.syndrome_weight(&codeword.fate, step));
         let (sum, count) = weights.fold((0u64, 0u64), |(sum, count), weight| (sum + u64::from(weight), count + 1));
@@ -220,7 +221,7 @@ impl BackEnd {
     }
 
     /// Ends a read. Every codeword of it has been decoded or given up.
-    pub(super) fn end_read(&mut self, kernel: &mut Kernel, read: u32) {
+    pub(super) fn end_read(&mut self, kernel: &mut Kernel, read: ReadId) {
         let of_read = &self.reads.reads[read];
         let Read { order, counted, sensings, failed, step, attempts, needs_refresh, .. } = *of_read;
         let ReadOrder { owner, group, keeps, .. } = order;

@@ -1,5 +1,6 @@
 //! The properties of waiting work for a schedule: its kind, for whom it is, and how long it takes.
 
+use crate::slab::RequestId;
 use softsense_base::Ns;
 use softsense_config::ids::{Channel, Set, Superblock, Unit};
 use softsense_config::spec::OperationKind;
@@ -35,7 +36,7 @@ impl BackEnd {
     fn attributes_of(&self, work: Work) -> Attributes {
         let schedule = self.array.schedule.as_ref().expect("there is a schedule");
         let background = Urgency::BACKGROUND;
-        let for_nothing_soon = |request: u32| Urgency { deadline: NEVER, ..schedule.urgency_of(request) };
+        let for_nothing_soon = |request: RequestId| Urgency { deadline: NEVER, ..schedule.urgency_of(request) };
         let of_group = |group: Group, keeps_order: bool| {
             (group.set, if keeps_order { group.superblock } else { Superblock(NONE) })
         };
@@ -139,7 +140,7 @@ impl BackEnd {
 
     /// Tells the schedule of a request of a tenant; where there are none, of the first tenant.
     #[inline]
-    pub(in super::super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
+    pub(in super::super) fn expect(&mut self, request: RequestId, tenant: usize, arrival: Ns) {
         if let Some(schedule) = &mut self.array.schedule {
             schedule.expect(request, tenant, arrival);
         }

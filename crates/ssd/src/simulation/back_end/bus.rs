@@ -1,6 +1,7 @@
 //! Buses: one for each channel. The config says which of the waiting transfers go first. Where a [schedule](super::schedule) chooses, it
 //! holds all of them.
 
+use crate::slab::CodewordId;
 use std::collections::VecDeque;
 
 use softsense_base::Ns;
@@ -16,7 +17,7 @@ pub(super) enum Transfer {
     /// The command and the address of an operation of a unit.
     Command { unit: Unit, work: Work },
     /// The piece of a codeword that a part of a read has.
-    Read { part: u32, codeword: u32 },
+    Read { part: u32, codeword: CodewordId },
     /// The page of a part of a program.
     Program(u32),
 }

@@ -2,6 +2,7 @@
 //! codewords that the host waits for go before the rest. A codeword for which no decoder has room keeps those behind it waiting, also those
 //! that would fit.
 
+use crate::slab::CodewordId;
 use std::collections::VecDeque;
 
 use softsense_base::{Ns, TotalNs};
@@ -16,7 +17,7 @@ use crate::events::Event;
 /// A codeword that has arrived to be decoded.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Arrived {
-    pub(super) codeword: u32,
+    pub(super) codeword: CodewordId,
     /// The part of its read that was the last to arrive.
     pub(super) part: u32,
     pub(super) at: Ns,
@@ -304,7 +305,7 @@ impl Decoders {
     /// Adds a number for each of these places, which changes with the codeword in it; 0 for a free one.
     pub(super) fn look(&self, taken: &mut Vec<u128>) {
         let first = taken.len();
-        let of = |each: &Decoding| (1 + u128::from(each.arrived.codeword)) | (u128::from(each.began.0) << 33);
+        let of = |each: &Decoding| (1 + u128::from(each.arrived.codeword.0)) | (u128::from(each.began.0) << 33);
         taken.extend(self.decoding[..self.places()].iter().map(of));
         let free = self.pools.iter().flat_map(|pool| &pool.free).flat_map(|free| &free.places);
         free.for_each(|&place| taken[first + place as usize] = 0);

@@ -1,5 +1,6 @@
 //! Decoding: the work of decoders on a codeword, and where its time went.
 
+use crate::slab::{CodewordId, ReadId};
 use softsense_base::{Ns, Pj};
 use softsense_config::ids::{Channel, Place};
 use softsense_config::spec::ScrubLimit;
@@ -22,7 +23,7 @@ impl BackEnd {
 
     /// The share of a decoder that a codeword takes.
     #[inline]
-    pub(super) fn lane(&self, read: u32) -> Lane {
+    pub(super) fn lane(&self, read: ReadId) -> Lane {
         match &self.timing.decode {
             DecodeTime::Fixed(_) | DecodeTime::PerIteration(_) | DecodeTime::Ldpc(_) => Lane::PLACE,
             DecodeTime::Bch(codes) => codes.at(|| self.reads.reads[read].order.pe_cycles).lane,
@@ -30,7 +31,7 @@ impl BackEnd {
     }
 
     #[inline]
-    fn decode_time(&self, codeword: u32) -> Ns {
+    fn decode_time(&self, codeword: CodewordId) -> Ns {
         let Codeword { read, outcome, skips_decoding, .. } = self.reads.codewords[codeword];
         let mut prediction = self.timing.predict_in_controller;
         if prediction > Ns::ZERO {
@@ -68,7 +69,7 @@ impl BackEnd {
         if !matches!(order.owner, ReadOwner::Request(_)) {
             return;
         }
-        let (_, member) = self.reads.of_part(arrived.part);
+        let (_, member): (ReadId, _) = self.reads.of_part(arrived.part);
         let page = |member| {
             let sense = reads.part(reads.part_number(codeword.read, member)).sense;
             self.timing.command + sense + self.transfer_time(codeword, member)
@@ -158,7 +159,7 @@ impl BackEnd {
 
     /// Notes that a codeword of a scrub has been decoded, and whether it is beyond the limit.
     #[inline(never)]
-    fn scrubbed(&mut self, kernel: &mut Kernel, index: u32) {
+    fn scrubbed(&mut self, kernel: &mut Kernel, index: CodewordId) {
         let Codeword { read, fate, outcome, .. } = &self.reads.codewords[index];
         let step = self.reads.reads[*read].step;
         let above = match self.scrub_limit {
@@ -178,7 +179,7 @@ impl BackEnd {
 
     /// Reports what a controller has seen of a codeword. A codeword that was not decoded is reported only at the deepest level.
     #[inline(never)]
-    fn observe(&self, kernel: &mut Kernel, by: Observable, index: u32) {
+    fn observe(&self, kernel: &mut Kernel, by: Observable, index: CodewordId) {
         let Codeword { read, fate, outcome, bypasses, .. } = &self.reads.codewords[index];
         let Read { order, step, .. } = &self.reads.reads[*read];
         let seen = match by {

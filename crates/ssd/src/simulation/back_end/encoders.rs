@@ -2,6 +2,7 @@
 //! where the config says so. A page that has begun is finished before another begins. Either all pages of a block are the host's, or none
 //! is, and each codeword takes as long as any other: so pages of a block leave in their order.
 
+use crate::slab::ProgramId;
 use std::collections::VecDeque;
 
 use softsense_base::{Ns, TotalNs};
@@ -15,7 +16,7 @@ use crate::events::Event;
 /// Codewords of a page of a program that are to be encoded.
 #[derive(Debug, Clone, Copy)]
 struct Job {
-    program: u32,
+    program: ProgramId,
     codewords: u32,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Encoders {
     /// Whether the encoders are outside the SSDs.
     pub(super) pooled: bool,
     /// The program whose codeword each encoder encodes, and the instant at which it began.
-    encoding: Vec<(u32, Ns)>,
+    encoding: Vec<(ProgramId, Ns)>,
 }
 
 impl Encoders {
@@ -59,7 +60,7 @@ impl Encoders {
             buffer_codewords: spec.buffer_codewords.unwrap_or(u32::MAX),
             host_first: spec.host_first,
             pooled: spec.placement.is_outside(),
-            encoding: vec![(NONE, Ns::ZERO); (pools * count) as usize],
+            encoding: vec![(ProgramId(NONE), Ns::ZERO); (pools * count) as usize],
         })
     }
 
@@ -68,7 +69,7 @@ impl Encoders {
         &mut self,
         kernel: &mut Kernel,
         channel: Channel,
-        program: u32,
+        program: ProgramId,
         codewords: u32,
         of_host: bool,
     ) {
@@ -107,8 +108,8 @@ impl Encoders {
     }
 
     /// Frees the encoder of a codeword that is encoded, and goes on with the next one. Returns the program of the codeword.
-    pub(super) fn done(&mut self, kernel: &mut Kernel, encoder: u32) -> u32 {
-        let program = std::mem::replace(&mut self.encoding[encoder as usize].0, NONE);
+    pub(super) fn done(&mut self, kernel: &mut Kernel, encoder: u32) -> ProgramId {
+        let program = std::mem::replace(&mut self.encoding[encoder as usize].0, ProgramId(NONE));
         let index = encoder / (self.encoding.len() / self.pools.len()) as u32;
         self.pools[index as usize].idle.push(encoder);
         self.go_on(kernel, index);
@@ -127,15 +128,15 @@ impl Encoders {
     }
 
     /// The program whose codeword an encoder encodes.
-    pub(super) fn program(&self, encoder: u32) -> u32 {
+    pub(super) fn program(&self, encoder: u32) -> ProgramId {
         self.encoding[encoder as usize].0
     }
 
     /// Adds a number for each encoder, which changes with the codeword in it; 0 for a free one.
     pub(super) fn look(&self, taken: &mut Vec<u128>) {
         taken.extend(self.encoding.iter().map(|&(program, since)| match program {
-            NONE => 0,
-            _ => (1 + u128::from(program)) | (u128::from(since.0) << 33),
+            ProgramId(NONE) => 0,
+            _ => (1 + u128::from(program.0)) | (u128::from(since.0) << 33),
         }));
     }
 

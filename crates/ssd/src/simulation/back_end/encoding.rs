@@ -1,5 +1,6 @@
 //! Encoding, which comes before a program: codewords are encoded, and cross links where the encoders are outside the SSD.
 
+use crate::slab::{CrossingId, ProgramId};
 use softsense_base::Pj;
 use softsense_config::ids::Channel;
 use softsense_ftl::Group;
@@ -53,7 +54,7 @@ impl BackEnd {
 
     /// Creates a program of data that comes from the controller as it is.
     #[inline]
-    fn new_program(&mut self, group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> u32 {
+    fn new_program(&mut self, group: Group, owner: ProgramOwner, energy: Pj, fails: u32) -> ProgramId {
         self.programs_begun += 1;
         let number = self.programs_begun;
         let new = || Program {
@@ -80,7 +81,7 @@ impl BackEnd {
 
     /// Begins to encode the data of a program. Where there are no encoders, the program goes to its chips.
     #[inline]
-    pub(in super::super) fn begin_encoding(&mut self, kernel: &mut Kernel, program: u32) {
+    pub(in super::super) fn begin_encoding(&mut self, kernel: &mut Kernel, program: ProgramId) {
         let Program { group, owner, codewords_per_page, to_encode, .. } = self.programs[program];
         if self.encoders.is_none() {
             return self.submit_program(kernel, program, group);
@@ -109,7 +110,7 @@ impl BackEnd {
     }
 
     /// Hands the pages of a program to their chips.
-    fn submit_program(&mut self, kernel: &mut Kernel, program: u32, group: Group) {
+    fn submit_program(&mut self, kernel: &mut Kernel, program: ProgramId, group: Group) {
         for member in group.members() {
             let part = self.reads.part_number(program, member);
             self.submit(kernel, self.unit_of(group, member), Work::Program(part), Turn::Other);
@@ -134,13 +135,13 @@ impl BackEnd {
     }
 
     /// Makes room at the encoders of a page that has gone to its chip.
-    pub(super) fn page_left_encoders(&mut self, kernel: &mut Kernel, program: u32, channel: Channel) {
+    pub(super) fn page_left_encoders(&mut self, kernel: &mut Kernel, program: ProgramId, channel: Channel) {
         if let Some(encoders) = &mut self.encoders {
             encoders.left(kernel, channel, self.programs[program].codewords_per_page);
         }
     }
 
-    pub(in super::super) fn crossed(&mut self, kernel: &mut Kernel, crossing: u32) {
+    pub(in super::super) fn crossed(&mut self, kernel: &mut Kernel, crossing: CrossingId) {
         let links = self.links.as_mut().expect("something has crossed one");
         match links.crossed(kernel, crossing) {
             Some(Cargo::Read(arrived)) => self.arrive_at_decoders(kernel, arrived),

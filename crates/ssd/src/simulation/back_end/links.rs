@@ -10,7 +10,7 @@ use super::super::kernel::Kernel;
 use super::super::lane::Lane;
 use super::decoders::Arrived;
 use crate::events::Event;
-use crate::slab::Slab;
+use crate::slab::{CrossingId, ProgramId, Slab};
 
 /// The cargo of links and of the switch.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub(super) enum Cargo {
     /// A codeword to be decoded.
     Read(Arrived),
     /// The codewords of a program.
-    Program(u32),
+    Program(ProgramId),
 }
 
 /// A cargo on its way across a link or the switch.
@@ -49,7 +49,7 @@ pub(super) struct Links {
     down: Vec<Lane>,
     switch_up: Lane,
     switch_down: Lane,
-    crossings: Slab<Crossing>,
+    crossings: Slab<CrossingId, Crossing>,
 }
 
 /// Mean busy shares of links and of the switch.
@@ -93,7 +93,7 @@ impl Links {
     }
 
     /// Sends the encoded codewords of a program to their SSD.
-    pub(super) fn carry_program(&mut self, kernel: &mut Kernel, ssd: Ssd, program: u32, codewords: u32) {
+    pub(super) fn carry_program(&mut self, kernel: &mut Kernel, ssd: Ssd, program: ProgramId, codewords: u32) {
         let bytes = f64::from(codewords) * self.codeword_bytes;
         let crossing = Crossing { cargo: Cargo::Program(program), bytes, next: Some(Way::Down(ssd.index())) };
         self.cross(kernel, Way::SwitchDown, crossing);
@@ -119,15 +119,15 @@ impl Links {
     }
 
     /// Ends the crossing of a link, or of the switch. Returns the cargo where it has arrived.
-    pub(super) fn crossed(&mut self, kernel: &mut Kernel, index: u32) -> Option<Cargo> {
-        let crossing = self.crossings[index];
-        self.crossings.remove(index);
-        match crossing.next {
+    pub(super) fn crossed(&mut self, kernel: &mut Kernel, crossing: CrossingId) -> Option<Cargo> {
+        let arrived = self.crossings[crossing];
+        self.crossings.remove(crossing);
+        match arrived.next {
             Some(way) => {
-                self.cross(kernel, way, Crossing { next: None, ..crossing });
+                self.cross(kernel, way, Crossing { next: None, ..arrived });
                 None
             }
-            None => Some(crossing.cargo),
+            None => Some(arrived.cargo),
         }
     }
 

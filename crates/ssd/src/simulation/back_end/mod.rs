@@ -61,7 +61,7 @@ use super::kernel::Kernel;
 use super::owners::{Cause, ProgramOwner};
 use super::statistics::{TimesTaken, UnitShares, Utilisation};
 use crate::events::{Event, instant};
-use crate::slab::Slab;
+use crate::slab::{ProgramId, ReadId, RequestId, Slab};
 use array::{Array, Turn, Work};
 use bus::Bus;
 use decoders::Decoders;
@@ -139,12 +139,12 @@ pub(super) struct BackEnd {
     observes: Option<Observable>,
     reads: Reads,
     /// Recoveries, by the number of the read that waits for them.
-    recoveries: BTreeMap<u32, Recovery>,
+    recoveries: BTreeMap<ReadId, Recovery>,
     remembered: RememberedReferences,
     predictor: Option<CompiledPredictor>,
     /// For each page type, whether its pages show the known cells by whose errors references are inferred.
     shows_known_cells: Vec<bool>,
-    programs: Slab<Program>,
+    programs: Slab<ProgramId, Program>,
     programs_begun: u64,
 }
 
@@ -214,20 +214,20 @@ impl BackEnd {
 
     /// Creates a read, whose codewords are [added](Self::add_codeword) next, before it is [begun](Self::begin_read).
     #[inline]
-    pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> u32 {
+    pub(super) fn new_read(&mut self, kernel: &Kernel, order: ReadOrder) -> ReadId {
         let (_, page) = self.geometry.turn(order.group.page, 0);
         self.reads.insert(order, self.geometry.page_type_of(page, order.group.slc()), kernel.now)
     }
 
     #[inline(always)]
-    pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder) {
+    pub(super) fn add_codeword(&mut self, read: ReadId, order: CodewordOrder) {
         let pool = self.decoders.pool_of(order.channel);
         let transfer = order.bytes.map(|bytes| self.timing.transfers_of(bytes));
         self.reads.add_codeword(read, order, pool, transfer);
     }
 
     #[inline]
-    pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: u32) {
+    pub(super) fn begin_read(&mut self, kernel: &mut Kernel, read: ReadId) {
         let ReadOrder { owner, group, remembered_level, hurried, .. } = self.reads.reads[read].order;
         kernel.statistics.by_cause[owner.cause() as usize].page_reads += u64::from(group.pages());
         let history = History::new(self.remembered.of(&self.geometry, group));
@@ -256,7 +256,7 @@ impl BackEnd {
     ///
     /// # Arguments
     /// - `hurried`: whether reads of the host go before programs and erases where there is no schedule.
-    pub(super) fn awaited_by(&mut self, kernel: &mut Kernel, read: u32, request: u32, hurried: bool) {
+    pub(super) fn awaited_by(&mut self, kernel: &mut Kernel, read: ReadId, request: RequestId, hurried: bool) {
         let entry = &mut self.reads.reads[read];
         let was_hurried = std::mem::replace(&mut entry.order.hurried, hurried);
         let group = entry.order.group;
@@ -279,7 +279,7 @@ impl BackEnd {
 
     /// Returns the first step of a read, after the die has predicted whether the first codeword will fail.
     #[inline(never)]
-    fn predicted_in_die(&self, kernel: &mut Kernel, read: u32, first: Step) -> Step {
+    fn predicted_in_die(&self, kernel: &mut Kernel, read: ReadId, first: Step) -> Step {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
         let fate = self.reads.first_fate(read);
         let fails = self.reliability.predicts_failure(fate, first, predictor);
@@ -292,7 +292,7 @@ impl BackEnd {
 
     /// Marks the codewords of an attempt that the controller predicts to fail: the decoders will not try them.
     #[inline(never)]
-    fn predict_in_controller(&mut self, kernel: &mut Kernel, read: u32, step: Step) {
+    fn predict_in_controller(&mut self, kernel: &mut Kernel, read: ReadId, step: Step) {
         let predictor = self.predictor.as_ref().expect("the config was checked to know violated checks");
         let mut at = self.reads.first_of(read);
         while let Some(index) = at {

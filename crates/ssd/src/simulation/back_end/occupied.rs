@@ -6,7 +6,7 @@ use softsense_link::Step;
 
 use super::super::owners::{ProgramOwner, ReadOwner};
 use super::BackEnd;
-use super::array::{NONE, TakenBy, Work};
+use super::array::{TakenBy, Work};
 use super::bus::Transfer;
 use super::phase::Phase;
 
@@ -116,7 +116,7 @@ impl BackEnd {
         taken.extend((0..self.bus.len() as u32).map(|channel| match self.bus.on_bus(Channel(channel)) {
             Some(transfer) => {
                 let (kind, part, codeword) = match transfer {
-                    Transfer::Read { part, codeword } => (1, part, codeword),
+                    Transfer::Read { part, codeword } => (1, part, codeword.0),
                     Transfer::Program(part) => (2, part, 0),
                     Transfer::Command { unit, work: Work::Read(of) | Work::Program(of) } => (3, of, unit.0),
                     Transfer::Command { unit, work: Work::Erase { superblock, .. } } => (4, superblock.0, unit.0),
@@ -193,7 +193,7 @@ impl BackEnd {
     }
 
     pub(in super::super) fn encoder_taken_by(&self, encoder: u32) -> Occupied {
-        let program = self.encoders.as_ref().map_or(NONE, |encoders| encoders.program(encoder));
+        let program = self.encoders.as_ref().expect("an encoder is asked about").program(encoder);
         Occupied::new(Action::Encode, TakenFor::Program(self.programs[program].owner))
     }
 

@@ -3,6 +3,7 @@
 //! If the policy leaves references to the config, the config's retries of a hard decision are a part of the step that the policy asks for.
 //! The policy is asked again when all of these retries have failed.
 
+use crate::slab::ReadId;
 use softsense_base::Result;
 use softsense_link::{OwnStep, ReadBegins, Step};
 
@@ -12,7 +13,7 @@ use super::BackEnd;
 impl BackEnd {
     /// The first step of a read.
     #[inline(never)]
-    pub(super) fn own_first_step(&mut self, kernel: &mut Kernel, read: u32) -> Step {
+    pub(super) fn own_first_step(&mut self, kernel: &mut Kernel, read: ReadId) -> Step {
         let entry = &self.reads.reads[read];
         let begins = ReadBegins {
             page_type: entry.page_type,
@@ -21,7 +22,7 @@ impl BackEnd {
             remembered_level: entry.order.remembered_level,
         };
         let own = self.own.as_mut().expect("it is asked");
-        match own.first(read, begins) {
+        match own.first(read.0, begins) {
             Ok(asked) => own.step(asked, &self.spec, &entry.history, None),
             Err(error) => {
                 kernel.fail(error);
@@ -32,13 +33,13 @@ impl BackEnd {
 
     /// Whether the present step of a read is read as the config says.
     #[inline]
-    pub(super) fn reads_as_configured(&self, read: u32) -> bool {
-        self.own.as_ref().is_none_or(|own| own.reads_as_configured(read))
+    pub(super) fn reads_as_configured(&self, read: ReadId) -> bool {
+        self.own.as_ref().is_none_or(|own| own.reads_as_configured(read.0))
     }
 
     /// The step after one that has failed.
     #[inline(never)]
-    pub(super) fn own_step_after(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+    pub(super) fn own_step_after(&mut self, kernel: &mut Kernel, read: ReadId) -> Option<Step> {
         let step = self.reads.reads[read].step;
         if self.reads_as_configured(read) {
             let seen = self.observed(read);
@@ -52,14 +53,14 @@ impl BackEnd {
         let attempt = self.reads.reads[read].retries() + 1;
         let weight = if sees_weights { self.mean_weight_of_failed(read, attempt, step) } else { None };
         let own = self.own.as_mut().expect("it is asked");
-        let asked = own.after(read, weight.unwrap_or(0));
+        let asked = own.after(read.0, weight.unwrap_or(0));
         self.own_step(kernel, read, asked)
     }
 
     /// The step that follows if the present one fails. None where it is not to be sensed ahead, or depends on the outcome of the present
     /// step.
     #[inline(never)]
-    pub(super) fn own_step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+    pub(super) fn own_step_ahead(&mut self, kernel: &mut Kernel, read: ReadId) -> Option<Step> {
         let step = self.reads.reads[read].step;
         if self.reads_as_configured(read) {
             let history = &self.reads.reads[read].history;
@@ -71,12 +72,12 @@ impl BackEnd {
             }
         }
         let own = self.own.as_mut().expect("it is asked");
-        let asked = own.ahead(read);
+        let asked = own.ahead(read.0);
         self.own_step(kernel, read, asked)
     }
 
     /// Makes a step of what the policy has asked for after the present step of a read.
-    fn own_step(&mut self, kernel: &mut Kernel, read: u32, asked: Result<Option<OwnStep>>) -> Option<Step> {
+    fn own_step(&mut self, kernel: &mut Kernel, read: ReadId, asked: Result<Option<OwnStep>>) -> Option<Step> {
         let asked = asked.unwrap_or_else(|error| {
             kernel.fail(error);
             None

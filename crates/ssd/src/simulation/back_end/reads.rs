@@ -6,7 +6,7 @@ use softsense_link::{Fate, History, Outcome, Step};
 use super::super::statistics::ReadTime;
 use super::array::{NONE, Taken};
 use super::orders::{CodewordOrder, ReadOrder};
-use crate::slab::Slab;
+use crate::slab::{CodewordId, ReadId, Slab};
 
 /// A read of a page, or of a group of interleaved ones, from its first sensing to the last decode of its last attempt.
 #[derive(Debug, Clone)]
@@ -30,8 +30,8 @@ pub(super) struct Read {
     /// Whether the first attempt was above level 1.
     pub(super) soft_start: bool,
     /// First and last of its codewords.
-    first: u32,
-    last: u32,
+    first: CodewordId,
+    last: CodewordId,
     /// Codewords of this attempt whose decode is not over.
     pub(super) undecided: u32,
     /// Whether a codeword of this attempt has failed.
@@ -81,11 +81,11 @@ pub(super) enum Progress {
 /// A codeword of a read. There are as many as are under way: the fewer bytes each has, the more stay in the CPU's caches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Codeword {
-    pub(super) read: u32,
+    pub(super) read: ReadId,
     /// The next codeword of the read.
-    next: u32,
+    next: CodewordId,
     /// The first codeword of its unit of data, which counts for the unit.
-    pub(super) unit: u32,
+    pub(super) unit: CodewordId,
     pub(super) pool: u32,
     /// Index of the codeword in its page, or pages.
     pub(super) number: u32,
@@ -131,8 +131,8 @@ impl Codeword {
 
 #[derive(Debug)]
 pub(super) struct Reads {
-    pub(super) reads: Slab<Read>,
-    pub(super) codewords: Slab<Codeword>,
+    pub(super) reads: Slab<ReadId, Read>,
+    pub(super) codewords: Slab<CodewordId, Codeword>,
     parts: Vec<Part>,
     /// Pages that a read may have to do with: as many as there are ways, or, where units cross pages, those of a run.
     pub(super) parts_per_read: u32,
@@ -145,7 +145,7 @@ impl Reads {
 
     /// Creates a read that has not been attempted. Its codewords are added next.
     #[inline]
-    pub(super) fn insert(&mut self, order: ReadOrder, page_type: u32, now: Ns) -> u32 {
+    pub(super) fn insert(&mut self, order: ReadOrder, page_type: u32, now: Ns) -> ReadId {
         // Built in its place, as codewords are; `begin_attempt` and whoever begins the read set the rest.
         let new = || Read {
             order,
@@ -160,8 +160,8 @@ impl Reads {
             sensings: 0,
             soft_start: false,
             needs_refresh: false,
-            first: NONE,
-            last: NONE,
+            first: CodewordId(NONE),
+            last: CodewordId(NONE),
             undecided: 0,
             failed: false,
             recovered: false,
@@ -176,10 +176,10 @@ impl Reads {
         let entry = &mut self.reads[read];
         (entry.order, entry.page_type, entry.queued_at) = (order, page_type, now);
         (entry.attempts, entry.known_cell_reads, entry.soft_start) = (0, 0, false);
-        (entry.first, entry.last, entry.recovered) = (NONE, NONE, false);
+        (entry.first, entry.last, entry.recovered) = (CodewordId(NONE), CodewordId(NONE), false);
         (entry.sensings, entry.time, entry.energy) = (0, ReadTime::default(), Pj::default());
         (entry.has_waited, entry.counted, entry.needs_refresh) = (false, 0, false);
-        let parts = ((read + 1) * self.parts_per_read) as usize;
+        let parts = ((read.0 + 1) * self.parts_per_read) as usize;
         if self.parts.len() < parts {
             self.parts.resize(parts, Part::default());
         }
@@ -187,7 +187,7 @@ impl Reads {
     }
 
     /// Adds what a part of a read has waited for to what the read has waited for.
-    pub(super) fn add_wait(&mut self, read: u32, part: u32) {
+    pub(super) fn add_wait(&mut self, read: ReadId, part: u32) {
         let waited_for = &self.parts[part as usize].waited_for;
         let read = &mut self.reads[read];
         if read.has_waited {
@@ -202,7 +202,7 @@ impl Reads {
     /// # Arguments
     /// - `transfer`: as [`Codeword::transfer`].
     #[inline(always)]
-    pub(super) fn add_codeword(&mut self, read: u32, order: CodewordOrder, pool: u32, transfer: Option<[Ns; 2]>) {
+    pub(super) fn add_codeword(&mut self, read: ReadId, order: CodewordOrder, pool: u32, transfer: Option<[Ns; 2]>) {
         let CodewordOrder { fate, number, begins_unit, units, first_part, parts, .. } = order;
         // Built in its place: if it were put together elsewhere and then moved, the CPU would wait for itself.
         let index = self.codewords.reuse(Codeword::default);
@@ -210,7 +210,7 @@ impl Reads {
         let unit = if begins_unit { index } else { self.codewords[before].unit };
         let codeword = &mut self.codewords[index];
         codeword.read = read;
-        codeword.next = NONE;
+        codeword.next = CodewordId(NONE);
         codeword.unit = unit;
         codeword.pool = pool;
         codeword.number = number;
@@ -224,7 +224,7 @@ impl Reads {
         codeword.failures = 0;
         // The first attempt takes it in like a codeword that has failed.
         codeword.progress = Progress::Failed;
-        if before == NONE {
+        if before == CodewordId(NONE) {
             self.reads[read].first = index;
         } else {
             self.codewords[before].next = index;
@@ -233,35 +233,35 @@ impl Reads {
 
     /// The first codeword of a read.
     #[inline]
-    pub(super) fn first_of(&self, read: u32) -> Option<u32> {
+    pub(super) fn first_of(&self, read: ReadId) -> Option<CodewordId> {
         Self::there(self.reads[read].first)
     }
 
     /// The codeword after one; none after the last codeword of a read.
     #[inline]
-    pub(super) fn next_of(&self, codeword: u32) -> Option<u32> {
+    pub(super) fn next_of(&self, codeword: CodewordId) -> Option<CodewordId> {
         Self::there(self.codewords[codeword].next)
     }
 
     /// The codewords of a read.
-    pub(super) fn codewords_of(&self, read: u32) -> impl Iterator<Item = &Codeword> {
+    pub(super) fn codewords_of(&self, read: ReadId) -> impl Iterator<Item = &Codeword> {
         let indices = std::iter::successors(self.first_of(read), |&index| self.next_of(index));
         indices.map(|index| &self.codewords[index])
     }
 
     /// The fates of the codewords of a read.
-    pub(super) fn fates_of(&self, read: u32) -> impl Iterator<Item = &Fate> {
+    pub(super) fn fates_of(&self, read: ReadId) -> impl Iterator<Item = &Fate> {
         self.codewords_of(read).map(|codeword| &codeword.fate)
     }
 
     /// The fate of the first codeword of a read. It stands for the page in what all codewords of a page have in common.
-    pub(super) fn first_fate(&self, read: u32) -> &Fate {
+    pub(super) fn first_fate(&self, read: ReadId) -> &Fate {
         self.fates_of(read).next().expect("a read has codewords")
     }
 
     #[inline]
-    fn there(index: u32) -> Option<u32> {
-        (index != NONE).then_some(index)
+    fn there(index: CodewordId) -> Option<CodewordId> {
+        (index != CodewordId(NONE)).then_some(index)
     }
 
     /// Takes codewords that have failed, or have never been tried, into a new attempt at `step`. An attempt at known cells takes only the
@@ -270,7 +270,7 @@ impl Reads {
     /// # Arguments
     /// - `outcome`: the outcome of the step for a codeword.
     #[inline]
-    pub(super) fn begin_attempt(&mut self, read: u32, step: Step, outcome: impl Fn(&Fate) -> Outcome) {
+    pub(super) fn begin_attempt(&mut self, read: ReadId, step: Step, outcome: impl Fn(&Fate) -> Outcome) {
         let entry = &mut self.reads[read];
         entry.attempts += 1;
         entry.known_cell_reads += u8::from(step.known_cells);
@@ -298,7 +298,7 @@ impl Reads {
     }
 
     /// Ends a read of which nothing is decoded, as its die answers nothing. Each of its units counts as one whose first attempt has failed.
-    pub(super) fn lose(&mut self, read: u32, now: Ns) {
+    pub(super) fn lose(&mut self, read: ReadId, now: Ns) {
         let entry = &mut self.reads[read];
         (entry.attempts, entry.step, entry.ahead) = (1, Step::fresh(1), None);
         (entry.failed, entry.undecided) = (true, 0);
@@ -318,7 +318,7 @@ impl Reads {
     /// Notes that a codeword is decoded, or that its decode has failed. Returns whether it was the last one of its unit in this attempt,
     /// and whether all codewords of the unit are decoded then.
     #[inline]
-    pub(super) fn decided(&mut self, codeword: u32) -> (bool, bool) {
+    pub(super) fn decided(&mut self, codeword: CodewordId) -> (bool, bool) {
         let entry = &mut self.codewords[codeword];
         let read = &mut self.reads[entry.read];
         let decoded = entry.outcome.decoded;
@@ -336,7 +336,7 @@ impl Reads {
 
     /// Removes a read that is over, and its codewords.
     #[inline]
-    pub(super) fn remove(&mut self, read: u32) {
+    pub(super) fn remove(&mut self, read: ReadId) {
         let mut at = self.first_of(read);
         while let Some(codeword) = at {
             at = self.next_of(codeword);
@@ -347,15 +347,17 @@ impl Reads {
 
     /// The number of the part of a member.
     #[inline]
-    pub(super) fn part_number(&self, read: u32, member: u32) -> u32 {
-        if self.parts_per_read == 1 { read } else { read * self.parts_per_read + member }
+    pub(super) fn part_number(&self, of: impl Into<usize>, member: u32) -> u32 {
+        let of = of.into() as u32;
+        if self.parts_per_read == 1 { of } else { of * self.parts_per_read + member }
     }
 
     /// The read or the program, and the member, that a part belongs to.
     #[inline]
-    pub(super) fn of_part(&self, part: u32) -> (u32, u32) {
+    pub(super) fn of_part<N: From<usize>>(&self, part: u32) -> (N, u32) {
         let parts = self.parts_per_read;
-        if parts == 1 { (part, 0) } else { (part / parts, part % parts) }
+        let (of, member) = if parts == 1 { (part, 0) } else { (part / parts, part % parts) };
+        (N::from(of as usize), member)
     }
 
     #[inline]

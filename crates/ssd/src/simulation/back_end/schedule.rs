@@ -9,6 +9,7 @@
 //! over more often than `passed_over_at_most`: all work that came before the first work with that count has a lower count, and may still be
 //! passed over.
 
+use crate::slab::{ReadId, RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
 use softsense_base::Ns;
@@ -389,10 +390,10 @@ pub(super) struct Schedule {
     priorities: Vec<u8>,
     deadlines: Vec<Ns>,
     /// Tenant, priority and deadline of each request under way.
-    requests: Vec<Urgency>,
+    requests: TiVec<RequestId, Urgency>,
     /// Priority and deadline of reads of the background that requests wait for, such as reads ahead, by the number of the read. A read
     /// that is adopted has the highest priority and the earliest deadline of these requests.
-    adopted: BTreeMap<u32, Urgency>,
+    adopted: BTreeMap<ReadId, Urgency>,
 }
 
 impl Schedule {
@@ -422,37 +423,36 @@ impl Schedule {
             buses: spec.bus.then(|| Queues::new(geometry.channels(), flows, most_bytes, sizes.codeword_bytes.into())),
             priorities: if priorities.is_empty() { vec![Priority::default() as u8] } else { priorities },
             deadlines: config.read_deadlines(),
-            requests: Vec::new(),
+            requests: TiVec::new(),
             adopted: BTreeMap::new(),
         }))
     }
 
     /// Notes a request of a tenant, with the instant at which it arrived.
-    pub(super) fn expect(&mut self, request: u32, tenant: usize, arrival: Ns) {
+    pub(super) fn expect(&mut self, request: RequestId, tenant: usize, arrival: Ns) {
         let deadline = self.deadlines.get(tenant).map_or(NEVER, |&within| arrival + within);
-        self.requests.resize(self.requests.len().max(request as usize + 1), Urgency::BACKGROUND);
-        self.requests[request as usize] =
-            Urgency { tenant: tenant as u32, priority: self.priorities[tenant], deadline };
+        self.requests.resize(self.requests.len().max(request.index() + 1), Urgency::BACKGROUND);
+        self.requests[request] = Urgency { tenant: tenant as u32, priority: self.priorities[tenant], deadline };
     }
 
     /// Tenant, priority and deadline of a request.
-    pub(super) fn urgency_of(&self, request: u32) -> Urgency {
-        self.requests[request as usize]
+    pub(super) fn urgency_of(&self, request: RequestId) -> Urgency {
+        self.requests[request]
     }
 
     /// Notes that a request waits for a read of the background.
-    pub(super) fn adopt(&mut self, read: u32, request: u32) {
+    pub(super) fn adopt(&mut self, read: ReadId, request: RequestId) {
         let asked = self.urgency_of(request);
         self.adopted.entry(read).and_modify(|before| *before = before.and(asked)).or_insert(asked);
     }
 
     /// Priority and deadline of a read of the background by the requests that wait for it; none where none queued.
-    pub(super) fn adopted(&self, read: u32) -> Option<Urgency> {
+    pub(super) fn adopted(&self, read: ReadId) -> Option<Urgency> {
         self.adopted.get(&read).copied()
     }
 
     /// Forgets the requests that waited for an earlier read of the same number.
-    pub(super) fn forget(&mut self, read: u32) {
+    pub(super) fn forget(&mut self, read: ReadId) {
         self.adopted.remove(&read);
     }
 
@@ -554,6 +554,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slab::CodewordId;
 
     /// Do operations of garbage collection that hurry go before other work that writes, and do others go after it? Reads go first, as they
     /// have waited longer in proportion to the 100 ns that they take. That ends when work that takes 1000 ns has waited for more than 9,900
@@ -595,7 +596,7 @@ mod tests {
     #[test]
     fn transfers_of_what_a_request_waits_for_go_as_it_asks() {
         let config = CheckedConfig::from_toml("[scheduling]\nbus = true", "test.toml", &[]).unwrap();
-        let read = Transfer::Read { part: 7, codeword: 0 };
+        let read = Transfer::Read { part: 7, codeword: CodewordId(0) };
         let comes = |item, kind, writes| {
             let attributes = Attributes {
                 kind,
@@ -609,15 +610,15 @@ mod tests {
         };
         for waits in [false, true] {
             let mut schedule = Schedule::new(&config).unwrap();
-            schedule.expect(3, 0, Ns(0));
+            schedule.expect(RequestId(3), 0, Ns(0));
             let program = |part| comes(Transfer::Program(part), OperationKind::HostWrite, true);
             assert!(schedule.enqueue_transfer(Ns(0), Channel(0), program(1), true), "the bus is free");
             assert!(!schedule.enqueue_transfer(Ns(0), Channel(0), program(2), false));
             let ahead = comes(read, OperationKind::ReadAhead, false);
             assert!(!schedule.enqueue_transfer(Ns(0), Channel(0), ahead, false));
             if waits {
-                schedule.adopt(7, 3);
-                let of = schedule.adopted(7).expect("a request waits for it");
+                schedule.adopt(ReadId(7), RequestId(3));
+                let of = schedule.adopted(ReadId(7)).expect("a request waits for it");
                 let attributes = Attributes { kind: OperationKind::HostRead, of, ..ahead.attributes };
                 assert!(
                     !schedule.change((Unit(0), Channel(0)), 7, attributes),
@@ -626,8 +627,8 @@ mod tests {
             }
             let order = [0; 2].map(|_| schedule.next_transfer(Ns(10), Channel(0)).unwrap().of_read());
             assert_eq!(order, if waits { [Some(7), None] } else { [None, Some(7)] });
-            schedule.forget(7);
-            assert!(schedule.adopted(7).is_none());
+            schedule.forget(ReadId(7));
+            assert!(schedule.adopted(ReadId(7)).is_none());
         }
     }
 }

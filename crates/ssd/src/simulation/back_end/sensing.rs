@@ -1,5 +1,6 @@
 //! Sensing, programming and erasing: what arrays do, and what follows when they have done it.
 
+use crate::slab::{ProgramId, ReadId};
 use softsense_base::Ns;
 use softsense_config::ids::{Channel, Plane, Superblock, Unit};
 use softsense_ftl::Group;
@@ -156,7 +157,7 @@ impl BackEnd {
 
     /// Time for which an array is at a program, including what it senses for it.
     #[inline]
-    pub(super) fn program_time(&self, program: u32, member: u32) -> Ns {
+    pub(super) fn program_time(&self, program: ProgramId, member: u32) -> Ns {
         let Program { group, merges, copies, fails, .. } = self.programs[program];
         let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         let timing = &self.timing.page_types[page_type as usize];
@@ -307,14 +308,14 @@ impl BackEnd {
 
     /// Kind and cause of the operation for which a read takes an array.
     #[inline]
-    fn taken_by_read(&self, read: u32) -> Taker {
+    fn taken_by_read(&self, read: ReadId) -> Taker {
         let owner = self.reads.reads[read].order.owner;
         (if owner.is_of_host() { TakenBy::HostReads } else { TakenBy::BackgroundReads }, owner.cause())
     }
 
     /// Counts the sensing of a page for a step.
     #[inline(always)]
-    fn count_sensing(&mut self, kernel: &mut Kernel, read: u32, member: u32, step: Step) {
+    fn count_sensing(&mut self, kernel: &mut Kernel, read: ReadId, member: u32, step: Step) {
         let (hard, extra) = self.energy.sensing(step);
         let statistics = &mut kernel.statistics;
         statistics.operations.senses += u64::from(step.hard) + u64::from(step.unsent_sensings);
@@ -333,7 +334,7 @@ impl BackEnd {
 
     /// Time for which a page is sensed for a step.
     #[inline]
-    pub(super) fn sense_time(&self, read: u32, member: u32, step: Step) -> Ns {
+    pub(super) fn sense_time(&self, read: ReadId, member: u32, step: Step) -> Ns {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
         if step.known_cells {
             let page_type = self.shows_known_cells.iter().position(|&shows| shows);
@@ -419,7 +420,7 @@ impl BackEnd {
     }
 
     /// The step that a read makes next if the present one fails. None where that is not known yet, or is not to be sensed ahead.
-    fn step_ahead(&mut self, kernel: &mut Kernel, read: u32) -> Option<Step> {
+    fn step_ahead(&mut self, kernel: &mut Kernel, read: ReadId) -> Option<Step> {
         let entry = &self.reads.reads[read];
         let own_looks_ahead = self.own.as_ref().is_some_and(|own| own.looks_ahead());
         let looks_ahead = own_looks_ahead || self.spec.looks_ahead(entry.attempts - entry.known_cell_reads);

@@ -1,5 +1,6 @@
 //! Transfers: what buses carry, and where it goes.
 
+use crate::slab::{CodewordId, ReadId};
 use softsense_base::Ns;
 use softsense_config::ids::{Channel, Unit};
 use softsense_link::Step;
@@ -51,7 +52,7 @@ impl BackEnd {
     pub(super) fn bus_time(&self, transfer: Transfer) -> Ns {
         match transfer {
             Transfer::Read { part, codeword } => {
-                self.transfer_time(&self.reads.codewords[codeword], self.reads.of_part(part).1)
+                self.transfer_time(&self.reads.codewords[codeword], self.reads.of_part::<ReadId>(part).1)
             }
             Transfer::Program(_) => self.timing.program_transfer,
             // A copy is told what to read, and where to program it.
@@ -61,7 +62,7 @@ impl BackEnd {
     }
 
     /// The codewords that an attempt at a read wants of one of its pages.
-    pub(super) fn codewords_of(&self, read: u32, member: u32) -> impl Iterator<Item = &Codeword> {
+    pub(super) fn codewords_of(&self, read: ReadId, member: u32) -> impl Iterator<Item = &Codeword> {
         let wanted = move |codeword: &&Codeword| codeword.progress == Progress::Undecided && codeword.is_in(member);
         self.reads.codewords_of(read).filter(wanted)
     }
@@ -140,7 +141,7 @@ impl BackEnd {
     /// Notes that the part of a codeword in one page is with the controller. With the last part, the codeword goes to a decoder. Its time
     /// so far is then that of this part, whose transfer had ended at `ended`.
     #[inline]
-    fn part_arrived(&mut self, kernel: &mut Kernel, part: u32, index: u32, ended: Ns) {
+    fn part_arrived(&mut self, kernel: &mut Kernel, part: u32, index: CodewordId, ended: Ns) {
         let codeword = &mut self.reads.codewords[index];
         codeword.to_arrive -= 1;
         if codeword.to_arrive > 0 {

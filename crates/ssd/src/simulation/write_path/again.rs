@@ -5,6 +5,7 @@
 //! Data that finds no room waits before all other writes. Data that was moved goes back to the collection that moves it. If the collection
 //! finds no room either, the data waits as well, without an owner.
 
+use crate::slab::RequestId;
 use softsense_base::Pj;
 use softsense_config::ids::{Lcn, Set, Ssd};
 use softsense_ftl::{Group, Held};
@@ -112,7 +113,7 @@ impl WritePath {
     ///
     /// # Returns
     /// The requests that waited for this data, each with its number of codewords.
-    pub(super) fn leave_over(&mut self, ssd: Ssd) -> Vec<(u32, u32)> {
+    pub(super) fn leave_over(&mut self, ssd: Ssd) -> Vec<(RequestId, u32)> {
         let mut refused = Vec::new();
         for again in &mut self.rooms[ssd].again {
             if let ProgramOwner::Request { request, codewords } = again.owner {

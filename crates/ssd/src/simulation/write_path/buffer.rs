@@ -16,7 +16,7 @@ use super::super::kernel::Completion;
 use super::super::owners::ProgramOwner;
 use super::WritePath;
 use super::merging::Part;
-use crate::slab::Slab;
+use crate::slab::{FlightId, RequestId, Slab};
 
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
@@ -34,7 +34,7 @@ pub(super) struct WriteBuffer {
     /// Number of codewords whose rest is being read.
     pub(super) filling: usize,
     /// The slots of each page that is being programmed.
-    flights: Slab<Vec<u32>>,
+    flights: Slab<FlightId, Vec<u32>>,
     /// Number of slots in these pages.
     in_flight: usize,
     /// The epoch in which each slot was taken; a flush ends an epoch.
@@ -49,7 +49,7 @@ pub(super) struct WriteBuffer {
 /// A codeword, or a part of it, that is to be taken into a write buffer for a request.
 #[derive(Debug, Clone)]
 pub(super) struct Arriving {
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     pub(super) lcn: Lcn,
     /// Bytes of the codeword that arrive.
     pub(super) bytes: Range<u32>,
@@ -58,7 +58,7 @@ pub(super) struct Arriving {
 /// A flush that waits until data is in flash.
 #[derive(Debug, Clone)]
 pub(super) struct WaitingFlush {
-    request: u32,
+    request: RequestId,
     /// The write buffers that it waits for, by SSD, each with the last epoch whose slots it waits for.
     pub(super) of: Vec<(Ssd, u32)>,
 }
@@ -104,7 +104,7 @@ impl WriteBuffer {
     }
 
     /// Frees the slots of a flight, which has been programmed.
-    pub(super) fn landed(&mut self, flight: u32) {
+    pub(super) fn landed(&mut self, flight: FlightId) {
         self.in_flight -= self.flights[flight].len();
         for slot in std::mem::take(&mut self.flights[flight]) {
             self.give_back(slot);
@@ -179,7 +179,7 @@ impl WritePath {
     /// Takes waiting codewords into the buffer, in their order, as long as there are slots. Then programs codewords that fill pages.
     pub(super) fn admit_to_buffer(&mut self, device: &mut Device, ssd: Ssd) {
         // Codewords of a request that are taken in together cross controller memory one after another.
-        let mut taken: Option<(u32, u32)> = None;
+        let mut taken: Option<(RequestId, u32)> = None;
         let whole = self.codeword_bytes as u32;
         loop {
             let buffer = &mut self.buffers[ssd];
@@ -225,13 +225,13 @@ impl WritePath {
                 Some((of, codewords)) if *of == request => *codewords += 1,
                 _ => {
                     if let Some((request, codewords)) = taken.replace((request, 1)) {
-                        device.kernel.report(Completion::CodewordsInMemory { request, codewords });
+                        device.kernel.report(Completion::CodewordsInMemory { request: request, codewords });
                     }
                 }
             }
         }
         if let Some((request, codewords)) = taken {
-            device.kernel.report(Completion::CodewordsInMemory { request, codewords });
+            device.kernel.report(Completion::CodewordsInMemory { request: request, codewords });
         }
         if !self.keeps {
             self.fill_parts_in_time(device, ssd);
@@ -268,7 +268,7 @@ impl WritePath {
     // ---- Flushes ----
 
     /// Completes a request when all that the write buffers hold now is in flash; at once where nothing can be lost.
-    pub(in super::super) fn flush(&mut self, device: &mut Device, request: u32) {
+    pub(in super::super) fn flush(&mut self, device: &mut Device, request: RequestId) {
         if self.protected {
             return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
         }
@@ -381,7 +381,7 @@ impl WritePath {
     }
 
     /// Notes that the data of a flight is programmed to another group.
-    pub(super) fn flight_goes_to(&mut self, device: &Device, group: Group, flight: u32) {
+    pub(super) fn flight_goes_to(&mut self, device: &Device, group: Group, flight: FlightId) {
         let Some(takers) = &mut self.takers else { return };
         let buffer = &self.buffers[device.geometry.ssd_of_set(group.set)];
         for &slot in &buffer.flights[flight] {

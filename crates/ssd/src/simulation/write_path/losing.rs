@@ -1,9 +1,10 @@
 //! Loss of power, as far as the write buffers are concerned. Data of acknowledged writes in an unprotected write buffer is lost, as if it
 //! had been trimmed. The host sends requests that were not acknowledged again, so that their data is there when power is back.
 
+use crate::slab::RequestId;
 use std::collections::BTreeSet;
 
-use softsense_config::ids::Lcn;
+use softsense_config::ids::{Lcn, TiVec};
 use softsense_ftl::{Held, Location};
 
 use super::super::device::Device;
@@ -14,21 +15,21 @@ use super::buffer::WriteBuffer;
 #[derive(Debug, Default)]
 pub(super) struct Takers {
     /// Number in the stream of each request under way.
-    numbers: Vec<u64>,
+    numbers: TiVec<RequestId, u64>,
     of_slot: Vec<u64>,
     /// The unit in flash to which the data of each slot is being programmed.
     programmed_to: Vec<Option<Held>>,
 }
 
 impl Takers {
-    pub(super) fn expect(&mut self, request: u32, number: u64) {
-        self.numbers.resize(self.numbers.len().max(request as usize + 1), 0);
-        self.numbers[request as usize] = number;
+    pub(super) fn expect(&mut self, request: RequestId, number: u64) {
+        self.numbers.resize(self.numbers.len().max(request.index() + 1), 0);
+        self.numbers[request] = number;
     }
 
-    pub(super) fn take(&mut self, slot: u32, request: u32) {
+    pub(super) fn take(&mut self, slot: u32, request: RequestId) {
         self.of_slot.resize(self.of_slot.len().max(slot as usize + 1), 0);
-        self.of_slot[slot as usize] = self.numbers[request as usize];
+        self.of_slot[slot as usize] = self.numbers[request];
     }
 
     pub(super) fn programs(&mut self, slot: u32, to: Held) {

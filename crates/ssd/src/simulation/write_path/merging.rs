@@ -4,6 +4,7 @@
 //! The map says of such a codeword where its old data lies, which garbage collection may move meanwhile. As soon as the buffer has all of
 //! the codeword, the map says that it is in the buffer.
 
+use crate::slab::FillId;
 use std::ops::Range;
 
 use softsense_config::ids::{Lcn, Ssd};
@@ -46,7 +47,7 @@ pub(super) struct Part {
     slot: u32,
     bytes: Covered,
     /// The number of the read of its rest, if that is under way.
-    fill: Option<u32>,
+    fill: Option<FillId>,
 }
 
 impl WriteBuffer {
@@ -162,7 +163,7 @@ impl WritePath {
     }
 
     /// Notes that the rest of a codeword has been read. Returns whether the buffer still wanted it, and has all of it now.
-    fn complete(&mut self, device: &mut Device, fill: u32) -> bool {
+    fn complete(&mut self, device: &mut Device, fill: FillId) -> bool {
         let (ssd, lcn) = self.fills[fill];
         self.fills.remove(fill);
         let buffer = &mut self.buffers[ssd];
@@ -176,7 +177,7 @@ impl WritePath {
     }
 
     /// Notes that the rest of a codeword has been read from flash, and takes in codewords that wait.
-    pub(in super::super) fn filled(&mut self, device: &mut Device, fill: u32) {
+    pub(in super::super) fn filled(&mut self, device: &mut Device, fill: FillId) {
         let (ssd, _) = self.fills[fill];
         self.complete(device, fill);
         self.admit_to_buffer(device, ssd);

@@ -29,7 +29,7 @@ use softsense_requests::Request;
 use super::device::Device;
 use super::kernel::Completion;
 use super::owners::{ProgramOwner, ReadOwner};
-use crate::slab::Slab;
+use crate::slab::{FillId, RequestId, Slab};
 use buffer::{Arriving, WaitingFlush, WriteBuffer};
 use collection::Collection;
 use losing::Takers;
@@ -42,7 +42,7 @@ pub(super) struct WritePath {
     codeword_bytes: u64,
     partial_write: PartialWrite,
     /// Codewords of requests that wait to be written and were covered in part, where the flash merges new data with old data.
-    to_merge: HashSet<(u32, Lcn)>,
+    to_merge: HashSet<(RequestId, Lcn)>,
     /// The room of each SSD.
     rooms: TiVec<Ssd, Room>,
     /// The write buffer of each SSD; empty without write buffers.
@@ -56,7 +56,7 @@ pub(super) struct WritePath {
     /// Whether write buffers hold codewords in part.
     merges: bool,
     /// Codewords held in part whose rest is being read, with their SSDs.
-    fills: Slab<(Ssd, Lcn)>,
+    fills: Slab<FillId, (Ssd, Lcn)>,
     /// The slot of the unit that ends in the next page of the host's open block, for each set.
     cut: TiVec<Set, Option<u32>>,
     /// The collection that is at work in each set.
@@ -74,9 +74,9 @@ pub(super) struct WritePath {
     /// Translation pages that wait for room in flash.
     stalled_translations: Vec<u32>,
     /// The placement handle of each request under way; none where there is only one handle.
-    handles: Option<Vec<u8>>,
+    handles: Option<TiVec<RequestId, u8>>,
     /// Requests under way that write past the write buffers.
-    through: BTreeSet<u32>,
+    through: BTreeSet<RequestId>,
     /// Whether data in write buffers outlives a loss of power.
     protected: bool,
     /// The requests whose data the slots hold; none where power does not fail.
@@ -124,7 +124,7 @@ impl WritePath {
             protected: spec.host.write_buffer_power_protected,
             takers: spec.power_loss.as_ref().map(|_| Takers::default()),
             flushes: Vec::new(),
-            handles: (config.placement_handles() > 1).then(Vec::new),
+            handles: (config.placement_handles() > 1).then(TiVec::new),
         })
     }
 
@@ -169,7 +169,7 @@ impl WritePath {
     /// Notes a request that writes, by its number in the stream: the handle by which its data is placed, and whether it is to complete in
     /// flash.
     #[inline]
-    pub(super) fn expect(&mut self, request: u32, number: u64, handle: u8, through: bool) {
+    pub(super) fn expect(&mut self, request: RequestId, number: u64, handle: u8, through: bool) {
         if let Some(takers) = &mut self.takers {
             takers.expect(request, number);
         }
@@ -181,18 +181,18 @@ impl WritePath {
             }
         }
         if let Some(handles) = &mut self.handles {
-            handles.resize(handles.len().max(request as usize + 1), 0);
-            handles[request as usize] = handle;
+            handles.resize(handles.len().max(request.index() + 1), 0);
+            handles[request] = handle;
         }
     }
 
     #[inline]
-    fn handle(&self, request: u32) -> u8 {
-        self.handles.as_ref().map_or(0, |handles| handles[request as usize])
+    fn handle(&self, request: RequestId) -> u8 {
+        self.handles.as_ref().map_or(0, |handles| handles[request])
     }
 
     /// Writes codewords for a request. The first and the last of them may be covered in part.
-    pub(super) fn write(&mut self, device: &mut Device, request: u32, asked: Request, codewords: Range<Lcn>) {
+    pub(super) fn write(&mut self, device: &mut Device, request: RequestId, asked: Request, codewords: Range<Lcn>) {
         let size = self.codeword_bytes;
         let end_bytes = asked.offset_bytes + asked.bytes;
         if self.merges && !self.through.contains(&request) {
@@ -232,7 +232,7 @@ impl WritePath {
     }
 
     /// Writes codewords for a request all of whose data is at hand.
-    pub(super) fn write_whole(&mut self, device: &mut Device, request: u32, codewords: Range<Lcn>) {
+    pub(super) fn write_whole(&mut self, device: &mut Device, request: RequestId, codewords: Range<Lcn>) {
         let whole = self.codeword_bytes as u32;
         self.write_parts(device, request, codewords, |_| 0..whole);
     }
@@ -242,7 +242,7 @@ impl WritePath {
     fn write_parts(
         &mut self,
         device: &mut Device,
-        request: u32,
+        request: RequestId,
         codewords: Range<Lcn>,
         bytes: impl Fn(Lcn) -> Range<u32>,
     ) {
@@ -266,7 +266,7 @@ impl WritePath {
     }
 
     /// Writes codewords of an SSD, by their numbers on it. Codewords that find no room wait.
-    fn write_to_ssd(&mut self, device: &mut Device, ssd: Ssd, request: u32, mut indices: Range<u64>) {
+    fn write_to_ssd(&mut self, device: &mut Device, ssd: Ssd, request: RequestId, mut indices: Range<u64>) {
         let handle = self.handle(request);
         while !indices.is_empty() {
             let stalled = &mut self.rooms[ssd].stalled;
@@ -286,7 +286,14 @@ impl WritePath {
     }
 
     /// Programs codewords of a request, by their numbers on their SSD, in pages that were given out.
-    fn program_for_request(&mut self, device: &mut Device, group: Group, request: u32, ssd: Ssd, indices: Range<u64>) {
+    fn program_for_request(
+        &mut self,
+        device: &mut Device,
+        group: Group,
+        request: RequestId,
+        ssd: Ssd,
+        indices: Range<u64>,
+    ) {
         let count = (indices.end - indices.start) as u32;
         let owner = ProgramOwner::Request { request, codewords: count };
         if device.ftl.writes_whole_pages() || self.partial_write == PartialWrite::CopyBack {

@@ -1,5 +1,6 @@
 //! The room that an SSD has to write to, and the writes that wait for it.
 
+use crate::slab::RequestId;
 use std::collections::VecDeque;
 
 use softsense_base::Pj;
@@ -14,7 +15,7 @@ use super::pacing::Stage;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Room {
     /// Codewords whose write waits for garbage collection to free a block, with their requests.
-    pub(super) stalled: VecDeque<(u32, Lcn)>,
+    pub(super) stalled: VecDeque<(RequestId, Lcn)>,
     /// Data whose program has failed, and which waits likewise, before the stalled codewords.
     pub(super) again: VecDeque<Again>,
     /// Whether a write, or the write buffer, has found no room since a block was last erased.
@@ -88,7 +89,7 @@ impl WritePath {
     /// they would have replaced stays. Data in the write buffer was accepted: it stays there.
     fn refuse_writes(&mut self, device: &mut Device, ssd: Ssd) {
         let stalled = std::mem::take(&mut self.rooms[ssd].stalled);
-        let mut refused: Vec<u32> = stalled.into_iter().map(|(request, _)| request).collect();
+        let mut refused: Vec<RequestId> = stalled.into_iter().map(|(request, _)| request).collect();
         if let Some(buffer) = self.buffers.get_mut(ssd) {
             refused.extend(buffer.waiting.drain(..).map(|arriving| arriving.request));
             self.tell_whether_writes_wait(device);
@@ -100,7 +101,7 @@ impl WritePath {
             device.kernel.statistics.read_only_from.get_or_insert(device.kernel.now);
         }
         for (request, codewords) in refused.into_iter().map(|request| (request, 1)).chain(left_over) {
-            device.kernel.report(Completion::CodewordsWritten { request, codewords, energy: Pj::default() });
+            device.kernel.report(Completion::CodewordsWritten { request: request, codewords, energy: Pj::default() });
         }
         // Data that was accepted and finds no room is as much in flash as it will ever be.
         self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
@@ -128,7 +129,9 @@ impl WritePath {
             let adjacent = stalled.iter().take(most).zip(expected).take_while(|&(&at, expected)| at == expected);
             let (pool, of_page) = device.ftl.pool_of(first);
             let adjacent = (adjacent.count() as u32).min(of_page);
-            let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent, self.handle(request)) else { break };
+            let Some(group) = device.ftl.open_for_host(ssd, pool, first, adjacent, self.handle(request)) else {
+                break;
+            };
             let count = device.ftl.room(group).min(adjacent);
             self.rooms[ssd].stalled.drain(..count as usize);
             self.program_for_request(device, group, request, ssd, index..index + u64::from(count));
