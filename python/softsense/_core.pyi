@@ -431,6 +431,7 @@ class DriveServer:
     Attributes:
         address: its NBD URI.
         control: the path of its control socket.
+        without_effect: paths of fields of the config that have no effect on it, where they are not at their defaults.
 
     Raises `ConfigError` for what cannot be served, and `FileError` for an image that is damaged, of another drive or
     served already, or a socket that is taken.
@@ -438,6 +439,7 @@ class DriveServer:
 
     address: str
     control: os.PathLike[str]
+    without_effect: list[str]
     def __init__(self, config: Config, options: str) -> None: ...
     def ask(self, request: str) -> str:
         """Send a request as over the control socket: a JSON object with one field. The answer has `ok` or `error`."""

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use softsense_base::{Error, Ns, Purpose, Result, Stream};
 use softsense_config::checked::CheckedConfig;
-use softsense_config::spec::{AllocationPool, BusyUnit, GcPacing, PartialWrite, ReadReclaimSpec};
+use softsense_config::spec::ReadReclaimSpec;
 use softsense_ecc::catalogue::Code;
 use softsense_link::{ReadSpec, ReliabilitySpec, StoredReader};
 use softsense_nand::{Factors, Rber, ReferencesAt, States};
 
 use crate::Shape;
+use crate::fields::unserved;
 use crate::image::{Identity, Image, Unwritten};
 use crate::state::{MOST_CLOCK_NS, NOWHERE, Record, State};
 use crate::stations::Stations;
@@ -36,7 +37,8 @@ pub struct DriveSpec {
     pub size_bytes: Option<u64>,
     /// Whether one die of each stripe holds the parity of the others. For a new image only.
     pub parity: bool,
-    /// The age beyond which data is written anew, in hours by the drive's clock. Without it no data is.
+    /// The age beyond which data is written anew, in hours by the drive's clock. Without it the config's `ftl.refresh` holds; without
+    /// both no data is written anew.
     pub refresh_hours: Option<f64>,
     /// Whether the write buffer outlives a loss of power. If not, FLUSH programs it, padded to whole wordlines.
     pub protected_cache: bool,
@@ -154,38 +156,15 @@ impl Drive {
             let message = "found `wordline`, expected `block`: a drive that is served reclaims whole superblocks";
             return Err(Error::config("ftl.read_reclaim", message));
         }
-        for (found, path, expected) in [
-            (matches!(of.flash.busy_unit, BusyUnit::Chip | BusyUnit::Channel), "flash.busy_unit", "plane or die"),
-            (of.flash.rounds.is_some(), "flash.rounds", "none"),
-            (!of.flash.shared_sensing, "flash.shared_sensing", "true"),
-            (of.ftl.allocation_pool != AllocationPool::Ssd, "ftl.allocation_pool", "ssd"),
-            (of.ftl.whole_pages, "ftl.whole_pages", "false"),
-            (of.ftl.slc_cache.is_some(), "ftl.slc_cache", "none"),
-            (of.ftl.parity.is_some(), "ftl.parity", "none"),
-            (of.flash.copyback.is_some(), "flash.copyback", "none"),
-            (of.flash.bad_blocks.is_some(), "flash.bad_blocks", "none"),
-            (!of.flash.die_failures.is_empty(), "flash.die_failures", "none"),
-            (of.ftl.refresh.is_some(), "ftl.refresh", "none"),
-            (of.ftl.scrub.is_some(), "ftl.scrub", "none"),
-            (of.ftl.time_scale != 1.0, "ftl.time_scale", "1"),
-            (of.power_loss.is_some(), "power_loss", "none"),
-            (
-                !matches!(of.ftl.gc_pacing, GcPacing::AtOnce | GcPacing::ThrottleWrites),
-                "ftl.gc_pacing",
-                "at_once, or throttle_writes, which is the same there",
-            ),
-            (of.ftl.gc_idle.is_some(), "ftl.gc_idle", "none"),
-            (
-                matches!(of.host.partial_write, PartialWrite::CopyBack | PartialWrite::Merge),
-                "host.partial_write",
-                "read_modify_write or pad",
-            ),
-        ] {
-            if found {
-                let message = format!("found what a drive that is served does not have, expected {expected}");
-                return Err(Error::config(path, message));
-            }
+        if let Some((path, expected, why)) = unserved(of) {
+            return Err(Error::config(
+                path,
+                format!("found what a drive that is served does not have, expected {expected}: {why}"),
+            ));
         }
+        // The flag of the command goes before the config.
+        let of_config = of.ftl.refresh.as_ref().map(|refresh| refresh.age_days * 24.0);
+        let spec = DriveSpec { refresh_hours: spec.refresh_hours.or(of_config), ..spec };
         let identity = Image::identity(&spec.image)?;
         let seed = identity.as_ref().map_or(spec.seed.unwrap_or(of.seed), |identity| identity.seed);
         let reader = StoredReader::new(&exact, seed, directory)?;

@@ -26,6 +26,7 @@
 mod control;
 mod describe;
 mod drive;
+mod fields;
 mod image;
 mod listening;
 mod moving;

@@ -10,6 +10,7 @@ use softsense_base::{Error, Ns, Result, expect_number};
 use softsense_config::checked::CheckedConfig;
 
 use crate::drive::{Drive, DriveSpec, Refused};
+use crate::fields::without_effect;
 use crate::nbd::{Export, Extent, Failure};
 use crate::state::Broken;
 
@@ -23,6 +24,7 @@ pub struct ServedDrive {
     unit_bytes: u32,
     read_only: bool,
     stopping: AtomicBool,
+    without_effect: Vec<String>,
 }
 
 /// A request of the owner of a drive.
@@ -109,7 +111,13 @@ impl ServedDrive {
             read_only,
             drive: Mutex::new(drive),
             stopping: AtomicBool::new(false),
+            without_effect: without_effect(config.config()),
         })
+    }
+
+    /// Returns the paths of fields of the config that have no effect on a drive which is served, where they are not at their defaults.
+    pub fn without_effect(&self) -> &[String] {
+        &self.without_effect
     }
 
     fn lock(&self) -> MutexGuard<'_, Drive> {

@@ -76,6 +76,14 @@ fn an_image_is_served_once_and_by_its_own_config() {
     assert!(refused(&elsewhere, &[]).contains("found a folder with other things in it"));
     assert!(refused(&spec, &["read.policy=ideal"]).starts_with("read.policy: found \"ideal\""));
     assert!(refused(&spec, &["reliability=perfect"]).starts_with("reliability: found one without a code for all ages"));
+    for (field, instead) in [
+        ("ftl.parity={ data_pages = 3 }", "--no-parity"),
+        ("ftl.scrub={ period_days = 7.0 }", "softsense drive scrub"),
+        ("flash.die_failures=[{ die = 0, at_s = 1.0 }]", "softsense drive fault"),
+    ] {
+        let error = refused(&spec, &[field]);
+        assert!(error.starts_with(field.split('=').next().unwrap()) && error.contains(instead), "{error}");
+    }
 }
 
 /// A byte that is changed anywhere is found: when the image is opened, or when what it belongs to is read.
@@ -189,13 +197,17 @@ fn power_is_lost() {
     }
 }
 
-/// Does warmth hasten what cells forget, and not the clock by which firmware refreshes?
+/// Does warmth hasten what cells forget, and not the clock by which firmware refreshes? Is the age of the config that of the option, and
+/// does the option go before it?
 #[test]
 fn refresh_goes_by_the_clock_at_any_temperature() {
-    let refreshed = [25, 40, 55].map(|temperature_c| {
+    let cases = [(25, Some(168.0), None), (40, Some(168.0), Some(1.0)), (55, None, Some(7.0))];
+    let refreshed = cases.map(|(temperature_c, refresh_hours, of_config)| {
         let folder = tempfile::tempdir().unwrap();
-        let spec = DriveSpec { refresh_hours: Some(168.0), ..spec(folder.path(), SIZE_BYTES) };
-        let drive = open(&config(&[]), &spec).unwrap();
+        let spec = DriveSpec { refresh_hours, ..spec(folder.path(), SIZE_BYTES) };
+        let of_config = of_config.map(|days| format!("ftl.refresh={{ age_days = {days:?} }}"));
+        let overrides: Vec<&str> = of_config.iter().map(String::as_str).collect();
+        let drive = open(&config(&overrides), &spec).unwrap();
         (0..UNITS).for_each(|unit| drive.write(unit * UNIT as u64, &data(unit, 0), false).unwrap());
         let age = format!(r#"{{"retention_hours": 1680, "temperature_c": {temperature_c}, "powered": true}}"#);
         ask(&drive, &format!(r#"{{"age": {age}}}"#));

@@ -114,6 +114,12 @@ impl DriveServer {
         &self.address
     }
 
+    /// Paths of fields of the config that have no effect on a served drive, where they are not at their defaults.
+    #[getter]
+    fn without_effect(&self) -> Vec<String> {
+        self.drive.without_effect().to_vec()
+    }
+
     /// The path of the owner's socket.
     #[getter]
     fn control(&self) -> PathBuf {

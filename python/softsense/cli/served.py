@@ -50,7 +50,11 @@ def drive_group() -> None:
 )
 @click.option("--real-time", is_flag=True, help="Let requests take as long as on the modelled drive.")
 @click.option("--parity/--no-parity", default=True, help="Keep parity across dies, or not; default: parity.")
-@click.option("--refresh", metavar="TIME", help="Rewrite data when it is this old, such as 30d; default: never.")
+@click.option(
+    "--refresh",
+    metavar="TIME",
+    help="Rewrite data when it is this old, such as 30d; default: ftl.refresh of the config, or never.",
+)
 @click.option(
     "--write-cache",
     default="protected",
@@ -103,10 +107,11 @@ def serve_command(
             "address": server.address,
             "control": os.path.abspath(server.control),
             "image": str(served.folder.absolute()),
+            "without_effect": server.without_effect,
         }
         click.echo(json.dumps(known, indent=2))
     else:
-        click.echo(foreground.introduction(os.fspath(config), server.address, served.folder))
+        click.echo(foreground.introduction(os.fspath(config), server, served.folder))
     sys.stdout.flush()
     say = _say_in_place() if sys.stdout.isatty() else click.echo
     say = (lambda _: None) if as_json else say

@@ -252,14 +252,14 @@ def _asked_to_end() -> Iterator[_Asked]:
             signal.signal(number, handler or signal.SIG_DFL)
 
 
-def introduction(config: str, address: str, folder: Path) -> str:
-    """The config and the address of a drive, and first commands with the usual tools."""
+def introduction(config: str, server: _core.DriveServer, folder: Path) -> str:
+    """The config of a drive, what of it has no effect, the address, and first commands with the usual tools."""
     from softsense import tables
 
-    quoted = shlex.quote(address)
+    quoted = shlex.quote(server.address)
     rows = [
         ("config", config),
-        ("serving", address),
+        ("serving", server.address),
         ("image", str(folder)),
         ("look at it", f"nbdinfo {quoted}"),
         ("copy in", f"nbdcopy disk.img {quoted}"),
@@ -268,4 +268,6 @@ def introduction(config: str, address: str, folder: Path) -> str:
         ("how it is", f"softsense drive status {shlex.quote(str(folder))}"),
         ("end it", "Ctrl-C, SIGTERM"),
     ]
+    if server.without_effect:
+        rows.insert(1, ("no effect", ", ".join(server.without_effect)))
     return tables.describe(rows)

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) const EXPORT_NAME: u32 = 1;
 pub(crate) const ABORT: u32 = 2;
@@ -333,12 +333,14 @@ impl Export for Memory {
 }
 
 /// Waits for what must come.
-pub(crate) fn until(mut holds: impl FnMut() -> bool) {
-    for _ in 0..5000 {
-        if holds() {
-            return;
-        }
+pub(crate) fn until(holds: impl FnMut() -> bool) {
+    until_within(Duration::from_secs(5), holds);
+}
+
+pub(crate) fn until_within(most: Duration, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < most, "it has not come in {most:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
-    panic!("it has not come in five seconds");
 }

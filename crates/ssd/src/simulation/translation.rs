@@ -124,7 +124,7 @@ impl Translation {
     pub(super) fn look_up(&mut self, statistics: &mut Statistics, wanted: Waiting) -> LookUp {
         let Waiting { ref codewords, access, .. } = wanted;
         let hits = Lcn::each(codewords.clone()).filter(|&lcn| self.cache.level(lcn).is_some()).count() as u64;
-        let misses = Lcn::count(&codewords) - hits;
+        let misses = Lcn::count(codewords) - hits;
         match access {
             Access::Read => {
                 statistics.mapping_read_hits += hits;
@@ -158,7 +158,7 @@ impl Translation {
         if self.cache.level(lcn).is_some() {
             return true;
         }
-        let codewords = Lcn::count(&codewords) as u32;
+        let codewords = Lcn::count(codewords) as u32;
         admission.admits(lcn.0, |rule, misses| rule.admit(&MissedEntry { codeword: lcn, codewords, misses }))
     }
 

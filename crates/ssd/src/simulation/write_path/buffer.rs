@@ -225,13 +225,13 @@ impl WritePath {
                 Some((of, codewords)) if *of == request => *codewords += 1,
                 _ => {
                     if let Some((request, codewords)) = taken.replace((request, 1)) {
-                        device.kernel.report(Completion::CodewordsInMemory { request: request, codewords });
+                        device.kernel.report(Completion::CodewordsInMemory { request, codewords });
                     }
                 }
             }
         }
         if let Some((request, codewords)) = taken {
-            device.kernel.report(Completion::CodewordsInMemory { request: request, codewords });
+            device.kernel.report(Completion::CodewordsInMemory { request, codewords });
         }
         if !self.keeps {
             self.fill_parts_in_time(device, ssd);

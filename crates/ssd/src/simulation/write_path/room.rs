@@ -101,7 +101,7 @@ impl WritePath {
             device.kernel.statistics.read_only_from.get_or_insert(device.kernel.now);
         }
         for (request, codewords) in refused.into_iter().map(|request| (request, 1)).chain(left_over) {
-            device.kernel.report(Completion::CodewordsWritten { request: request, codewords, energy: Pj::default() });
+            device.kernel.report(Completion::CodewordsWritten { request, codewords, energy: Pj::default() });
         }
         // Data that was accepted and finds no room is as much in flash as it will ever be.
         self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
