@@ -154,8 +154,9 @@ impl PageMap {
 
     /// Codewords for which the flash has room, in the present state of its blocks.
     pub fn data_capacity(&self) -> u64 {
-        let written = (0..self.blocks.len() as u32).filter(|&superblock| !self.is_retired(Superblock(superblock)));
-        written.map(|superblock| self.room_of(Superblock(superblock))).sum()
+        let written =
+            Superblock::all(0..self.geometry.superblocks()).filter(|&superblock| !self.is_retired(superblock));
+        written.map(|superblock| self.room_of(superblock)).sum()
     }
 
     /// Codewords that a superblock has room for.

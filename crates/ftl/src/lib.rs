@@ -324,8 +324,8 @@ impl PageMap {
     pub fn superblocks_by_code(&self) -> Vec<u64> {
         let ages: Vec<u32> = self.formats.layouts().ages().collect();
         let mut counts = vec![0; ages.len()];
-        for superblock in 0..self.blocks.len() as u32 {
-            let code_age = self.code_age(Superblock(superblock));
+        for superblock in Superblock::all(0..self.geometry.superblocks()) {
+            let code_age = self.code_age(superblock);
             counts[ages.iter().position(|&age| code_age <= age).expect("the last holds beyond")] += 1;
         }
         counts
