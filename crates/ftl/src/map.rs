@@ -146,6 +146,7 @@ impl Map {
     }
 
     /// The second of the run in which a page of the device was written; `None` for before the run.
+    #[inline]
     pub(super) fn written_s(&self, page: u64) -> Option<u32> {
         self.written_s.as_ref().and_then(|written_s| (written_s.get(page) as u32).checked_sub(1))
     }
