@@ -9,7 +9,7 @@ use softsense_config::spec::InterleavedGroups;
 use super::Writer;
 use super::victims::{SharedRule, Victims};
 
-/// What becomes of a superblock, in this order; one that is collected for its wear or its data is free again.
+/// The states of a superblock, in the order in which it has them. One that has been collected is free again, unless it is retired.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// Erased; a writer may take it.

@@ -63,7 +63,7 @@ impl Map {
         })
     }
 
-    /// What the state before the run is a function of.
+    /// The parts of a device that decide where data lies before the run.
     #[inline]
     pub(super) fn device<'a>(&'a self, geometry: &'a Geometry) -> Device<'a> {
         Device { geometry, addresses: &self.addresses }

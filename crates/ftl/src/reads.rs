@@ -11,7 +11,7 @@ use super::read_counts::{DISTURBANCE_SCALE, ReadCounts};
 use super::read_reclaim::ReadReclaim;
 use super::{Group, PageMap};
 
-/// What reads leave behind, where reads disturb cells.
+/// The traces that reads leave, where reads disturb cells.
 #[derive(Debug)]
 pub(super) struct Reads {
     /// Sensings of blocks and wordlines. Absent where reads disturb no cells.
