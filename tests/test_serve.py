@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from serving import CONFIG, SIZE, SIZE_BYTES, Served, asked, run, served, serving, softsense
-from softsense import ConfigError, FileError, cli
-from softsense.serve import client, events, faults, text, units
+from softsense import ConfigError, FileError, cli, load_config
+from softsense.serve import client, events, faults, foreground, text, units
 from softsense.serve.client import Drive
 from softsense.serve.page import page
 
@@ -31,6 +31,17 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 # Words and scripts.
+
+
+def test_the_folder_of_an_image_finds_the_drive_before_it_is_announced(tmp_path: Path) -> None:
+    """Who reads the address that `drive serve` prints, and asks the image at once, is answered."""
+    options = foreground.Options(size_bytes=SIZE_BYTES, socket=tmp_path / "disk.sock", port=None)
+    server = foreground.opened(load_config(CONFIG), options)
+    try:
+        with Drive(options.folder) as drive:
+            assert drive.status()["size_bytes"] == SIZE_BYTES
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize(

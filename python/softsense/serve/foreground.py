@@ -47,7 +47,7 @@ class Options:
         image: the folder that holds the flash; default: beside the socket, `disk.sock` and `disk.image`.
         real_time: whether requests take as long as the drive would.
         parity: whether a stripe of superpages has one of parity, so that a die can be lost.
-        refresh_hours: age at which data is written anew; None for never.
+        refresh_hours: age at which data is written anew; None for the config's, or never.
         write_cache: `protected` by capacitors, or `volatile`: lost with the power unless it was flushed.
         seed: seed of the flash; None for the config's.
         read_only: whether writes are refused.
@@ -111,7 +111,7 @@ class Options:
 
 
 def opened(config: Config, options: Options) -> DriveServer:
-    """A drive that is served from now on, its image opened or made.
+    """A drive that is served from now on, its image opened or made; who has the folder of the image finds the drive.
 
     Args:
         config: the device.
@@ -120,7 +120,9 @@ def opened(config: Config, options: Options) -> DriveServer:
     Raises `SoftsenseError`.
     """
     options.check()
-    return in_background(lambda: _core.DriveServer(config, options.to_json()))
+    server = in_background(lambda: _core.DriveServer(config, options.to_json()))
+    client.link_control(options.folder, str(server.control))
+    return server
 
 
 def serve(
@@ -143,7 +145,6 @@ def serve(
     Returns whether Ctrl-C ended it. Raises `SoftsenseError` if an event of the script is refused, or the page cannot be
     written.
     """
-    client.link_control(folder, str(server.control))
     last: dict[str, Any] = {}
     # A second signal does not keep the drive from ending properly, either.
     with _asked_to_end() as asked:
