@@ -4,8 +4,8 @@
 use serde_json::Value;
 use softsense_config::spec::{AllocationPool, BusyUnit, Config, GcPacing, PartialWrite};
 
-/// Fields that a drive has, and parts of which it has all fields.
-const SERVED: [&str; 14] = [
+/// Fields that a drive has, with the values that are not refused, and parts of which it has all fields.
+const SERVED: [&str; 16] = [
     "seed",
     "geometry",
     "bus",
@@ -15,10 +15,12 @@ const SERVED: [&str; 14] = [
     "flash.page_types",
     "flash.erase_us",
     "flash.busy_unit",
+    "ftl.gc_pacing",
     "ftl.over_provisioning",
     "ftl.read_reclaim",
     "ftl.refresh",
     "ftl.wear_levelling_spread",
+    "host.partial_write",
     "host.write_buffer_bytes",
 ];
 
@@ -76,10 +78,8 @@ pub(crate) fn without_effect(config: &Config) -> Vec<String> {
     let is_of = |path: &str, names: &[&str]| {
         names.iter().any(|name| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     };
-    let changed = given.into_iter().filter(|(path, value)| !default.contains(&(path.clone(), value.clone())));
-    let paths = changed.map(|(path, _)| path).filter(|path| !is_of(path, &SERVED) && !is_of(path, &OF_RUNS));
-    // A value that is refused when it has an effect has none at the value that is served.
-    paths.filter(|path| !["host.partial_write", "ftl.gc_pacing"].contains(&path.as_str())).collect()
+    let changed = given.into_iter().filter(|field| !default.contains(field)).map(|(path, _)| path);
+    changed.filter(|path| !is_of(path, &SERVED) && !is_of(path, &OF_RUNS)).collect()
 }
 
 /// The fields of the parts of a config, and the parts that have none, each with its value.

@@ -1,4 +1,3 @@
-use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use softsense_config::numbers;
@@ -30,25 +29,24 @@ numbers! {
 #[derive(Debug)]
 pub(crate) struct Slab<N, T> {
     entries: Vec<T>,
-    vacant: Vec<u32>,
-    numbers: PhantomData<fn(N)>,
+    vacant: Vec<N>,
 }
 
 impl<N, T> Default for Slab<N, T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), vacant: Vec::new(), numbers: PhantomData }
+        Self { entries: Vec::new(), vacant: Vec::new() }
     }
 }
 
-impl<N: From<usize>, T> Slab<N, T>
+impl<N: Copy + From<usize>, T> Slab<N, T>
 where
     usize: From<N>,
 {
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> N {
-        if let Some(index) = self.vacant.pop() {
-            self.entries[index as usize] = value;
-            return N::from(index as usize);
+        if let Some(number) = self.vacant.pop() {
+            self[number] = value;
+            return number;
         }
         self.entries.push(value);
         N::from(self.entries.len() - 1)
@@ -58,23 +56,22 @@ where
     /// field.
     #[inline]
     pub(crate) fn reuse(&mut self, new: impl FnOnce() -> T) -> N {
-        let index = self.vacant.pop().unwrap_or_else(|| {
+        self.vacant.pop().unwrap_or_else(|| {
             self.entries.push(new());
-            self.entries.len() as u32 - 1
-        });
-        N::from(index as usize)
+            N::from(self.entries.len() - 1)
+        })
     }
 
     /// Frees an index. The value stays until the index is handed out again.
     #[inline]
     pub(crate) fn remove(&mut self, number: N) {
-        self.vacant.push(usize::from(number) as u32);
+        self.vacant.push(number);
     }
 
     /// Iterates over the values that are present. The time grows with the most values that were ever present at once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let mut there = vec![true; self.entries.len()];
-        self.vacant.iter().for_each(|&index| there[index as usize] = false);
+        self.vacant.iter().for_each(|&number| there[usize::from(number)] = false);
         self.entries.iter().zip(there).filter_map(|(entry, there)| there.then_some(entry))
     }
 

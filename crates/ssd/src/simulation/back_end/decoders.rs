@@ -106,7 +106,7 @@ struct Pool {
     on_the_way: usize,
     busy: TotalNs,
     /// Channels that hold the last part of a codeword, and the share of a decoder that it takes; there is no room for the first of them.
-    holding: VecDeque<(u32, Lane)>,
+    holding: VecDeque<(Channel, Lane)>,
 }
 
 impl Pool {
@@ -207,12 +207,12 @@ impl Decoders {
 
     /// Notes that a channel holds a codeword for want of room.
     pub(super) fn hold(&mut self, pool: u32, channel: Channel, lane: Lane) {
-        self.pools[pool as usize].holding.push_back((channel.0, lane));
+        self.pools[pool as usize].holding.push_back((channel, lane));
     }
 
     /// Takes the channel that has held a codeword for the longest time, if there is room for the codeword now.
     #[inline]
-    pub(super) fn let_in(&mut self, pool: u32) -> Option<u32> {
+    pub(super) fn let_in(&mut self, pool: u32) -> Option<Channel> {
         let pool = &mut self.pools[pool as usize];
         let &(_, lane) = pool.holding.front()?;
         if !pool.has_room(lane, self.buffer_codewords) {

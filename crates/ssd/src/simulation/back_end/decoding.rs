@@ -2,7 +2,7 @@
 
 use crate::slab::{CodewordId, ReadId};
 use softsense_base::{Ns, Pj};
-use softsense_config::ids::{Channel, Place};
+use softsense_config::ids::Place;
 use softsense_config::spec::ScrubLimit;
 use softsense_link::{Observable, Step};
 
@@ -126,8 +126,8 @@ impl BackEnd {
                 self.start_decode(kernel, pool, decoder, arrived);
             }
             while let Some(channel) = self.decoders.let_in(pool) {
-                let ended = self.bus.let_go(Channel(channel));
-                self.leave_bus(kernel, Channel(channel), ended);
+                let ended = self.bus.let_go(channel);
+                self.leave_bus(kernel, channel, ended);
             }
         }
         let next = if over && self.reads.reads[read].failed { self.step_after(kernel, read) } else { None };

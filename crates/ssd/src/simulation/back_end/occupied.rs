@@ -107,10 +107,10 @@ impl BackEnd {
     /// Adds a number for each resource, in the order of [`Counts`], which changes with the operation that takes the resource; 0 for a free
     /// one.
     pub(in super::super) fn look(&self, taken: &mut Vec<u128>) {
-        let units = 0..self.array.len() as u32;
-        taken.extend(units.clone().map(|unit| match action_of(self.array.phase(Unit(unit))) {
+        let units = Unit::all(0..self.array.len() as u32);
+        taken.extend(units.clone().map(|unit| match action_of(self.array.phase(unit)) {
             // All events of a unit have the same low bits.
-            Some(action) => self.array.key(Unit(unit)) & !0xff | (1 + action as u128),
+            Some(action) => self.array.key(unit) & !0xff | (1 + action as u128),
             None => 0,
         }));
         taken.extend((0..self.bus.len() as u32).map(|channel| match self.bus.on_bus(Channel(channel)) {
@@ -131,10 +131,7 @@ impl BackEnd {
             encoders.look(taken);
         }
         if self.timing.suspend.is_some() {
-            taken.extend(
-                Unit::all(units)
-                    .map(|unit| self.array.suspended_since(unit).map_or(0, |since| 1 + u128::from(since.0))),
-            );
+            taken.extend(units.map(|unit| self.array.suspended_since(unit).map_or(0, |since| 1 + u128::from(since.0))));
         }
     }
 

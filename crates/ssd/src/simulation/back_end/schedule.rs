@@ -556,6 +556,11 @@ mod tests {
     use super::*;
     use crate::slab::CodewordId;
 
+    fn of_background(kind: OperationKind, writes: bool) -> Attributes {
+        let (of, set, in_block) = (Urgency::BACKGROUND, Set(0), Superblock(NONE));
+        Attributes { kind, of, set, may_interrupt: false, in_block, writes }
+    }
+
     /// Do operations of garbage collection that hurry go before other work that writes, and do others go after it? Reads go first, as they
     /// have waited longer in proportion to the 100 ns that they take. That ends when work that takes 1000 ns has waited for more than 9,900
     /// ns, and ten times as long as the reads.
@@ -564,14 +569,7 @@ mod tests {
         let rule = "[scheduling]\nby = ['proportional_wait', 'kind']\ncollection_first_at_blocks = 3";
         let config = CheckedConfig::from_toml(rule, "test.toml", &[]).unwrap();
         let comes = |number, kind, writes, takes| {
-            let attributes = Attributes {
-                kind,
-                of: Urgency::BACKGROUND,
-                set: Set(0),
-                may_interrupt: false,
-                in_block: Superblock(NONE),
-                writes,
-            };
+            let attributes = of_background(kind, writes);
             Incoming { item: Work::Read(number), attributes, takes: Ns(takes), amount: 1 }
         };
         let order = |free_blocks, waited| {
@@ -598,14 +596,7 @@ mod tests {
         let config = CheckedConfig::from_toml("[scheduling]\nbus = true", "test.toml", &[]).unwrap();
         let read = Transfer::Read { part: 7, codeword: CodewordId(0) };
         let comes = |item, kind, writes| {
-            let attributes = Attributes {
-                kind,
-                of: Urgency::BACKGROUND,
-                set: Set(0),
-                may_interrupt: false,
-                in_block: Superblock(NONE),
-                writes,
-            };
+            let attributes = of_background(kind, writes);
             Incoming { item, attributes, takes: Ns(10), amount: 1 }
         };
         for waits in [false, true] {

@@ -108,7 +108,7 @@ impl BackEnd {
                 state.to_transfer -= 1;
                 if state.to_transfer == 0 {
                     let (read, member) = self.reads.of_part(part);
-                    self.page_transferred(kernel, Unit(self.unit_of(self.reads.reads[read].order.group, member).0));
+                    self.page_transferred(kernel, self.unit_of(self.reads.reads[read].order.group, member));
                 }
             }
             Transfer::Command { unit, work } => self.commanded(kernel, unit, work),

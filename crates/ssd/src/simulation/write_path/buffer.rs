@@ -272,9 +272,8 @@ impl WritePath {
         if self.protected {
             return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
         }
-        let buffers = self.buffers.iter_mut().enumerate();
-        let of: Vec<(Ssd, u32)> =
-            buffers.filter_map(|(ssd, buffer)| Some((Ssd(ssd as u32), buffer.end_epoch()?))).collect();
+        let buffers = self.buffers.iter_mut_enumerated();
+        let of: Vec<(Ssd, u32)> = buffers.filter_map(|(ssd, buffer)| Some((ssd, buffer.end_epoch()?))).collect();
         if of.is_empty() {
             return device.kernel.report(Completion::CodewordsInMemory { request, codewords: 1 });
         }
@@ -404,8 +403,8 @@ impl WritePath {
 
     /// Programs what is left in the write buffers at the end of the requests. Returns whether that, or making room for it, is under way.
     pub(in super::super) fn start_flushing(&mut self, device: &mut Device) -> bool {
-        for ssd in 0..self.buffers.len() as u32 {
-            self.flush_all(device, Ssd(ssd));
+        for ssd in self.buffers.keys() {
+            self.flush_all(device, ssd);
         }
         if device.kernel.events.next_key().is_none() {
             self.program_cut_units(device);
