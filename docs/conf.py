@@ -38,6 +38,13 @@ suppress_warnings = ["misc.highlighting_failure"]  # Excerpts have dots where so
 default_role = "literal"  # Docstrings write code as `code`.
 
 myst_heading_anchors = 4
+# `$...$` and fences of ```math, which repository browsers show as well. The site has them as MathML, and needs no script.
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_allow_space = False
+myst_dmath_allow_digits = False
+myst_fence_as_directive = ["math"]
+myst_update_mathjax = False
+html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = "softsense"
@@ -150,8 +157,35 @@ def _file_pages(_app: Any) -> Iterator[tuple[str, dict[str, str], str]]:
         yield f"source/{name}", {"title": title, "body": f"<h1>{title}</h1>\n{body}"}, "page.html"
 
 
+def _mathml(node: Any, *, block: bool) -> str:
+    """A formula as MathML; what cannot be shown is a warning, which `make docs` makes an error."""
+    from math_core import LatexError, LatexToMathML
+    from sphinx.util import logging
+
+    try:
+        return LatexToMathML(fancy_error=False).convert_with_local_state(node.astext().strip(), displaystyle=block)
+    except LatexError as error:
+        logging.getLogger(__name__).warning("%s in the formula %s", error, node.astext(), location=node)
+        return f"<code>{html.escape(node.astext())}</code>"
+
+
+def _visit_math(writer: Any, node: Any) -> None:
+    from docutils import nodes
+
+    writer.body.append(_mathml(node, block=False))
+    raise nodes.SkipNode
+
+
+def _visit_math_block(writer: Any, node: Any) -> None:
+    from docutils import nodes
+
+    writer.body.append(f'<div class="math">{_mathml(node, block=True)}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", (_visit_math, None), (_visit_math_block, None))
     app.connect("source-read", _complete_source)
     app.connect("doctree-read", _link_files, priority=100)
     app.connect("html-collect-pages", _file_pages)

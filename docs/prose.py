@@ -95,7 +95,7 @@ def _prose(file: Path) -> Iterator[tuple[int, str]]:
 def sentences(file: Path) -> Iterator[Sentence]:
     """All of a file."""
     for line, text in paragraphs(file):
-        plain = re.sub(r"`[^`]*`|\[([^]]*)\]\([^)]*\)", lambda found: found[1] or "Code", text)
+        plain = re.sub(r"`[^`]*`|\$[^$]+\$|\[([^]]*)\]\([^)]*\)", lambda found: found[1] or "Code", text)
         for number, each in enumerate(re.split(r"(?<=[.:;?!])\s+(?=[A-Z`*\"])", plain)):
             yield Sentence(each, file, line, number == 0)
 
