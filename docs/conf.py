@@ -38,7 +38,7 @@ suppress_warnings = ["misc.highlighting_failure"]  # Excerpts have dots where so
 default_role = "literal"  # Docstrings write code as `code`.
 
 myst_heading_anchors = 4
-# `$...$` and fences of ```math, which repository browsers show as well. The site has them as MathML, and needs no script.
+# `$...$` and fences of ```math, as repository browsers show them. On the site they are MathML, which needs no script.
 myst_enable_extensions = ["dollarmath"]
 myst_dmath_allow_space = False
 myst_dmath_allow_digits = False
