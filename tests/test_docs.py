@@ -87,3 +87,23 @@ def _words(text: str) -> list[str]:
 def test_python_of_the_documentation_parses(page: Path) -> None:
     for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
         ast.parse(block)
+
+
+MODEL = [page for page in PAGES if page.parent.name == "model" and page.name != "README.md"]
+LIMITS = {"Validity", "Limits", "What it leaves out"}
+
+
+@pytest.mark.parametrize("page", MODEL, ids=lambda page: page.name)
+def test_a_page_of_the_model_begins_with_its_question_and_ends_with_its_symbols(page: Path) -> None:
+    text = re.sub(r"^```(?!math).*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    question = text.split("\n\n")[1]
+    assert "?" in question
+    assert "```math" not in question
+    sections = re.findall(r"^## (.*)", text, re.MULTILINE)
+    assert LIMITS & set(sections)
+    if "Symbols" in sections:
+        assert sections[-1] == "Symbols"
+        assert text.rstrip().splitlines()[-1].startswith("|")
+        assert "```math" not in text.partition("\n## Symbols")[2]
+    else:
+        assert "```math" not in text
