@@ -3,8 +3,9 @@
     python docs/prose.py [--worst N] [--lower]
 
 Sentences of pages, of comments and of docstrings are counted by folder: those of more than 35 words, and those that
-begin with a pronoun or a relative and no noun ("What it ...", "Those of ..."). docs/prose.toml has the budgets: the
-script ends with 1 if a folder has more, and `--lower` writes what there is.
+begin with a pronoun or a relative and no noun ("What it ...", "Those of ..."). Of tables in pages, cells of more than
+25 words are counted. docs/prose.toml has the budgets: the script ends with 1 if a folder has more, and `--lower`
+writes what there is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ ROOT = Path(__file__).parents[1]
 BUDGETS = Path(__file__).with_suffix(".toml")
 LONG = 35
 """Words of a sentence above which it is hard to read once."""
+WIDE = 25
+"""Words of a cell of a table above which it should be sentences beside the table."""
 HEADLESS = re.compile(r"(What|Which|Where|That|This|Those|These|It|They|Of|As|The same|Such)\b", re.I)
 """Beginnings of a line of documentation whose noun the reader has to guess."""
 FOLDERS = {
@@ -92,11 +95,23 @@ def _prose(file: Path) -> Iterator[tuple[int, str]]:
         yield number, found[1].strip() if found else ""
 
 
+def _plain(text: str) -> str:
+    """Text in which code and formulas are a word each, and links are their words."""
+    return re.sub(r"`[^`]*`|\$[^$]+\$|\[([^]]*)\]\([^)]*\)", lambda found: found[1] or "Code", text)
+
+
+def wide_cells(file: Path) -> Iterator[Sentence]:
+    """Cells of tables of a page that have more than `WIDE` words."""
+    for line, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        for cell in text.split("|")[1:-1] if text.startswith("|") else []:
+            if len(_plain(cell).split()) > WIDE:
+                yield Sentence(cell.strip(), file, line, False)
+
+
 def sentences(file: Path) -> Iterator[Sentence]:
     """All of a file."""
     for line, text in paragraphs(file):
-        plain = re.sub(r"`[^`]*`|\$[^$]+\$|\[([^]]*)\]\([^)]*\)", lambda found: found[1] or "Code", text)
-        for number, each in enumerate(re.split(r"(?<=[.:;?!])\s+(?=[A-Z`*\"])", plain)):
+        for number, each in enumerate(re.split(r"(?<=[.:;?!])\s+(?=[A-Z`*\"])", _plain(text))):
             yield Sentence(each, file, line, number == 0)
 
 
@@ -109,11 +124,14 @@ def main(worst: int, lower: bool) -> int:
     status = 0
     print(f"{'':12}  sentences  above 25  above {LONG}  without a noun")
     for name, patterns in FOLDERS.items():
-        found = [each for pattern in patterns for file in sorted(ROOT.glob(pattern)) for each in sentences(file)]
+        files = [file for pattern in patterns for file in sorted(ROOT.glob(pattern))]
+        found = [each for file in files for each in sentences(file)]
         hard = {
             "long": [each for each in found if each.is_long],
             "headless": [each for each in found if each.is_headless],
         }
+        if name == "pages":
+            hard["cells"] = [cell for file in files for cell in wide_cells(file)]
         above = [sum(len(each.text.split()) > most for each in found) / len(found) for most in (25, LONG)]
         print(f"{name:12}  {len(found):9,}  {above[0]:8.1%}  {above[1]:8.1%}  {len(hard['headless']):14,}")
         lines += ["", f'["{name}"]', *(f"{kind} = {len(every)}" for kind, every in hard.items())]
@@ -121,7 +139,7 @@ def main(worst: int, lower: bool) -> int:
             most = budgets.get(name, {}).get(kind, 0)
             if len(every) > most and not lower:
                 status = 1
-                print(f"  found {len(every)} {kind} sentences, expected at most {most}: --worst 20 shows them")
+                print(f"  found {len(every)} ({kind}), expected at most {most}: --worst 20 shows them")
             for each in sorted(every, key=lambda each: -len(each.text.split()))[:worst]:
                 print(f"  {kind}: {each.file.relative_to(ROOT)}:{each.line}: {each.text}")
     if lower:
