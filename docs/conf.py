@@ -10,15 +10,27 @@ Zensical is a beta that runs no plugins but its own.
 from __future__ import annotations
 
 import html
+import os
 import posixpath
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+
+
+def _repository() -> str:
+    """Where the repository is on the web, by pyproject.toml or by the workflow that builds the site; else nothing."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
+    here = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(os.environ) if "GITHUB_REPOSITORY" in os.environ else ""
+    return str(told.get("Repository", here))
+
+
+REPOSITORY = _repository()
 
 # The entries of the navigation, in their order. A group is folded: the list on its page is what is in it.
 _GROUPS = ["tutorials/README", "guides", "papers", "model/README", "reference/README", "about"]
@@ -58,6 +70,13 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6cb6e0", "color-brand-content": "#6cb6e0"},
     "top_of_page_buttons": [],
 }
+if REPOSITORY:
+    html_theme_options |= {
+        "source_repository": REPOSITORY,
+        "source_branch": "main",
+        "source_directory": "docs/",
+        "footer_icons": [{"name": "Repository", "url": REPOSITORY, "html": "Repository", "class": ""}],
+    }
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -154,6 +173,9 @@ def _file_pages(_app: Any) -> Iterator[tuple[str, dict[str, str], str]]:
                 lexer = TextLexer()
             body = highlight(path.read_text(), lexer, HtmlFormatter(cssclass="highlight"))
         title = html.escape(name)
+        if REPOSITORY:
+            kind = "tree" if path.is_dir() else "blob"
+            body = f'<p><a href="{REPOSITORY}/{kind}/main/{name}">In the repository</a></p>\n{body}'
         yield f"source/{name}", {"title": title, "body": f"<h1>{title}</h1>\n{body}"}, "page.html"
 
 
