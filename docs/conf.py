@@ -53,7 +53,6 @@ myst_heading_anchors = 4
 # `$...$` and fences of ```math, as repository browsers show them. On the site they are MathML, which needs no script.
 myst_enable_extensions = ["dollarmath"]
 myst_dmath_allow_space = False
-myst_dmath_allow_digits = False
 myst_fence_as_directive = ["math"]
 myst_update_mathjax = False
 html_math_renderer = "mathml"
