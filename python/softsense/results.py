@@ -33,9 +33,10 @@ class RunResult:
     Attributes:
         name: the policy as it was asked for, such as `two_step` or `two_step:restart`.
         config: the resolved configuration that ran.
-        summary: all measurements; times in us unless a name says otherwise, None where nothing was recorded.
+        summary: all measurements, by the names in docs/results.md; times in us unless a name says otherwise, None where
+            nothing was recorded.
         interrupted: whether the run was stopped before its last request.
-        timeline: the timeline of the window that was asked for; None without one.
+        timeline: the operations in the window that `run(timeline=...)` named; None without a window.
         intervals: the rows of `series`, ready for JSON.
         tenant_distributions: for each tenant, in the order of the config, the response times of `read`, `write`
             and `trim`, us, ascending, and the fraction of its requests at or below each.
@@ -88,16 +89,17 @@ class RunResult:
     def series(self) -> pl.DataFrame:
         """The run over time: one row per interval, rows of a warm-up first.
 
-        The run has 60 to 120 intervals of equal length, fewer if it is shorter than 60 ms. The last interval of each
-        part has half to one and a half of their length.
+        The run has 60 to 120 intervals of equal length, fewer if it is shorter than 60 ms. The last interval of
+        the warm-up, and of the measured part, has half to one and a half of their length.
 
         Columns: from_s, to_s (f64), measured (bool, False in the warm-up), iops, read_iops, write_iops (f64),
         read_mb_per_s, write_mb_per_s (f64, 10^6 bytes). read_mean_us, read_p99_us, write_mean_us, write_p99_us (f64)
         are of requests that completed in the interval; percentiles are off by 0.4 % at most. write_amplification (f64)
-        counts codewords programmed for each one that the host wrote to flash. free_blocks and slc_blocks (i64) are
-        those at the end of the interval. attempts (f64) are per codeword that the host read. uncorrectable (i64) counts
-        codewords. rber (f64) is the mean raw bit error rate of codewords as they were read first. A number for which
-        the interval has nothing is null.
+        counts codewords programmed for each one that the host wrote to flash. free_blocks (i64) are the free blocks of
+        the drive at the end of the interval, and slc_blocks (i64) the blocks that its SLC cache then uses. attempts
+        (f64) are per codeword that the host read. uncorrectable (i64) counts codewords of the host that no level
+        decoded. rber (f64) is the mean raw bit error rate of codewords as they were read first. A number for which the
+        interval has nothing is null.
 
         >>> from softsense import run
         >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
@@ -117,12 +119,13 @@ class RunResult:
 
     @cached_property
     def requests(self) -> pl.DataFrame:
-        """One row per request in order of completion; needs `log_requests`.
+        """One row per request in order of completion; needs `run(log_requests=...)`.
 
         Columns: request (u64), arrival_ns (u64), kind (read, write, trim, flush, fua_write), offset_bytes (u64),
         bytes (u64), response_ns (u64). max_level (u8) is the highest read level that any of its codewords needed, 0 if
-        none was read. retries is u16. energy_uj (f64) is the energy of its own operations: without garbage collection
-        and programs from the write buffer. Where there are tenants, tenant (u16) is its number in the config, from 0.
+        none was read. retries (u16) is the sum over its codewords. energy_uj (f64) is the energy of its own operations:
+        without garbage collection and programs from the write buffer. Where there are tenants, tenant (u16) is its
+        number in the config, from 0.
         """
         if self._log is None:
             raise ValueError("requests were not logged: pass log_requests=True, or a path to a Parquet file")
@@ -184,7 +187,7 @@ class Comparison:
 
     Attributes:
         runs: one result per policy, in the order asked for.
-        baseline: the run without soft sensing (nothing ever fails), or None when it was not asked for.
+        baseline: the run without soft sensing (hard decision decodes every codeword), or None when not asked for.
 
     Frames are polars frames; a run is found by its name.
 
@@ -244,7 +247,10 @@ class Comparison:
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per run, the baseline first: the columns that most questions need, response times in us."""
+        """One row per run, the baseline first: the columns that most questions need, response times in us.
+
+        slowdown is that of mean reads, energies are in uJ, and requests_per_s is the speed of the simulator.
+        """
         rows = []
         for result in self.all_runs:
             s = result.summary
@@ -283,7 +289,10 @@ class Comparison:
 
     @property
     def time_split(self) -> pl.DataFrame:
-        """Long form: policy, part, mean_us per codeword read. The parts add up to the mean (None without reads)."""
+        """Long form: policy, part, mean_us per codeword read (None without reads).
+
+        The parts, from `wait_plane` to `retries`, add up to the mean time of a codeword read.
+        """
         return _frame(
             {"policy": result.name, "part": part, "mean_us": mean_us}
             for result in self.all_runs
@@ -351,7 +360,7 @@ class Comparison:
         """Draw one panel into axes of your own.
 
         Args:
-            panel: `time_split`, `tail`, `slowdown`, `responses` or `levels`.
+            panel: `time_split`, `tail`, `levels`, `slowdown`, or `responses`, which `plot` draws without a baseline.
             axes: matplotlib axes, of any figure; one without a layout engine gets the constrained one.
             style: `screen`, or `paper` for text at 8 points.
 

@@ -15,17 +15,18 @@ use super::{PageMap, State, Writer};
 /// No bound on the valid codewords of a victim.
 pub const ANY_VICTIM: u32 = u32::MAX;
 
-/// When sets are collected, and by which rule of the user's own.
+/// The numbers of free superblocks between which sets are collected, and the user's own rule for victims.
 #[derive(Debug)]
 pub(super) struct Collector {
     /// Free superblocks of a set below which collection begins.
     pub(super) low: usize,
     /// Free superblocks of a set at which collection ends.
     pub(super) high: usize,
-    /// Free superblocks of each set with which the steady state begins.
+    /// Free superblocks of each set with which `steady_state` begins, if the config gives their number.
     pub(super) free_at_start: Option<usize>,
     /// Free superblocks of each set that the host and translation pages leave to garbage collection.
     pub(super) kept: usize,
+    /// The account of whether collection gains room.
     pub(super) gain: Gain,
     /// The user's own rule for victims. Absent where the config names none.
     pub(super) own_victims: Option<SharedRule>,
@@ -71,6 +72,7 @@ pub(super) struct Gain {
 }
 
 impl Gain {
+    /// Counts an erase by collection, which frees `pages` pages.
     pub(super) fn erased(&mut self, pages: u32) {
         self.pages += i64::from(pages);
         self.erased_since += 1;
@@ -81,14 +83,15 @@ impl Gain {
 }
 
 impl PageMap {
-    /// The layout with the least room that a superblock of a set may have next: after one more erase than any has had, or with the next
-    /// code. Data that is moved fits wherever it goes.
+    /// The layout with the fewest codewords that a superblock of a set may have after its next erase: with one P/E cycle more than the most
+    /// worn one has, or with the next code. Data that fits this layout fits wherever it is moved.
     fn least_roomy(&self, set: Set) -> &BlockLayout {
         let most_pe_cycles = || self.wear.most_after_erase(&self.geometry, set);
         self.formats.least_roomy(|| self.geometry.ssd_of_set(set), most_pe_cycles)
     }
 
-    /// Codewords of the fullest superblock of a set that is worth collecting: its data fits another one, and leaves a group of it free.
+    /// Codewords of the fullest superblock of a set that is worth collecting: its data fits another superblock and leaves a group of that
+    /// superblock free.
     fn most_worth_collecting(&self, set: Set) -> u32 {
         let layout = self.least_roomy(set);
         if layout.crosses_pages() {
@@ -96,6 +99,7 @@ impl PageMap {
             let most = layout.codewords().saturating_sub(2 * self.geometry.codewords_per_page());
             return self.left_of(set, most).min(self.left_to_collect_to(set));
         }
+        // The last page that holds data: with parity, the last page of all is parity.
         let last = layout.pages() - if self.geometry.has_parity() { 2 } else { 1 };
         let at_once = self.geometry.ways() * self.geometry.pages_per_program();
         let (all, of_last) = (layout.codewords() * self.geometry.ways(), layout.beginning_in(last) * at_once);
@@ -111,7 +115,7 @@ impl PageMap {
         most.min(self.left_to_collect_to(set))
     }
 
-    /// Whether garbage collection of a set should begin, or go on once begun.
+    /// Whether garbage collection of a set should begin, or, if it is `running`, go on with another victim.
     #[inline]
     pub fn wants_gc(&self, set: Set, running: bool) -> bool {
         let free = self.sets[set].free.len();
@@ -120,7 +124,7 @@ impl PageMap {
             && free < if running { self.collector.high } else { self.collector.low }
     }
 
-    /// Whether a set should be collected, or its SLC cache should be folded.
+    /// Whether a set should be collected, or its SLC cache folded; `running` as in [`wants_gc`](Self::wants_gc).
     #[inline]
     pub fn wants_room(&self, set: Set, running: bool) -> bool {
         self.wants_gc(set, running) || self.wants_folding(set)
@@ -145,7 +149,7 @@ impl PageMap {
         state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::HostPlain)
     }
 
-    /// Pages of a set that are not programmed and that the host and its collection can use: those of free superblocks, and of the open
+    /// Pages of a set that are not programmed and that the host and garbage collection can use: those of free superblocks, and of the open
     /// superblock of each. Pages that other writers have open (folding, translation pages, further handles) are not counted.
     pub fn unwritten_pages(&self, set: Set) -> u32 {
         let (state, pages) = (&self.sets[set], self.geometry.pages_per_superblock());
@@ -153,7 +157,7 @@ impl PageMap {
         state.free.len() as u32 * pages + of_open(Writer::Host) + of_open(Writer::Gc)
     }
 
-    /// Pages that a set can program once a superblock of it has been erased.
+    /// Pages that the erase of a superblock gives to its set: none if the superblock stays in the SLC cache.
     pub fn pages_of_erase(&self, superblock: Superblock) -> u32 {
         let stays_in_cache = self.is_slc(superblock) && !self.gives_back(self.geometry.set_of_superblock(superblock));
         if stays_in_cache { 0 } else { self.geometry.pages_per_superblock() }
@@ -170,8 +174,8 @@ impl PageMap {
     }
 
     /// Whether a device that has shrunk collects without end. It has then erased twenty times as many superblocks as it has, with no
-    /// request of the host, and without more room than before. Devices that keep their room gain a little each time, if often not at
-    /// once: three times were enough for the slowest of random devices.
+    /// request of the host, and without more room than before. Devices that keep their room gain a little now and then: the slowest of
+    /// random devices gained some after it had erased three times as many superblocks as it has.
     #[inline]
     pub fn collects_in_vain(&self) -> bool {
         self.shrinks() && self.collector.gain.erased_since > 20 * self.blocks.len()
@@ -263,7 +267,7 @@ impl PageMap {
         }
         let state = &mut self.sets[set];
         state.free.push_back(superblock);
-        // Read reclaim also erases blocks that collection has not taken.
+        // Read reclaim also erases superblocks that collection has not taken, so the count may be 0 already.
         state.being_collected = state.being_collected.saturating_sub(1);
         self.collector.gain.erased(self.geometry.pages_per_superblock());
     }

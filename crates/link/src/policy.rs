@@ -5,7 +5,7 @@ use softsense_nand::{CellSpec, InferredBy, ReferencesAt};
 
 use crate::{History, MAX_LEVEL, Observation, Reliability, Step};
 
-/// The levels that a read tries, and when it begins to sense them. A policy has the information of a controller: the step that it made,
+/// The levels that a read tries, and when it begins to sense them. A policy has the information of a controller: the last attempt,
 /// whether the decoder failed, and how many checks were violated. Only `ideal` knows the lowest level that decodes, as no real drive does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", remote = "Self")]
@@ -34,7 +34,7 @@ shipped_or_own!(Policy);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
-    /// Only the extra levels are sensed and transferred; the controller has kept the others (LDPC-in-SSD, eq. 3).
+    /// Only the extra levels are sensed and transferred; the controller has kept the levels before (LDPC-in-SSD, eq. 3).
     Incremental,
     /// The whole level is sensed and transferred again (LDPC-in-SSD, eqs. 1 and 2; LaLDPC's T_i).
     Restart,
@@ -54,7 +54,7 @@ pub enum HardReferences {
     /// come after all entries. `ideal` does not use the table.
     RetryTable,
     /// References as the cells say. After a failure they are where a search finds the valleys between states (`references.valley_search` of
-    /// `threshold_voltage`), by that number of sensings of each boundary, counted in the die. Soft levels are placed around the result.
+    /// `threshold_voltage`), by its `sensings` of each boundary, counted in the die. Soft levels are placed around the result.
     /// `ideal` does not search.
     ValleySearch,
     /// The chip's default references. After a failure they are where the errors of known cells say (`references.inference` of
@@ -165,13 +165,13 @@ pub struct ReadSpec {
     pub retry_sensing_percent: u8,
     /// A predictor of hard decisions that will not be decoded. Without this field there is none.
     pub predictor: Option<Predictor>,
-    /// Number of entries of the chip's retry table that hard decisions try, as the reliability tells.
+    /// Number of entries of the chip's retry table that hard decisions try; [taken from the cells](Self::with_what_is_known).
     #[serde(skip)]
     pub retries: u8,
-    /// Number of sensings of each boundary by a search for valleys, as the reliability tells; 0 where there is none.
+    /// Number of sensings of each boundary by a search for valleys, taken from the cells; 0 without a search.
     #[serde(skip)]
     pub search_sensings: u8,
-    /// Measurement by which references are inferred, as the reliability tells; none where they are not.
+    /// Measurement by which references are inferred, if the cells have it; none where references are not inferred.
     #[serde(skip)]
     pub infers_by: Option<InferredBy>,
 }
@@ -253,7 +253,7 @@ impl Retry {
         }
     }
 
-    /// Whether a step to a level keeps what a step at the same references has sensed.
+    /// Whether a step at level `to` keeps the sensing of the step at level `from` before it, if both have the same references.
     pub(crate) fn keeps(self, from: u8, to: u8) -> bool {
         match self {
             Retry::Incremental => to > from,
@@ -301,8 +301,8 @@ impl ReadSpec {
         hard_are_retried && self.soft_references == SoftReferences::FewestViolated
     }
 
-    /// Whether violated checks matter only when no hard decision is left to try. Then only soft levels depend on them. Most reads end
-    /// before, and drawing the numbers takes long.
+    /// Whether violated checks matter only when no hard decision is left to try, because only soft levels depend on them. Their numbers are
+    /// slow to draw, so they are not drawn before: most reads decode without soft levels.
     #[inline]
     pub fn weighs_last(&self) -> bool {
         let retries_a_table = self.sees_syndrome_weights() && self.infers_by.is_none();
@@ -313,7 +313,8 @@ impl ReadSpec {
     /// last](Self::weighs_last), and no hard decision is left to try after one that has failed.
     ///
     /// # Arguments
-    /// - `weight`: the number of violated checks in an attempt, counted from 1, at a step.
+    /// - `last`: the step that has failed.
+    /// - `weight`: the number of violated checks of an attempt, from its number (the first is 1) and its step.
     pub fn weigh(&self, history: &mut History, last: Step, weight: impl Fn(u8, Step) -> Option<u32>) {
         if !self.weighs_last() || last.level > 1 || self.hard_retry(history, last).is_some() {
             return;
@@ -379,7 +380,7 @@ impl ReadSpec {
     }
 
     /// Returns the first step after the die has predicted that it will not be decoded. The page that was sensed is not sent. It is sensed
-    /// again at the references that the share of ones infers.
+    /// again at the references that the share of ones infers: `inferred` steps off the default ones.
     pub fn early_retry(&self, first: Step, inferred: i8) -> Step {
         Step { unsent_sensings: 1, references: ReferencesAt::Inferred(inferred), ..first }
     }
@@ -406,7 +407,9 @@ impl ReadSpec {
     #[inline]
     pub fn waits_for_outcome(&self, history: &History, step: Step) -> bool {
         match self.infers_by {
+            // The controller counts the errors of known cells when they have been transferred.
             Some(InferredBy::Sentinels) => step.level == 1 && history.tried_inferred() < MOST_INFERRED,
+            // The die counts the ones itself; the next step is known once the count is in the history.
             Some(InferredBy::ShareOfOnes) => {
                 let counts = step.level == 1 && step.unsent_sensings == 0 && !history.counted_ones();
                 counts && history.inferred().is_none()
@@ -481,7 +484,7 @@ impl ReadSpec {
         Some(self.soft_level(history, step, next, self.retry))
     }
 
-    /// Returns a step at a level, after one that failed.
+    /// Returns a step at level `next`, after a step that failed.
     ///
     /// # Arguments
     /// - `retry`: whether the sensing of the step before is kept, if it is at the same references and good enough.

@@ -1,4 +1,7 @@
 //! Sensing, programming and erasing: what arrays do, and what follows when they have done it.
+//!
+//! A *unit* is a busy unit here, a plane or a die, whose array does one operation at a time. A read or a program of a group has a *part*
+//! for each *member*, a page of the group; the unit of the page does the part.
 
 use crate::slab::{ProgramId, ReadId};
 use softsense_base::Ns;
@@ -62,7 +65,8 @@ impl BackEnd {
         }
     }
 
-    /// Lets work that waits for other units of its round stop the command of the die, or be loaded while the die programs.
+    /// Handles work that waits for other units of its round. A read asks for suspension of the command under way. Other work asks that no
+    /// further read begins before it, and a page to be programmed may be loaded.
     #[inline(never)]
     fn waits_for_round(&mut self, kernel: &mut Kernel, unit: Unit, turn: Turn) {
         if turn == Turn::Other {
@@ -73,6 +77,7 @@ impl BackEnd {
         }
     }
 
+    /// Hands work to a unit where a schedule chooses which work is next.
     #[inline(never)]
     fn submit_to_schedule(&mut self, kernel: &mut Kernel, unit: Unit, work: Work, may_begin: bool) {
         let begins = may_begin && self.array.phase(unit) == Phase::Free;
@@ -108,7 +113,7 @@ impl BackEnd {
         self.request_bus(kernel, channel, Transfer::Program(part));
     }
 
-    /// Takes a free unit for the program whose page is loaded, or being loaded. Returns whether there is one.
+    /// Takes a free unit for the program whose page is loaded, or being loaded. Returns whether there is such a program.
     pub(super) fn program_loaded(&mut self, kernel: &mut Kernel, unit: Unit) -> bool {
         let Some(next) = self.array.take_next_program(unit) else { return false };
         self.take_for_program(kernel, unit, next.part);
@@ -155,12 +160,13 @@ impl BackEnd {
         self.load_ahead(kernel, unit);
     }
 
-    /// Time for which an array is at a program, including what it senses for it.
+    /// Time for which an array is busy with a program, with the sensing of the old page before a merge or a copy.
     #[inline]
     pub(super) fn program_time(&self, program: ProgramId, member: u32) -> Ns {
         let Program { group, merges, copies, fails, .. } = self.programs[program];
         let page_type = self.geometry.page_type_of(self.geometry.turn(group.page, 0).1, group.slc());
         let timing = &self.timing.page_types[page_type as usize];
+        // The pages of a wordline are programmed at once when the last of them has been loaded.
         let usual = match self.timing.one_shot.filter(|_| !group.slc()) {
             None => timing.program,
             Some(_) if member + 1 < group.pages() => Ns::ZERO,
@@ -177,8 +183,8 @@ impl BackEnd {
         duration
     }
 
-    /// Suspends a program or an erase for hurried reads that wait for its array, as soon as it may be suspended, if the reads begin sooner
-    /// by it.
+    /// Suspends a program or an erase as soon as it may be suspended, if hurried reads wait for its array and then begin sooner. Hurried
+    /// reads go before programs and erases ([`ReadOrder::hurried`]).
     #[inline]
     pub(super) fn make_way(&mut self, kernel: &mut Kernel, unit: Unit) {
         let Some(suspend) = self.timing.suspend else { return };
@@ -197,6 +203,7 @@ impl BackEnd {
         order.hurried && schedule.is_none_or(|schedule| schedule.may_interrupt(now, self.asks_for(order.owner)))
     }
 
+    /// Suspends the operation of a unit by itself if a read has reason to, now or at the instant from which it may be suspended.
     #[inline(never)]
     fn suspend_if(&mut self, kernel: &mut Kernel, unit: Unit, suspend: SuspendTiming) {
         let usual = match self.array.phase(unit) {
@@ -214,7 +221,7 @@ impl BackEnd {
             && !has_reason
         {
             has_reason = schedule.interrupts(kernel.now, unit);
-            // If no deadline is near yet, the operation is suspended when the first one is.
+            // If no deadline is near yet, the operation is suspended when the first deadline comes near.
             if let Some(near) = schedule.interrupts_at(kernel.now, unit).filter(|_| !has_reason) {
                 (earliest, has_reason) = (earliest.max(near), true);
             }
@@ -229,6 +236,7 @@ impl BackEnd {
         self.array.suspend(kernel, unit, duration);
     }
 
+    /// Takes a free unit for work. The array begins its operation when the command, or the page to be programmed, has crossed the bus.
     pub(super) fn begin(&mut self, kernel: &mut Kernel, unit: Unit, work: Work) {
         match work {
             Work::Read(part) => {
@@ -236,6 +244,7 @@ impl BackEnd {
                 let state = self.reads.part_mut(part);
                 state.sensing_from = kernel.now;
                 if state.has_waited {
+                    // Until now `waited_for` had the times when the wait began.
                     let taken = self.array.taken(kernel.now, unit);
                     state.waited_for = std::array::from_fn(|by| taken[by] - state.waited_for[by]);
                 }
@@ -276,7 +285,7 @@ impl BackEnd {
         }
     }
 
-    /// Sends a unit that has been taken its command over the bus.
+    /// Sends the command of an operation over the bus to the unit that was taken for it.
     fn address(&mut self, kernel: &mut Kernel, unit: Unit, channel: Channel, of: u32, work: Work) {
         self.array.command(kernel.now, unit, Command::Address, of);
         self.request_bus(kernel, channel, Transfer::Command { unit, work });
@@ -326,6 +335,7 @@ impl BackEnd {
         statistics.energy.sense_extra_levels += extra;
         let op = &mut self.reads.reads[read];
         op.energy += hard + extra;
+        // `sensings` says how often each page of the read was sensed, so one page is counted.
         if member == op.order.group.first() {
             op.sensings += u32::from(step.hard) + u32::from(step.unsent_sensings);
             op.sensings += u32::from(step.extra_levels) + u32::from(step.search_sensings);
@@ -337,9 +347,11 @@ impl BackEnd {
     pub(super) fn sense_time(&self, read: ReadId, member: u32, step: Step) -> Ns {
         let Read { page_type, order: ReadOrder { group, .. }, .. } = self.reads.reads[read];
         if step.known_cells {
+            // Known cells are read from a page of the first type that shows them.
             let page_type = self.shows_known_cells.iter().position(|&shows| shows);
             return self.timing.page_types[page_type.unwrap_or(0)].of(step);
         }
+        // Interleaved pages are all of one type; pages that a unit crosses are not.
         let one = member == 0 || self.geometry.ways() > 1;
         let page_type = if one {
             page_type
@@ -409,6 +421,7 @@ impl BackEnd {
             return;
         }
         let suspended = self.timing.suspend.and_then(|suspend| Some((suspend, self.array.suspended_since(unit)?)));
+        // After so long a suspension the operation resumes, even if reads wait.
         let has_rested = |(suspend, since): (SuspendTiming, Ns)| kernel.now - since >= suspend.longest;
         let next = if suspended.is_some_and(has_rested) { None } else { self.array.next(kernel.now, unit) };
         if let Some(work) = next {
@@ -419,7 +432,7 @@ impl BackEnd {
         }
     }
 
-    /// The step that a read makes next if the present one fails. None where that is not known yet, or is not to be sensed ahead.
+    /// The step that a read makes next if the present one fails. None where that step is not known yet, or nothing is to be sensed ahead.
     fn step_ahead(&mut self, kernel: &mut Kernel, read: ReadId) -> Option<Step> {
         let entry = &self.reads.reads[read];
         let own_looks_ahead = self.own.as_ref().is_some_and(|own| own.looks_ahead());
@@ -428,6 +441,7 @@ impl BackEnd {
             return entry.ahead;
         }
         let step = entry.step;
+        // The die counts the ones that it senses, so it knows the inferred references before the decode.
         let counts_ones = self.spec.infers_by == Some(InferredBy::ShareOfOnes) && step.level == 1;
         if counts_ones && self.reads_as_configured(read) {
             let fate = self.reads.first_fate(read);
@@ -454,8 +468,8 @@ impl BackEnd {
         }
     }
 
-    /// Puts a page into the cache register and starts its transfers. The array is then free to look ahead. Or it is free for other work, if
-    /// such work may have it before the page has been transferred.
+    /// Puts a page into the cache register and starts its transfers. The array is then free to look ahead, or for other work, unless the
+    /// config has the register for looking ahead alone (`flash.cache_register_for`).
     pub(super) fn latch(&mut self, kernel: &mut Kernel, unit: Unit, part: u32) {
         self.array.set_register(unit, part);
         self.start_transfers(kernel, part);
@@ -477,7 +491,7 @@ impl BackEnd {
     }
 }
 
-/// Two numbers that identify the page of a member of a group.
+/// Two numbers that identify the page of a member of a group; the spread of its sensing time is drawn by them.
 fn number_of(group: Group, member: u32) -> (u64, u64) {
     (u64::from(group.set) << 32 | u64::from(group.superblock), u64::from(group.page) << 8 | u64::from(member))
 }

@@ -1,16 +1,18 @@
-//! Garbage collection, read reclaim and refresh.
+//! Garbage collection, read reclaim and refresh, each of which moves valid data out of a superblock, the victim.
 //!
 //! A collection works on one superblock of a set at a time (without interleaving: on a block of a plane). It reads the valid codewords page
-//! by page or group by group, through error correction. It programs them in its own open superblock, interleaved where the set interleaves.
-//! It erases the victim when all are programmed and nobody reads the victim any more. Its operations wait in the same queues as the host's
-//! programs. Data written by the host in between is not moved.
+//! by page or group by group, through error correction. It programs them in the superblock that the set has open for collection,
+//! interleaved where the set interleaves. It erases the victim when all are programmed and no read of the victim is under way. Its
+//! operations wait in the same queues as the host's programs. Codewords that the host overwrites meanwhile are not moved. With copyback a
+//! page whose codewords are all valid is copied within its plane instead.
 //!
-//! Read reclaim moves data in the same way, when nothing else is at work in a set and garbage collection is not wanted. It moves all of a
-//! superblock, which is then erased, or one wordline. In the latter case it gives up where it would take the last free superblock. Refresh
-//! moves whole superblocks (see [`super::maintenance`]). Where dies or blocks have failed, the data of a superblock may not fit another
-//! one, and refresh gives up, too.
+//! Read reclaim moves data in the same way, when no other collection is at work in a set and garbage collection is not wanted. It moves all
+//! of a superblock, which is then erased, or one wordline. The move of a wordline gives up where it would take the last free superblock.
+//! Refresh moves whole superblocks (see [`super::maintenance`]). Where dies or blocks have failed, the data of a superblock may not fit
+//! another one, and refresh gives up, too.
 //!
-//! A collection that has cut a unit, where units cross pages, programs one more page before its victim is erased.
+//! A collection cuts a unit, where units cross pages, if the end of the unit belongs to the next page. It programs that page, too, before
+//! it erases the victim.
 
 use std::ops::Range;
 
@@ -30,13 +32,14 @@ use super::throttle::Plan;
 pub(super) struct Collection {
     /// The cause for which data is moved.
     cause: Cause,
+    /// The superblock whose data is moved.
     pub(super) victim: Superblock,
     /// Whether all data of the victim is moved, after which the victim is erased; if not, the data of one wordline is moved.
     whole: bool,
-    /// The pages of the victim that have not been looked at, its blocks taking turns.
+    /// Pages of the victim that have not been looked at, by their index in the superblock, whose blocks take turns.
     pages: Range<u32>,
-    /// Units that were last written in the first of these pages. They are looked up one read ahead, so that the CPU fetches their map
-    /// entries meanwhile.
+    /// Units that were last written in the first of these pages, each with its index in the group. They are looked up one read ahead, so
+    /// that the CPU fetches their map entries meanwhile.
     ahead: Vec<(u32, Held)>,
     /// Groups that are being read, the oldest first, each with the units that were last written there.
     reading: Vec<(Group, Vec<Held>)>,
@@ -46,17 +49,18 @@ pub(super) struct Collection {
     spare: Vec<Held>,
     /// Units that have been read and wait to be programmed.
     collected: Vec<Held>,
+    /// Programs of moved data that have not ended.
     programs: u32,
     /// A page that is copied within its plane when all programs have ended.
     to_copy: Option<Group>,
     copying: Option<Copying>,
-    /// Whether a unit that was programmed ends in the next page.
+    /// Whether the unit that was programmed last is cut: its end belongs to a page that is yet to be programmed.
     cut: bool,
     /// Whether the collection leaves data that it has not moved where it is.
     gave_up: bool,
     /// Blocks of the victim that are being erased.
     erasing: u32,
-    /// The limit for writes of the host meanwhile; none where they are not held back.
+    /// The limit for host writes to the set during the collection; none where they are not held back.
     pub(super) plan: Option<Plan>,
 }
 
@@ -80,11 +84,15 @@ impl WritePath {
         Some((job.cause, job.victim))
     }
 
-    /// Begins to fold the cache of a set at which nothing is at work, or to collect the set, if that is wanted and gains anything.
+    /// Begins to fold the SLC cache of a set in which no collection is at work, or to collect the set, if free superblocks are wanted and a
+    /// victim gains room.
+    ///
+    /// # Arguments
+    /// - `stage`: `Next` if a victim has just been erased, so that collection goes on up to the high watermark; otherwise `Start`.
     #[inline]
     pub(super) fn begin_if_wanted(&mut self, device: &mut Device, set: Set, stage: Stage) {
         let wants_room = device.ftl.wants_room(set, stage == Stage::Next);
-        // Folding comes first, and no rule lets it wait.
+        // Folding comes first, and pacing never holds it back.
         if wants_room && self.begin_folding(device, set) {
             return;
         }
@@ -117,8 +125,8 @@ impl WritePath {
         self.move_data(device, set, cause, victim, None);
     }
 
-    /// Begins to reclaim or to refresh data that is due in a set, if nothing is at work there. Garbage collection comes first. Pages whose
-    /// turn it is are scrubbed, whatever is at work.
+    /// Begins to reclaim or to refresh data that is due in a set, if no collection is at work there. Garbage collection comes first, then
+    /// data in blocks in which a program has failed. The scrub reads pages whose turn it is in any case.
     #[inline]
     pub(in super::super) fn maintain(&mut self, device: &mut Device, set: Set) {
         let mut wants = device.ftl.wants_reclaim(set) || device.ftl.has_condemned(set);
@@ -185,7 +193,7 @@ impl WritePath {
         self.continue_collection(device, set);
     }
 
-    /// Number of collections at work in the SSD of a set: of those that make room, or of those that do not, like this cause.
+    /// Number of collections at work in the SSD of a set: those that make room if `cause` does, otherwise those that make none.
     fn at_work(&mut self, device: &Device, set: Set, cause: Cause) -> &mut u32 {
         let room = &mut self.rooms[device.geometry.ssd_of_set(set)];
         if cause.makes_room() { &mut room.collecting } else { &mut room.reclaiming }
@@ -270,7 +278,7 @@ impl WritePath {
         is_whole && reading.iter().all(|&held| device.ftl.is_current(held)) && device.ftl.may_copy(from)
     }
 
-    /// Begins to copy a page of the victim within its plane. It waits for programs that it would overtake, as pages of a block are
+    /// Begins to copy a page of the victim within its plane. The copy waits for programs that it would overtake, as pages of a block are
     /// programmed in order.
     fn copy_page(&mut self, device: &mut Device, set: Set, from: Group) {
         let job = self.collection(set);
@@ -300,8 +308,8 @@ impl WritePath {
         }
     }
 
-    /// Takes the copy of a page back, if the program that has failed is a copy: the page is where it was, and is copied once more. Returns
-    /// whether it is one.
+    /// Takes a copy back if its program has failed: the data is still in the old page, which is to be copied once more. Returns whether the
+    /// failed program is a copy.
     pub(super) fn copy_failed(&mut self, device: &mut Device, owner: ProgramOwner, to: Group) -> bool {
         if self.copies.is_none() || !owner.moves_data() {
             return false;
@@ -325,7 +333,7 @@ impl WritePath {
         }
     }
 
-    /// Opens the next pages for data that the collection of a set moves, of which this is the first codeword. Where there is no room, the
+    /// Opens the next pages for data that the collection of a set moves, beginning with the codeword `first`. Where there is no room, the
     /// collection gives up.
     pub(super) fn open_for_move(&mut self, device: &mut Device, set: Set, first: Lcn) -> Option<Group> {
         self.collections[set].as_mut().expect("collection is at work").open(device, set, first)
@@ -373,7 +381,7 @@ impl WritePath {
         if job.collected.is_empty() && !job.cut {
             return;
         }
-        // A unit that was cut is user data, as codeword 0 is.
+        // If only the end of a cut unit is left, codeword 0 stands for it: both are user data, and go to the same superblock.
         let first = job.collected.first().map_or(Lcn(0), |held| held.lcn);
         let Some(group) = job.open(device, set, first) else { return };
         let (owner, ftl) = (ProgramOwner::Move(job.cause), &mut device.ftl);
@@ -407,7 +415,7 @@ impl WritePath {
         self.go_on_with_writes(device, set);
     }
 
-    /// Goes on after a read of a superblock has ended: a victim may have waited for that, or maintenance may be due now.
+    /// Goes on after a read of a superblock has ended: the erase of a victim may have waited for it, or maintenance may be due now.
     #[inline]
     pub(in super::super) fn read_ended(&mut self, device: &mut Device, owner: ReadOwner, group: Group) {
         if self.collections[group.set].as_ref().is_some_and(|job| job.victim == group.superblock) {
@@ -458,8 +466,9 @@ impl WritePath {
         self.maintain(device, set);
     }
 
-    /// Gives up the move of a superblock for whose data there is no room: the data stays where it is. Dies have failed since the set began
-    /// to move it, or blocks before. Or it lies in the SLC cache, and the last free superblock is left to collection.
+    /// Gives up the move of a superblock for whose data there is no room: the data stays where it is. Room is missing where dies have
+    /// failed since the move began, or blocks before it began. It is also missing for data of the SLC cache, as the last free superblock is
+    /// left to collection.
     fn abandon(&mut self, device: &mut Device, set: Set) {
         let victim = self.collection(set).victim;
         let cause = self.task_ended(device, set);
@@ -472,6 +481,7 @@ impl WritePath {
         self.resume_stalled_writes(device, device.geometry.ssd_of_set(set));
     }
 
+    /// Ends the collection of a set, and the limit for host writes with it. Returns the cause of the collection.
     fn task_ended(&mut self, device: &mut Device, set: Set) -> Cause {
         let cause = self.collections[set].take().expect("collection was at work").cause;
         *self.at_work(device, set, cause) -= 1;
@@ -484,7 +494,7 @@ impl WritePath {
 }
 
 impl Collection {
-    /// Whether the collection has to ask, where collections may pause, before it moves the next page.
+    /// Whether the collection has to ask its pacing rule before it moves the next page: garbage collection has to, where it may pause.
     #[inline]
     fn may_pause(&self, is_paced: bool) -> bool {
         is_paced && self.cause.is_collection() && !self.pages.is_empty()
@@ -495,12 +505,12 @@ impl Collection {
         self.cause.is_collection().then(|| device.ftl.valid(self.victim))
     }
 
-    /// Opens the next pages for data that it moves, of which this is the first codeword. Where there is no room, it gives up.
+    /// Opens the next pages for data that it moves, beginning with the codeword `first`. Where there is no room, it gives up.
     fn open(&mut self, device: &mut Device, set: Set, first: Lcn) -> Option<Group> {
-        // A victim holds translation pages, or data; the cache holds data alone.
+        // A victim holds translation pages or user data, never both, so its first codeword tells the writer. The SLC cache holds user data.
         let writer = if self.cause == Cause::Folding { Writer::Fold } else { device.ftl.collector_of(first) };
-        // Data that leaves the cache without folding gives the set no superblock back for the one that it takes: the cache may keep the old
-        // one.
+        // Some moves leave the last free superblock to garbage collection. Among them is data that leaves the cache without folding: the
+        // set gets no superblock back for the one that it takes, as the cache may keep the old one.
         let leaves_cache = self.cause != Cause::Folding && device.ftl.is_slc(self.victim);
         let makes_way = !self.whole || leaves_cache || (self.cause.leaves_last() && device.ftl.has_lost_room());
         let has_room = !makes_way || device.ftl.has_room_beside_last(set, writer);
@@ -512,6 +522,7 @@ impl Collection {
         group
     }
 
+    /// Leaves all data that has not been moved where it is.
     fn gives_up(&mut self) {
         self.gave_up = true;
         self.pages = 0..0;
@@ -519,7 +530,7 @@ impl Collection {
         self.cut = false;
     }
 
-    /// Takes the next page, or pages, of the victim that hold valid codewords, to be read then; none at its end.
+    /// Takes the next page, or pages, of the victim that hold valid codewords and are to be read; none when all have been looked at.
     fn next_page(&mut self, device: &mut Device, set: Set) -> Option<Group> {
         while !self.pages.is_empty() {
             let group = device.ftl.group_at(set, self.victim, self.pages.start);
