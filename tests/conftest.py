@@ -106,6 +106,33 @@ def told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Chart, "__init__", checked)
 
 
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c49444154789c63f8ffff3f0005fe02fea73581e00000000049454e44ae426082"
+)
+"""A picture of one white pixel, as a PNG file."""
+
+
+@pytest.fixture
+def one_pixel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are composed as ever, and painted with one pixel.
+
+    Layout and painting are two thirds of the time of a command that writes a picture. Tests that ask for something else
+    leave them out; `test_paper_pictures.py`, `test_examples.py` and those of every paper's figures paint.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    def paint(_figure: Figure, to: Any, **_how: Any) -> None:
+        if hasattr(to, "write"):
+            to.write(PIXEL)
+        else:
+            Path(to).write_bytes(PIXEL)
+
+    monkeypatch.setattr(Figure, "savefig", paint)
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda _engine, _figure: {})
+
+
 @pytest.fixture
 def few_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Headlines of papers meet one drive of today, in a few requests."""

@@ -18,6 +18,8 @@ import softsense
 from conftest import CONFIGS, ROOT, Softsense
 from softsense import _core, cli
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 POLICIES = ["ideal", "two_step", "look_ahead", "progressive", "look_ahead_progressive"]
 
 

@@ -17,6 +17,8 @@ from softsense.intervals import interval, plus_minus
 from softsense.points import LIFETIME_COLUMNS, SUMMARY_COLUMNS
 from softsense.sweep import Pair, Sweep, SweepResult, sweep
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 COLUMNS = SUMMARY_COLUMNS | LIFETIME_COLUMNS
 
 # Constraints.

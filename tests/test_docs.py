@@ -95,7 +95,7 @@ LIMITS = {"Validity", "Limits", "What it leaves out"}
 
 @pytest.mark.parametrize("page", MODEL, ids=lambda page: page.name)
 def test_a_page_of_the_model_begins_with_its_question_and_ends_with_its_symbols(page: Path) -> None:
-    text = re.sub(r"^```(?!math).*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```(?!math)\w.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     question = text.split("\n\n")[1]
     assert "?" in question
     assert "```math" not in question

@@ -24,6 +24,8 @@ from softsense.own import load
 from softsense.read_policies import policy_names, split_policy
 from softsense.sweep import sweep
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 TUTORIALS = ROOT / "docs/tutorials"
 TUTORIAL = (TUTORIALS / "your-own-read-policy.md").read_text()
 COLLECTION = (TUTORIALS / "your-own-collection-and-caches.md").read_text()

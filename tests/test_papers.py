@@ -52,6 +52,8 @@ from softsense.papers.drawing import bar_sheet
 from softsense.papers.laldpc import methods
 from softsense.papers.ldpc_in_ssd import machines
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 TINY = (
     "geometry.channels=4",
     "geometry.chips_per_channel=2",

@@ -26,6 +26,8 @@ from softsense.sampling import Goal
 from softsense.serve import faults
 from test_cli_errors import commands
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 QUICK = [word for field in SMALL for word in ("--set", field)]
 TRACE = "".join(f"{i * 50_000},0,{'read' if i % 3 else 'write'},{i * 8192},4096\n" for i in range(300))
 

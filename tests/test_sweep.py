@@ -38,6 +38,8 @@ from softsense.points import resolving, working
 from softsense.sweep import LatinHypercube, Planned, Range, Sweep, sweep
 from test_cli import assert_bad_input
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 COMMAND = [sys.executable, "-c", "import sys; from softsense.cli import main; sys.exit(main())"]
 
 # Two points of the grid leave no blocks for garbage collection: they fail, each with both policies and seeds.

@@ -27,6 +27,8 @@ from conftest import ROOT, SMALL, Softsense
 from softsense import cli, terminal
 from test_cli_errors import commands
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 HOSTILE = "a\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2066\u2028\u200f\x08\x7f\rz"
 # In a name of a file, too: it has a byte that is no text.
 AS_NAME = HOSTILE + "\udcff"

@@ -14,6 +14,8 @@ import softsense
 from conftest import CONFIGS, TRACES
 from softsense import cli
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 # Requests, reads, writes, and what has to be said about the file, from the README beside the traces. Times in ns are
 # MQSim's, whatever the file is called; where sizes are in pages, a 4 KiB page is the unit.
 FILES: dict[str, tuple[int, int, int, dict[str, str]]] = {

@@ -32,6 +32,8 @@ from softsense.papers import plans
 from test_papers import tiny_figure, tiny_paper
 from test_tenants import DEVICE, TENANTS
 
+pytestmark = pytest.mark.usefixtures("one_pixel")
+
 QUICK = [word for field in [*SMALL, "workload.requests=300"] for word in ("--set", field)]
 LIFE = ["tlc-femu", "--set", "geometry.blocks_per_plane=160", "--set", "geometry.pages_per_block=32"]
 KILLS = int(os.environ.get("SOFTSENSE_KILLS", "2"))
