@@ -117,7 +117,7 @@ def test_every_point_of_a_sweep_has_the_area_of_its_config() -> None:
     [
         ('"yes"', '"seed_of" = [1]', "equal_area: found"),
         ("true", '"decoder.time.ldpc.checks_per_cycle" = [1, 2]', "found swept with `equal_area`"),
-        ("true", '"decoder.node_nm" = [130.0]', "do not fit into"),
+        ("true", '"decoder.node_nm" = [130.0]', "are larger than"),
     ],
 )
 def test_equal_area_without_a_meaning_is_refused(equal_area: str, grid: str, says: str) -> None:

@@ -95,7 +95,7 @@ def test_a_tenant_replays_a_trace_beside_the_config(tmp_path: Path) -> None:
     small = tenants.replace("1048576", "65536")
     with pytest.raises(softsense.TraceError, match="expected"):
         softsense.run(config(small, str(tmp_path / "three.toml")))
-    with pytest.raises(ConfigError, match=r"host.tenants: found with a trace to replay"):
+    with pytest.raises(ConfigError, match=r"host.tenants: found together with a trace to replay"):
         softsense.run(config(), tmp_path / "trace.csv")
 
 

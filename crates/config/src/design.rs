@@ -146,7 +146,8 @@ impl Design {
                 if fine {
                     return Ok(());
                 }
-                let message = format!("found {squeezes:?}, expected growing numbers of bytes, 1 to {most}");
+                let message =
+                    format!("found {squeezes:?}, expected numbers of bytes in ascending order, each from 1 to {most}");
                 Err(Error::config("squeeze", message))
             }
         }
@@ -213,7 +214,11 @@ impl Design {
                     }
                 }
                 if stages.is_empty() {
-                    let message = format!("found {}, expected one that some code meets on fresh flash", self.uber);
+                    let message = format!(
+                        "found {}, expected an uncorrectable bit error rate that at least one code meets on fresh \
+                         flash: a larger value, or more out-of-band bytes",
+                        self.uber
+                    );
                     return Err(Error::config("uber", message));
                 }
                 Ok(stages)
@@ -245,8 +250,9 @@ impl Design {
             };
             let Some(stage) = self.lengths().into_iter().filter_map(of_length).find(fits) else {
                 let message = format!(
-                    "found {rber:e} after {to_pe_cycles} P/E cycles, expected a rate that some code corrects to {:e} a bit with at most \
-                     {} bytes of the data of a unit",
+                    "found {rber:e} after {to_pe_cycles} P/E cycles, expected a rate that at least one code \
+                     corrects to {:e} failures per data bit while its parity takes at most {} bytes of the data of a \
+                     unit",
                     self.uber,
                     self.most_squeezed()
                 );
@@ -298,7 +304,8 @@ impl Design {
                     let Some(stage) = known.iter().find(|stage| rber <= stage.rber_limit) else {
                         let best = known.iter().map(|stage| stage.rber_limit).fold(0.0, f64::max);
                         let message = format!(
-                            "found {rber:e} after {to_pe_cycles} P/E cycles, expected at most {best:.3e}, the best of the tables"
+                            "found {rber:e} after {to_pe_cycles} P/E cycles, expected at most {best:.3e}, the \
+                             highest rate that one of the decode tables corrects"
                         );
                         return Err(Error::config("rber", message));
                     };
@@ -310,7 +317,11 @@ impl Design {
             }
         }
         if stages.is_empty() {
-            let message = format!("found {}, expected one that some table meets on fresh flash", self.uber);
+            let message = format!(
+                "found {}, expected an uncorrectable bit error rate that at least one decode table meets on fresh \
+                 flash: a larger value, or tables of stronger codes",
+                self.uber
+            );
             return Err(Error::config("uber", message));
         }
         Ok(stages)
@@ -328,8 +339,8 @@ impl Design {
         let units = data_bits / (8 * self.unit_bytes);
         if codeword_bits > page_bits || units == 0 || units > self.units_per_page {
             let message = format!(
-                "found {name} of {data_bits} data bits in {codeword_bits}, expected 1 to {} units of {} bytes, and a codeword of at most \
-                 {page_bits} bits, those of a page",
+                "found {name}, whose code has {data_bits} data bits and {codeword_bits} in all, expected the data \
+                 of 1 to {} units of {} bytes, and a codeword of at most the {page_bits} bits of a page",
                 self.units_per_page, self.unit_bytes
             );
             return Err(Error::config("tables", message));
@@ -430,7 +441,10 @@ mod tests {
             (Design { uber: 0.5, ..of_the_paper(law(vec![])) }, "uber: found 0.5"),
             (Design { oob_bytes: 0, ..of_the_paper(law(vec![])) }, "oob_bytes: found 0"),
             (of_the_paper(law(vec![256, 128])), "squeeze: found [256, 128]"),
-            (of_the_paper(law(vec![4000])), "squeeze: found [4000], expected growing numbers of bytes, 1 to 2048"),
+            (
+                of_the_paper(law(vec![4000])),
+                "squeeze: found [4000], expected numbers of bytes in ascending order, each from 1 to 2048",
+            ),
             (of_the_paper(DesignWear::Points(vec![(1, 0.1), (2, 0.2)])), "rber: found 1e-1 after 1"),
             (of_the_paper(DesignWear::Points(vec![])), "rber: found []"),
         ] {

@@ -89,8 +89,10 @@ impl Geometry {
         let (chips, ways) = (spec.channels * spec.chips_per_channel, ftl.interleaving.ways);
         let divides = ftl.interleaving.groups != InterleavedGroups::None && ftl.parity.is_none();
         if ways == 0 || ways > MOST_WAYS || !chips.is_multiple_of(ways) {
-            let message =
-                format!("found {ways}, expected 1 for none, or a divisor of the {chips} chips up to {MOST_WAYS}");
+            let message = format!(
+                "found {ways}, expected 1 (no interleaving), or a divisor of the number of chips ({chips}), at most \
+                 {MOST_WAYS}"
+            );
             return Err(Error::config("ftl.interleaving.ways", message));
         }
         let dies = chips * spec.dies_per_chip;
@@ -98,8 +100,10 @@ impl Geometry {
             && !dies.is_multiple_of(parity.pages())
         {
             let (data, pages) = (parity.data_pages, parity.pages());
-            let message =
-                format!("found {data}, expected a stripe of {pages} pages to divide the {dies} dies of an SSD");
+            let message = format!(
+                "found {data}, with which a stripe has {pages} pages, expected a stripe whose number of pages \
+                 divides the {dies} dies of an SSD"
+            );
             return Err(Error::config("ftl.parity.data_pages", message));
         }
         let planes_per_busy_unit = match flash.busy_unit {
@@ -114,7 +118,8 @@ impl Geometry {
             Some(RoundsSpec { among: RoundsAmong::Chip, .. }) => planes_per_chip,
             Some(RoundsSpec { among: RoundsAmong::Channels(channels), .. }) => {
                 if channels == 0 || !spec.channels.is_multiple_of(channels) {
-                    let message = format!("found {channels}, expected a divisor of the {} channels", spec.channels);
+                    let message =
+                        format!("found {channels}, expected a divisor of the number of channels ({})", spec.channels);
                     return Err(Error::config("flash.rounds.among.channels", message));
                 }
                 channels * planes_per_channel
@@ -741,6 +746,8 @@ mod tests {
     #[test]
     fn ways_that_do_not_divide_the_chips_are_named() {
         let error = geometry([CHANNEL, CHIP, DIE, PLANE], 4).unwrap_err().to_string();
-        assert!(error.starts_with("ftl.interleaving.ways: found 4, expected 1 for none, or a divisor of the 6 chips"));
+        assert!(error.starts_with(
+            "ftl.interleaving.ways: found 4, expected 1 (no interleaving), or a divisor of the number of chips (6)"
+        ));
     }
 }

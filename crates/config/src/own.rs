@@ -305,7 +305,8 @@ pub(crate) fn made<T: ?Sized>(
     let Some(name) = name else { return Ok(None) };
     let Some(thing) = thing else {
         let message = format!(
-            "found `{name}`, which was not handed over with the config, expected a shipped one, or `CheckedConfig::with_own`"
+            "found `{name}`, which `CheckedConfig::with_own` has not been given, expected the name of a shipped \
+             one, or a call of `with_own`"
         );
         return Err(Error::config(path, message));
     };

@@ -27,8 +27,10 @@ impl LargeArray {
         }
         // Some systems refuse an empty map.
         let bytes = MmapMut::map_anon(size.max(4) as usize).map_err(|error| {
-            let message =
-                format!("found a device whose map takes {size} bytes of memory, which cannot be had: {error}");
+            let message = format!(
+                "found a device whose map needs {size} bytes of memory ({error}), expected a device whose map fits: \
+                 fewer or larger codewords, or less capacity"
+            );
             Error::config("geometry", message)
         })?;
         Ok(Self::Whole(bytes))

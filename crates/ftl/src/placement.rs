@@ -39,9 +39,11 @@ impl PageMap {
             view.free_pages.clear();
             view.free_pages.extend((0..planes).map(|at| self.free_pages(ssd, pool, at)));
             let check = |chosen: Vec<u32>| match chosen.iter().find(|&&plane| plane as usize >= planes) {
-                None if chosen.is_empty() => Err("place: found no plane, expected one at least".to_string()),
+                None if chosen.is_empty() => Err("place: found an empty list, expected at least one plane".to_string()),
                 None => Ok(chosen),
-                Some(plane) => Err(format!("place: found {plane}, expected the index of a plane, 0 to {}", planes - 1)),
+                Some(plane) => {
+                    Err(format!("place: found {plane}, expected the index of a plane from 0 to {}", planes - 1))
+                }
             };
             let chosen = own.rule.ask(|rule| rule.place(view), check).unwrap_or(vec![at as u32]);
             own.next[of_pool].extend(chosen);

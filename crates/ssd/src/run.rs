@@ -36,7 +36,7 @@ pub enum Requests<'a> {
 /// When memory is short, or the config's `reliability` knows no raw bit error rates.
 pub fn sample_codewords(config: &CheckedConfig, count: u32) -> Result<Vec<CodewordSample>> {
     if !config.reliability().needs_age() {
-        let message = "found no raw bit error rates, expected `reliability.table`, `adaptive`, `bch` or `exact`";
+        let message = "found a reliability without raw bit error rates, expected `table`, `adaptive`, `bch` or `exact`";
         return Err(Error::config("reliability", message));
     }
     Ok(Simulation::new(config, Box::new(NoRequests), false)?.sample_codewords(count))
@@ -59,7 +59,8 @@ impl Run {
     pub fn new(config: &CheckedConfig, requests: Requests, log_requests: bool) -> Result<Self> {
         let (sources, description, opened_s) = match requests {
             Requests::Trace(..) if config.has_tenants() => {
-                let message = "found with a trace to replay, expected one of them: a tenant names its own trace";
+                let message = "found together with a trace to replay, expected only one of the two: a tenant names \
+                               its own trace (`host.tenants[].trace`)";
                 return Err(Error::config("host.tenants", message));
             }
             Requests::Trace(trace, beyond) => {
@@ -132,9 +133,9 @@ impl Run {
             format!("{:.3} % lie {side} its {point} point{at}, {to} {rber:.3e}", percent(*codewords))
         });
         let message = format!(
-            "found {share:.3} % of codeword reads at raw bit error rates that the decode table does not reach, expected at \
-             most {} %: their outcome is a guess; {} (`softsense table build CODE --for CONFIG` makes a table that reaches \
-             all of them)",
+            "found {share:.3} % of codeword reads at raw bit error rates outside the range of the decode table, \
+             expected at most {} %, as the outcomes of these reads are guesses: {} (`softsense table build CODE \
+             --for CONFIG` makes a table whose range has all rates)",
             100.0 * most,
             told.collect::<Vec<_>>().join(", ")
         );

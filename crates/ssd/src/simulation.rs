@@ -290,8 +290,8 @@ impl Simulation {
         }
         if self.now() > LATEST {
             let message = format!(
-                "found a simulation that takes {:.0} s with {} requests completed, expected {:.0} s at most: its latencies, or its \
-                 load, are out of all proportion",
+                "found a simulated time of {:.0} s after {} completed requests, expected at most {:.0} s: check the \
+                 latencies of the config and the rate of requests",
                 self.now().as_secs(),
                 self.statistics().completed_in_all,
                 LATEST.as_secs()

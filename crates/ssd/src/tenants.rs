@@ -171,10 +171,12 @@ impl Fairness {
         let bad = |message: String| Err(Error::config("fairness", message));
         if alone_us.is_empty() || alone_us.len() != shared_us.len() {
             let (alone, shared) = (alone_us.len(), shared_us.len());
-            return bad(format!("found {alone} mean responses alone and {shared} shared, expected as many of both"));
+            return bad(format!(
+                "found {alone} mean responses of tenants alone and {shared} together, expected the same number of both"
+            ));
         }
         if let Some(other) = alone_us.iter().chain(shared_us).find(|us| !(**us > 0.0 && us.is_finite())) {
-            return bad(format!("found a mean response of {other} us, expected numbers above 0"));
+            return bad(format!("found a mean response of {other} us, expected a number above 0"));
         }
         let slowdowns: Vec<f64> = shared_us.iter().zip(alone_us).map(|(shared, alone)| shared / alone).collect();
         let max_slowdown = slowdowns.iter().copied().fold(0.0, f64::max);

@@ -64,11 +64,12 @@ impl LoneRead {
             _ => None,
         };
         if let Some(by_age) = by_age {
-            let message = "found codes by age, expected a device of one code";
+            let message = "found codes that change with age, expected one code for all ages";
             return Err(Error::config(format!("reliability.{by_age}"), message));
         }
         if config.geometry().ways() > 1 {
-            let message = format!("found {}, expected 1: codewords of one page", config.geometry().ways());
+            let message =
+                format!("found {}, expected 1: a codeword of the timeline lies in one page", config.geometry().ways());
             return Err(Error::config("ftl.interleaving.ways", message));
         }
         let page_types = spec.flash.page_types.len();

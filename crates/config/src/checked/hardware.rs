@@ -116,7 +116,8 @@ impl CheckedConfig {
         let fits = |parts: Parts| parts.mm2(node) <= most_mm2;
         let (fields, bought): (&[&str], _) = match &self.config.decoder.time {
             DecodeTime::FixedUs(_) | DecodeTime::PerIterationUs(_) => {
-                let message = "found decoders of unknown hardware, expected `bch` or `ldpc` to compare at equal area";
+                let message = "found decoders whose area is unknown, expected `decoder.time.bch` or \
+                               `decoder.time.ldpc`, which describe a circuit, to compare at equal area";
                 return Err(Error::config("decoder.time", message));
             }
             DecodeTime::Ldpc(ldpc) => {
@@ -146,8 +147,8 @@ impl CheckedConfig {
         };
         let Some(bought) = bought else {
             let message = format!(
-                "found decoders that do not fit into {most_mm2:.4} mm2 each with the least parallelism, expected fewer of them or a \
-                 larger reference"
+                "found decoders that are larger than {most_mm2:.4} mm2 each even with the least parallelism, \
+                 expected fewer decoders, or a reference config with a larger decoder area"
             );
             return Err(Error::config("decoder", message));
         };

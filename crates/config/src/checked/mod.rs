@@ -194,10 +194,12 @@ impl CheckedConfig {
     /// # Errors
     /// When the config has none.
     pub fn workload(&self) -> Result<&WorkloadSpec> {
-        self.config
-            .workload
-            .as_ref()
-            .ok_or_else(|| Error::config("workload", "missing, expected a [workload] section, or a trace to replay"))
+        self.config.workload.as_ref().ok_or_else(|| {
+            Error::config(
+                "workload",
+                "missing, expected a [workload] section in the config, or a trace to replay (--trace FILE)",
+            )
+        })
     }
 
     /// Returns labels and values of the synthetic workload, or of the tenants, to be shown to people.

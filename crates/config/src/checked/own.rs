@@ -30,8 +30,8 @@ impl CheckedConfig {
             let bad = |message: &str| Err(Error::config(name.as_str(), message));
             if policy.traits.looks_ahead && !self.config.flash.cache_register {
                 return bad(
-                    "looks_ahead: found true with `flash.cache_register = false`; expected a cache register, without which a plane \
-                     cannot sense while it transfers",
+                    "looks_ahead: found true together with `flash.cache_register = false`, expected false, or \
+                     `flash.cache_register = true`: without the register a plane cannot sense while it transfers",
                 );
             }
             let weights = &policy.traits.observes.syndrome_weight;
@@ -40,8 +40,9 @@ impl CheckedConfig {
                 && !self.reliability.never_fails()
             {
                 return bad(
-                    "observes: found `syndrome_weight`, but `reliability` does not know how many checks are violated: expected a \
-                     decode table with `bit_degrees` and `check_degrees`, or real decodes of an LDPC code",
+                    "observes: found `syndrome_weight` with a `reliability` that has no numbers of violated checks, \
+                     expected a decode table with `bit_degrees` and `check_degrees`, or `reliability.exact` with an \
+                     LDPC code",
                 );
             }
         }

@@ -49,16 +49,16 @@ impl CheckedConfig {
             // No share below 1 leaves as many blocks as there are.
             let expected = if needed as f64 >= blocks {
                 format!(
-                    "expected {needed}, which no share leaves (lower `ftl.gc_high_watermark_blocks`, or raise \
-                     `geometry.blocks_per_plane`)"
+                    "expected {needed}, which no over-provisioning leaves (lower `ftl.gc_high_watermark_blocks`, or \
+                     raise `geometry.blocks_per_plane`)"
                 )
             } else {
                 format!("expected at least {}, which leaves {needed}", (needed as f64 / blocks * 1e4).ceil() / 1e4)
             };
             let message = format!(
-                "found {over_provisioning}, which leaves {:.1} spare blocks of {blocks} in a plane; {expected}: {free} free \
-                 ones, {open} open ones, one to collect, {in_vain} for pages that stay filled in part{} and {translation} \
-                 for translation pages",
+                "found {over_provisioning}, which leaves {:.1} spare blocks of the {blocks} in a plane; {expected}: \
+                 {free} free blocks, {open} open blocks, 1 block to collect, {in_vain} for pages that are filled in \
+                 part{} and {translation} for translation pages",
                 over_provisioning * blocks,
                 if cache > 0 { format!(", {cache} for the SLC cache") } else { String::new() }
             );

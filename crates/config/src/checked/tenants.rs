@@ -25,8 +25,9 @@ impl CheckedConfig {
         }
         let (flushes, fua_writes) = (format_count(trace.flushes), format_count(trace.fua_writes));
         let message = format!(
-            "found flushes ({flushes}) and writes with FUA ({fua_writes}), expected none with codes of `reliability.bch` whose parity \
-             takes room of the data: units cross pages; --skip-flushes, or `skip_flushes` of a tenant's trace, leaves them out"
+            "found flushes ({flushes}) and writes with FUA ({fua_writes}), expected none together with \
+             `reliability.bch` codes whose parity does not fit into `oob_bytes`: a unit of such a code may lie in \
+             two pages. --skip-flushes, or `skip_flushes` of a tenant's trace, leaves flushes out"
         );
         Err(Error::trace(trace.path.clone(), message))
     }
@@ -65,7 +66,8 @@ impl CheckedConfig {
             taken = taken.saturating_add(own(&tenant.namespace).unwrap_or(0));
             if taken > device {
                 let message = format!(
-                    "found namespaces of {} bytes up to this one, expected at most the capacity of the device ({} bytes)",
+                    "found namespaces of {} bytes in all, this one included, expected at most the capacity of the \
+                     device ({} bytes)",
                     taken.saturating_mul(unit),
                     self.user_bytes()
                 );
@@ -89,7 +91,13 @@ impl CheckedConfig {
                 }
             };
             if codewords.is_empty() {
-                faults.add(error(index, format!("found no room, expected at least one codeword of {unit} bytes")));
+                faults.add(error(
+                    index,
+                    format!(
+                        "found no space left for this namespace, expected at least one codeword of {unit} bytes; \
+                         the namespaces before it take the rest of the device"
+                    ),
+                ));
             }
             of.push(codewords.start * unit..codewords.end * unit);
         }

@@ -138,7 +138,7 @@ impl CheckedConfig {
         let longest_us = programs_us.chain(one_shot_us).chain(of_slc_us).fold(flash.erase_us, f64::max);
         let page_by_page = [
             (several, "`ftl.parity` or `ftl.interleaving.ways` above 1"),
-            (crosses_pages, "codes of `reliability.bch` whose parity takes room of the data"),
+            (crosses_pages, "`reliability.bch` codes whose parity does not fit into `oob_bytes`"),
             (config.ftl.mapping != Mapping::Page, "`ftl.mapping.demand`"),
             (flash.copyback.is_some(), "`flash.copyback`"),
         ];
@@ -149,41 +149,51 @@ impl CheckedConfig {
             clash(
                 config.ftl.parity.is_some() && config.ftl.interleaving.ways > 1,
                 "ftl.parity",
-                "found with `ftl.interleaving.ways` above 1, expected 1: a codeword has one page, and its stripe others".into(),
+                "found together with `ftl.interleaving.ways` above 1, expected `ftl.interleaving.ways = 1`: each of \
+                 the two options decides which blocks form a superblock"
+                    .into(),
             ),
             // A unit that goes on in the next page would be in two stripes, or beside parity.
             clash(
                 config.ftl.parity.is_some() && crosses_pages,
                 "ftl.parity",
-                "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
+                "found together with `reliability.bch` codes whose parity does not fit into `oob_bytes`, expected \
+                 codes whose parity fits, or a larger `reliability.bch.oob_bytes`: this option needs codewords that \
+                 lie in one page each"
                     .into(),
             ),
             // The rest of a unit that the end of a page has cut could not go on where its die has failed.
             clash(
                 !flash.die_failures.is_empty() && crosses_pages,
                 "flash.die_failures",
-                "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
+                "found together with `reliability.bch` codes whose parity does not fit into `oob_bytes`, expected \
+                 codes whose parity fits, or a larger `reliability.bch.oob_bytes`: this option needs codewords that \
+                 lie in one page each"
                     .into(),
             ),
             // Requests come either from the workload or from tenants.
             clash(
                 self.has_tenants() && config.workload.is_some(),
                 "host.tenants",
-                "found with `workload`, expected one of them: each tenant has a workload, or a trace, of its own".into(),
+                "found together with a [workload] section, expected only one of the two: each tenant has its own \
+                 `workload` or `trace`"
+                    .into(),
             ),
             // A buffer programs the data that was written longest ago into one page, whichever tenant wrote it.
             clash(
                 self.placement_handles() > 1 && config.host.write_buffer_bytes > 0,
                 "host.tenants",
-                "found `placement` with `host.write_buffer_bytes`, expected 0: pages of the buffer hold what several have written"
+                "found `placement` together with `host.write_buffer_bytes`, expected `host.write_buffer_bytes = 0`: \
+                 a page of the buffer holds data of several tenants"
                     .into(),
             ),
             // A page that is programmed before it is full cuts a unit that goes on in the next page.
             clash(
                 crosses_pages && self.flushes(),
                 "workload",
-                "found `flush_fraction` or `fua_fraction` with codes of `reliability.bch` whose parity takes room of the data, expected 0: \
-                 units cross pages"
+                "found `flush_fraction` or `fua_fraction` together with `reliability.bch` codes whose parity does \
+                 not fit into `oob_bytes`, expected 0 for both, or a larger `reliability.bch.oob_bytes`: a unit of \
+                 such a code may lie in two pages"
                     .into(),
             ),
             // Blocks that differ by one erase would be levelled for ever, and never be alike.
@@ -191,7 +201,7 @@ impl CheckedConfig {
                 config.ftl.wear_levelling_spread.is_some_and(|spread| spread < flash.pe_cycles_per_erase),
                 "ftl.wear_levelling_spread",
                 format!(
-                    "found fewer P/E cycles than an erase counts as, expected at least `flash.pe_cycles_per_erase`, {}",
+                    "found fewer P/E cycles than one erase adds, expected at least `flash.pe_cycles_per_erase`, {}",
                     flash.pe_cycles_per_erase
                 ),
             ),
@@ -199,41 +209,54 @@ impl CheckedConfig {
             clash(
                 self.placement_handles() > 1 && divides,
                 "host.tenants",
-                "found `placement` with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
+                "found `placement` together with codewords that are divided among chips, expected \
+                 `ftl.interleaving.ways = 1`"
+                    .into(),
             ),
             // Batches and multi-plane commands have rules of their own for the next operation.
             clash(
                 config.scheduling.is_some()
                     && flash.rounds.is_some_and(|rounds| rounds.take != RoundsTake::FirstOfEach),
                 "scheduling",
-                "found with `flash.rounds.take` of batches or multi-plane commands, expected \"first_of_each\": these say themselves what \
-                 goes next"
+                "found together with a `flash.rounds.take` of batches or multi-plane commands, expected \
+                 `flash.rounds.take = \"first_of_each\"`: batches and multi-plane commands have their own rule for \
+                 the next operation"
                     .into(),
             ),
             clash(
                 config.scheduling.as_ref().is_none_or(|scheduling| scheduling.deadlines.is_none())
                     && config.host.tenants.iter().any(|tenant| tenant.read_deadline_us.is_some()),
                 "host.tenants",
-                "found `read_deadline_us` without `scheduling.deadlines`, expected a margin there".into(),
+                "found `read_deadline_us` without `scheduling.deadlines`, expected a `scheduling.deadlines` table, \
+                 which has the margin"
+                    .into(),
             ),
             clash(
-                config.scheduling.as_ref().and_then(|scheduling| scheduling.deadlines.as_ref())
+                config
+                    .scheduling
+                    .as_ref()
+                    .and_then(|scheduling| scheduling.deadlines.as_ref())
                     .is_some_and(|deadlines| deadlines.only_near_suspend && flash.suspend.is_none()),
                 "scheduling.deadlines.only_near_suspend",
-                "found true without `flash.suspend`, expected programs and erases that can be suspended".into(),
+                "found true without `flash.suspend`, expected false, or a `flash.suspend` table: reads near their \
+                 deadline suspend programs and erases"
+                    .into(),
             ),
             // Both options choose the next transfer.
             clash(
                 config.scheduling.as_ref().is_some_and(|scheduling| scheduling.bus)
                     && config.bus.first != BusFirst::FirstCome,
                 "scheduling.bus",
-                "found true with `bus.first` other than \"first_come\", expected one of them: both say which transfer goes next".into(),
+                "found true together with a `bus.first` other than \"first_come\", expected false, or `bus.first = \
+                 \"first_come\"`: both options choose the next transfer"
+                    .into(),
             ),
             // Programs and erases are suspended only for reads that go first.
             clash(
                 flash.suspend.is_some() && !config.host.reads_first,
                 "flash.suspend",
-                "found without `host.reads_first`, expected it to be true: programs and erases are suspended for reads that go first"
+                "found together with `host.reads_first = false`, expected `host.reads_first = true`: programs and \
+                 erases are suspended only for reads that go first"
                     .into(),
             ),
             // Without a map in flash there are no translation pages.
@@ -241,14 +264,16 @@ impl CheckedConfig {
                 config.precondition.translation_pages != TranslationPages::Aged
                     && !matches!(config.ftl.mapping, Mapping::Demand(_)),
                 "precondition.translation_pages",
-                "found without `ftl.mapping.demand`, expected a map in flash: there are no translation pages".into(),
+                "found without `ftl.mapping.demand`, expected a map in flash, or no such field: only a map in flash \
+                 has translation pages"
+                    .into(),
             ),
             // The number of wrong bits is drawn with a decode table only; real decodes count their own.
             clash(
                 decoder.bypass.is_some() && !has_tables,
                 "decoder.bypass",
-                "found without decode tables, expected `reliability.table` or `adaptive`: errors are counted by raw bit error \
-                 rates"
+                "found without decode tables, expected `reliability.table` or `reliability.adaptive`: only with \
+                 decode tables is the number of wrong bits drawn from the raw bit error rate"
                     .into(),
             ),
             // Decoders and encoders in SSDs need no link.
@@ -257,23 +282,30 @@ impl CheckedConfig {
                     && !decoder.placement.is_outside()
                     && !config.encoder.as_ref().is_some_and(|encoder| encoder.placement.is_outside()),
                 "interconnect",
-                "found with decoders and encoders in the SSDs, expected `decoder.placement` or `encoder.placement` to be `pool`"
+                "found together with decoders and encoders inside the SSDs, expected `pool` as `decoder.placement` \
+                 or `encoder.placement`: otherwise no codeword crosses the interconnect"
                     .into(),
             ),
             // The model of links knows one length of codewords.
             clash(
                 config.interconnect.is_some() && matches!(reliability, ReliabilitySpec::Bch(_)),
                 "interconnect",
-                "found with codes of `reliability.bch`, whose codewords differ in length, expected another reliability".into(),
+                "found together with `reliability.bch`, expected another reliability: the interconnect has one \
+                 length of codewords, and BCH codes by age have several"
+                    .into(),
             ),
             // A page whose encoding has begun keeps its room in the buffer until it is whole.
             clash(
-                config.encoder.as_ref().and_then(|encoder| encoder.buffer_codewords).is_some_and(|buffer| {
-                    buffer < self.most_encoded_of_page() || divides || flash.one_shot_program
-                }),
+                config
+                    .encoder
+                    .as_ref()
+                    .and_then(|encoder| encoder.buffer_codewords)
+                    .is_some_and(|buffer| buffer < self.most_encoded_of_page() || divides || flash.one_shot_program),
                 "encoder.buffer_codewords",
                 format!(
-                    "found a bound, expected at least the {} codewords of a page, and neither interleaving nor `flash.one_shot_program`",
+                    "found a limit that does not leave room for all that is encoded together, expected at least {} \
+                     (the codewords of a page), `ftl.interleaving.ways = 1` and no `flash.one_shot_program`; without \
+                     this field the buffer has no limit",
                     self.most_encoded_of_page()
                 ),
             ),
@@ -285,7 +317,8 @@ impl CheckedConfig {
                     Observable::CorrectedErrors { .. } => false,
                 }),
                 "reliability.adaptive.switch.observed.by",
-                "found what decode tables do not tell: expected tables with `iterations`, or with `bit_degrees` and `check_degrees`, or \
+                "found a quantity that the decode tables do not have, expected tables with `iterations` (for \
+                 `mean_iterations`), tables with `bit_degrees` and `check_degrees` (for `syndrome_weight`), or \
                  `corrected_errors`"
                     .into(),
             ),
@@ -294,15 +327,17 @@ impl CheckedConfig {
                 matches!(decoder.time, DecodeTime::PerIterationUs(_) | DecodeTime::Ldpc(_))
                     && !self.reliability.knows_iterations(),
                 "decoder.time",
-                "found a time per iteration, but `reliability` does not know the number of iterations: expected \
-                 `fixed_us`, a decode table with `iterations`, or real decodes of an LDPC code"
+                "found a time per iteration with a `reliability` that does not have numbers of iterations, expected \
+                 `fixed_us`, a decode table with `iterations`, or `reliability.exact` with an LDPC code"
                     .into(),
             ),
             // The circuit's time follows from the code's length and strength, which only `reliability.bch` has.
             clash(
                 matches!(decoder.time, DecodeTime::Bch(_)) && !matches!(reliability, ReliabilitySpec::Bch(_)),
                 "decoder.time",
-                "found `bch` without `reliability.bch`, expected `fixed_us` or `per_iteration_us`".into(),
+                "found `bch` without `reliability.bch`, expected `fixed_us`, `per_iteration_us`, or a \
+                 `reliability.bch`"
+                    .into(),
             ),
             // The circuit would be for another code than the one that is decoded.
             clash(
@@ -310,21 +345,26 @@ impl CheckedConfig {
                     && self.reliability.has_tables()
                     && self.reliability.ldpc_shapes().is_none(),
                 "decoder.time",
-                "found `ldpc`, but the decode table is of no LDPC code of softsense; expected one, or `per_iteration_us`".into(),
+                "found `ldpc` with a decode table whose LDPC code softsense cannot open, expected the table of a \
+                 code that it can open, or `per_iteration_us`"
+                    .into(),
             ),
             // The gates and the memory of a decoder must be known.
             clash(
                 config.energy.decoder == DecoderEnergy::Circuit
                     && !matches!(decoder.time, DecodeTime::Bch(_) | DecodeTime::Ldpc(_)),
                 "energy.decoder",
-                "found `circuit` without a circuit, expected `decoder.time.bch` or `decoder.time.ldpc`, or `constant`".into(),
+                "found `circuit` with a `decoder.time` that describes no circuit, expected `constant`, or \
+                 `decoder.time.bch` or `decoder.time.ldpc`"
+                    .into(),
             ),
             // The number of codewords at once follows from the engine's hardware.
             clash(
                 decoder.engine().is_some() && decoder.codewords_at_once > 1,
                 "decoder.codewords_at_once",
                 format!(
-                    "found {} with `decoder.time.bch.engine_correctable`, expected 1: as many codewords are decoded at once as fit",
+                    "found {} together with `decoder.time.bch.engine_correctable`, expected 1: the engine decodes \
+                     as many codewords at once as its hardware has room for",
                     decoder.codewords_at_once
                 ),
             ),
@@ -334,7 +374,8 @@ impl CheckedConfig {
                     && self.reliability.retries() == 0
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.references",
-                "found `retry_table` without one, expected cells (`rber.threshold_voltage`) with `references.retry_table_v`"
+                "found `retry_table` with cells that have no retry table, expected cells (`rber.threshold_voltage`) \
+                 with `references.retry_table_v`"
                     .into(),
             ),
             clash(
@@ -342,15 +383,16 @@ impl CheckedConfig {
                     && self.reliability.valley_sensings().is_none()
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.references",
-                "found `valley_search` without one, expected cells (`rber.threshold_voltage`) with `references.valley_search`"
+                "found `valley_search` with cells without a valley search, expected cells \
+                 (`rber.threshold_voltage`) with `references.valley_search`"
                     .into(),
             ),
             clash(
                 config.read.references.infers_by().is_some_and(|by| !self.reliability.infers_by(by))
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.references",
-                "found references that are inferred, expected cells (`rber.threshold_voltage`) with `references.inference` that has \
-                 `sentinels` or `counted_cells`"
+                "found inferred references with cells that do not say how to infer them, expected cells \
+                 (`rber.threshold_voltage`) with a `references.inference` that has `sentinels` or `counted_cells`"
                     .into(),
             ),
             clash(
@@ -359,7 +401,7 @@ impl CheckedConfig {
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.retry_sensing_percent",
                 format!(
-                    "found {}, but `reliability` does not know what that costs: expected 100, or cells \
+                    "found {} with cells that have no error rates for shorter sensings, expected 100, or cells \
                      (`rber.threshold_voltage`) with `shortened_sensing`",
                     config.read.retry_sensing_percent
                 ),
@@ -369,8 +411,9 @@ impl CheckedConfig {
                 config.read.predictor.is_some_and(|predictor| self.reliability.predictor(&predictor).is_none())
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.predictor",
-                "found one, but `reliability` does not know how many checks of one code are violated: expected a decode table with \
-                 `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
+                "found a predictor with a `reliability` that has no numbers of violated checks of one code, \
+                 expected a decode table with `bit_degrees` and `check_degrees`, or `reliability.exact` with an LDPC \
+                 code"
                     .into(),
             ),
             // The die moves references by the share of ones only, and has only its own page.
@@ -378,7 +421,9 @@ impl CheckedConfig {
                 config.read.predicts(PredictorPlace::Die)
                     && (config.read.references != HardReferences::ShareOfOnes || divides),
                 "read.predictor.place",
-                "found `die`, expected `read.references = \"share_of_ones\"` and codewords of one page, or `controller`".into(),
+                "found `die` without `read.references = \"share_of_ones\"`, or with codewords that are divided \
+                 among chips, expected `controller`, or those references and `ftl.interleaving.ways = 1`"
+                    .into(),
             ),
             // The controller has to see violated checks to choose by them.
             clash(
@@ -386,8 +431,9 @@ impl CheckedConfig {
                     && !self.reliability.knows_syndrome_weights()
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "read.soft_references",
-                "found `fewest_violated`, but `reliability` does not know how many checks are violated: expected \
-                 `cells`, a decode table with `bit_degrees` and `check_degrees`, or real decodes of an LDPC code"
+                "found `fewest_violated` with a `reliability` that has no numbers of violated checks, expected \
+                 `cells`, a decode table with `bit_degrees` and `check_degrees`, or `reliability.exact` with an LDPC \
+                 code"
                     .into(),
             ),
             // The sensing ahead would overwrite the page that is being transferred.
@@ -395,39 +441,43 @@ impl CheckedConfig {
                 config.read.policy.looks_ahead() && !flash.cache_register,
                 "read.policy",
                 format!(
-                    "found `{}` with `flash.cache_register = false`; expected a cache register, without which a plane \
-                     cannot sense while it transfers",
+                    "found `{}` together with `flash.cache_register = false`, expected `flash.cache_register = \
+                     true`, or a policy that does not look ahead: without the register a plane cannot sense while it \
+                     transfers",
                     config.read.policy.name()
                 ),
             ),
             clash(
                 config.read.retries_ahead && !flash.cache_register,
                 "read.retries_ahead",
-                "found true with `flash.cache_register = false`; expected a cache register, without which a plane cannot sense while \
-                 it transfers"
+                "found true together with `flash.cache_register = false`, expected false, or `flash.cache_register \
+                 = true`: without the register a plane cannot sense while it transfers"
                     .into(),
             ),
             // A unit would lie in pages of two groups, each of as many chips as there are ways.
             clash(
                 crosses_pages && divides,
                 "ftl.interleaving.ways",
-                "found several with codes of `reliability.bch` whose parity takes room of the data, expected 1, or `groups = \"none\"`: \
-                 units cross pages"
+                "found several ways together with `reliability.bch` codes whose parity does not fit into \
+                 `oob_bytes`, expected 1, `ftl.interleaving.groups = \"none\"`, or a larger \
+                 `reliability.bch.oob_bytes`: a unit of such a code may lie in two pages"
                     .into(),
             ),
             // Translation pages are written one at a time: the rest of a unit that the end of a page cuts would wait for the next one.
             clash(
                 crosses_pages && config.ftl.mapping != Mapping::Page,
                 "ftl.mapping",
-                "found a map in flash with codes of `reliability.bch` whose parity takes room of the data, expected `page`: \
-                 units cross pages"
+                "found a map in flash together with `reliability.bch` codes whose parity does not fit into \
+                 `oob_bytes`, expected `page`, or a larger `reliability.bch.oob_bytes`: a unit of such a code may \
+                 lie in two pages"
                     .into(),
             ),
             // A page of the buffer would hold parts of codewords whose other parts lie elsewhere.
             clash(
                 config.host.read_buffer.is_some() && divides,
                 "host.read_buffer",
-                "found with codewords that lie in pages of several chips, expected `ftl.interleaving.ways = 1`".into(),
+                "found together with codewords that are divided among chips, expected `ftl.interleaving.ways = 1`"
+                    .into(),
             ),
             // Read reclaim counts sensings of cells that reads disturb.
             clash(
@@ -435,7 +485,7 @@ impl CheckedConfig {
                     && self.reliability.read_disturb().is_none()
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "ftl.read_reclaim",
-                "found one, but reads disturb no cells of `reliability`: expected `read_disturb` in the cells of \
+                "found read reclaim with cells that reads do not disturb, expected `read_disturb` in the cells of \
                  `rber.threshold_voltage`"
                     .into(),
             ),
@@ -443,8 +493,9 @@ impl CheckedConfig {
             clash(
                 reclaims_wordlines && (several || crosses_pages),
                 "ftl.read_reclaim.wordline",
-                "found with codewords that lie in several pages, or blocks that are collected together; expected `block`, or \
-                 `ftl.interleaving.ways = 1` and no units that cross pages"
+                "found together with codewords that lie in several pages, or with blocks that are collected \
+                 together, expected `ftl.read_reclaim.block`, or `ftl.interleaving.ways = 1`, no `ftl.parity` and no \
+                 units that cross pages"
                     .into(),
             ),
             // Several limits need layer factors, which tell the wordlines apart.
@@ -454,8 +505,9 @@ impl CheckedConfig {
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "ftl.read_reclaim.wordline.effective_reads",
                 format!(
-                    "found {limits} limits for {wordlines} wordlines of a block, expected one, or `layer_factors` or `layer_sigma` in \
-                     the variation of `reliability`, and no more classes than wordlines"
+                    "found {limits} limits for {wordlines} wordlines of a block, expected one limit, or at most as \
+                     many limits as wordlines together with `layer_factors` or `layer_sigma` in the variation of \
+                     `reliability`"
                 ),
             ),
             // A logical page goes to one place, which is one page of one code, whatever else is written.
@@ -464,10 +516,10 @@ impl CheckedConfig {
                     && (gathered.is_some() || config.precondition.layout == Layout::SteadyState),
                 "ftl.allocation_pool",
                 format!(
-                    "found {:?} with {}, expected `ssd`, or pages that are programmed for a request, one by one, and a \
-                     sequential layout",
+                    "found {:?} together with {}, expected `ssd`, or pages that are programmed for one request each \
+                     and `precondition.layout = \"sequential\"`",
                     config.ftl.allocation_pool,
-                    gathered.unwrap_or("a layout in which data lies anywhere")
+                    gathered.unwrap_or("`precondition.layout = \"steady_state\"`")
                 )
                 .to_lowercase(),
             ),
@@ -476,8 +528,9 @@ impl CheckedConfig {
                     && (gathered.is_some() || config.host.partial_write == PartialWrite::ReadModifyWrite),
                 "ftl.whole_pages",
                 format!(
-                    "found with {}, expected pages that are programmed for a request, one by one, and `host.partial_write` \"pad\" or                      \"copy_back\"",
-                    gathered.unwrap_or("`host.partial_write` \"read_modify_write\"")
+                    "found together with {}, expected false, or pages that are programmed for one request each and \
+                     `host.partial_write` = \"pad\" or \"copy_back\"",
+                    gathered.unwrap_or("`host.partial_write = \"read_modify_write\"`")
                 ),
             ),
             // The old page is merged with the new one when that is programmed, which is not possible where codewords are gathered.
@@ -485,7 +538,8 @@ impl CheckedConfig {
                 config.host.partial_write == PartialWrite::CopyBack && gathered.is_some(),
                 "host.partial_write",
                 format!(
-                    "found `copy_back` with {}, expected pages that are programmed for a request, one by one",
+                    "found `copy_back` together with {}, expected another value, or pages that are programmed for \
+                     one request each",
                     gathered.unwrap_or_default()
                 ),
             ),
@@ -493,13 +547,16 @@ impl CheckedConfig {
             clash(
                 flash.busy_unit == BusyUnit::Channel && config.ftl.interleaving.ways > 1,
                 "flash.busy_unit",
-                "found `channel` with `ftl.interleaving.ways` above 1, expected chips that work at the same time".into(),
+                "found `channel` together with `ftl.interleaving.ways` above 1, expected `chip`, `die` or `plane`, \
+                 or `ftl.interleaving.ways = 1`: the chips of a codeword work at the same time"
+                    .into(),
             ),
             clash(
                 flash.rounds.is_some_and(|rounds| rounds.take.is_multi_plane() || rounds.among == RoundsAmong::Die)
                     && flash.busy_unit != BusyUnit::Plane,
                 "flash.rounds",
-                "found commands to planes of a die with busy units that are larger, expected `flash.busy_unit = \"plane\"`"
+                "found commands to planes of a die together with larger busy units, expected `flash.busy_unit = \
+                 \"plane\"`"
                     .into(),
             ),
             // Units that begin together have to be parts of the named component.
@@ -507,50 +564,60 @@ impl CheckedConfig {
                 flash.busy_unit == BusyUnit::Channel
                     && flash.rounds.is_some_and(|rounds| rounds.among == RoundsAmong::Chip),
                 "flash.rounds.among",
-                "found `chip` with `flash.busy_unit = \"channel\"`, expected `channels`, or busy units that a chip has".into(),
+                "found `chip` together with `flash.busy_unit = \"channel\"`, expected `channels`, or a smaller \
+                 `flash.busy_unit`"
+                    .into(),
             ),
             // A page that is sensed ahead keeps its unit until all pages of its group have arrived, and these would wait for that unit.
             clash(
                 flash.rounds.is_some() && config.ftl.interleaving.ways > 1,
                 "flash.rounds",
-                "found with `ftl.interleaving.ways` above 1, expected `ftl.interleaving.ways = 1`: a page that is sensed ahead would wait \
-                 for pages of its codeword whose units wait for it"
+                "found together with `ftl.interleaving.ways` above 1, expected `ftl.interleaving.ways = 1`: a page \
+                 that is sensed ahead would wait for the other pages of its codeword, and their units for this page"
                     .into(),
             ),
             clash(
-                flash.rounds.is_some_and(|rounds| {
-                    rounds.reads == RoundsReads::Independent && !rounds.take.is_multi_plane()
-                }),
+                flash
+                    .rounds
+                    .is_some_and(|rounds| rounds.reads == RoundsReads::Independent && !rounds.take.is_multi_plane()),
                 "flash.rounds.reads",
-                "found \"independent\" without multi-plane commands, expected `take` \"multi_plane\" or \"multi_plane_any_page\": units \
-                 that share control read together"
+                "found \"independent\" without multi-plane commands, expected `flash.rounds.take` = \"multi_plane\" \
+                 or \"multi_plane_any_page\": in other rounds the units share control, and read together"
                     .into(),
             ),
             // A suspension stops a die, and each unit of a gang or a batch would begin an operation while others are at work.
             clash(
                 flash.suspend.is_some() && flash.rounds.is_some_and(|rounds| !rounds.take.is_multi_plane()),
                 "flash.rounds",
-                "found with `flash.suspend`, expected `take` \"multi_plane\" or \"multi_plane_any_page\", or no suspension: a command to \
-                 planes of a die stops as a whole, other rounds do not"
+                "found together with `flash.suspend`, expected `flash.rounds.take` = \"multi_plane\" or \
+                 \"multi_plane_any_page\", or no `flash.suspend`: only a multi-plane command can be suspended as a \
+                 whole"
                     .into(),
             ),
             clash(
                 flash.cache_program && flash.rounds.is_some_and(|rounds| !rounds.take.is_multi_plane()),
                 "flash.cache_program",
-                "found with `flash.rounds`, expected `take` \"multi_plane\" or \"multi_plane_any_page\", or no cache program: only these \
-                 know what comes next while units program"
+                "found together with `flash.rounds`, expected `flash.rounds.take` = \"multi_plane\" or \
+                 \"multi_plane_any_page\", or `flash.cache_program = false`: only with multi-plane commands is the \
+                 next program known while units program"
                     .into(),
             ),
             clash(
                 flash.one_shot_program && page_by_page.is_some(),
                 "flash.one_shot_program",
-                format!("found with {}, expected none: these program page by page", page_by_page.unwrap_or_default()),
+                format!(
+                    "found together with {}, expected only one of the two: the latter needs pages that are \
+                     programmed one by one",
+                    page_by_page.unwrap_or_default()
+                ),
             ),
             clash(
-                flash.one_shot_program && (page_types < 2 || !self.geometry.pages_per_block().is_multiple_of(page_types)),
+                flash.one_shot_program
+                    && (page_types < 2 || !self.geometry.pages_per_block().is_multiple_of(page_types)),
                 "flash.one_shot_program",
                 format!(
-                    "found with {page_types} page types and {} pages a block, expected two page types or more, and blocks of whole wordlines",
+                    "found together with {page_types} page types and {} pages per block, expected two page types or \
+                     more, and a `geometry.pages_per_block` that is a multiple of their number",
                     self.geometry.pages_per_block()
                 ),
             ),
@@ -559,7 +626,8 @@ impl CheckedConfig {
                 config.ftl.plane_choice == PlaneChoice::MostFree && several,
                 "ftl.plane_choice",
                 format!(
-                    "found `most_free` with {}, expected `in_turn`",
+                    "found `most_free` together with {}, expected `in_turn`: planes of several chips take turns, or \
+                     are written together",
                     if config.ftl.parity.is_some() { "`ftl.parity`" } else { "`ftl.interleaving.ways` above 1" }
                 ),
             ),
@@ -569,30 +637,34 @@ impl CheckedConfig {
                     && (gathered.is_some() || config.encoder.is_some() || config.host.dram.is_some()),
                 "host.serves_in_flight",
                 format!(
-                    "found false with {}, expected true, or pages that go to their units when requests come, one by one",
+                    "found false together with {}, expected true: data then waits in memory before its page is \
+                     programmed, and a read would find the page empty",
                     gathered.unwrap_or(if config.encoder.is_some() { "encoders" } else { "DRAM" })
                 ),
             ),
             // Mapping units that share a codeword, and pages that a unit crosses, are sensed together.
             clash(
-                !flash.shared_sensing
-                    && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
+                !flash.shared_sensing && matches!(reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_)),
                 "flash.shared_sensing",
-                "found false with codes that change with age, expected true, or codewords of one unit in one page".into(),
+                "found false together with codes that change with age (`reliability.bch` or \
+                 `reliability.adaptive`), expected true: units that share a codeword are sensed together"
+                    .into(),
             ),
             // After a loss the content of the mapping cache would be lost, and the map would have to be read again.
             clash(
                 config.power_loss.is_some() && !matches!(config.ftl.mapping, Mapping::Page),
                 "power_loss",
-                "found with `ftl.mapping.demand`, expected `page`: a mapping cache that starts empty again is not modelled".into(),
+                "found together with `ftl.mapping.demand`, expected `ftl.mapping = \"page\"`: the model does not \
+                 refill a mapping cache after a loss of power"
+                    .into(),
             ),
             // An operation that is started again after every loss might never end.
             clash(
                 losses_us.is_some_and(|mean_us| mean_us < 2.0 * longest_us),
                 "power_loss.mean_interval_s",
                 format!(
-                    "found less than twice the longest program or erase, {longest_us} us, expected {} s or more: operations are started \
-                     anew after a loss, and have to end",
+                    "found less than twice the longest program or erase ({longest_us} us), expected {} s or more: a \
+                     program or erase starts again after each loss, and might never end",
                     2e-6 * longest_us
                 ),
             ),
@@ -600,7 +672,9 @@ impl CheckedConfig {
             clash(
                 config.power_loss.is_some() && crosses_pages,
                 "power_loss",
-                "found with codes of `reliability.bch` whose parity takes room of the data, expected codewords that lie in one page"
+                "found together with `reliability.bch` codes whose parity does not fit into `oob_bytes`, expected \
+                 codes whose parity fits, or a larger `reliability.bch.oob_bytes`: this option needs codewords that \
+                 lie in one page each"
                     .into(),
             ),
             // When a collection begins, there is a block more than writes leave at its end, so that writes are not held up at once.
@@ -609,7 +683,8 @@ impl CheckedConfig {
                     && config.ftl.gc_low_watermark_blocks < self.reserve_blocks() + 3,
                 "ftl.gc_low_watermark_blocks",
                 format!(
-                    "found {} with `ftl.gc_pacing = \"throttle_writes\"`, expected {} or more: the reserve and three",
+                    "found {} together with `ftl.gc_pacing = \"throttle_writes\"`, expected {} or more: the blocks \
+                     of the reserve and three more",
                     config.ftl.gc_low_watermark_blocks,
                     self.reserve_blocks() + 3
                 ),
@@ -617,15 +692,17 @@ impl CheckedConfig {
             clash(
                 config.ftl.gc_pacing == GcPacing::ThrottleWrites && config.ftl.gc_idle.is_some(),
                 "ftl.gc_idle",
-                "found with `ftl.gc_pacing = \"throttle_writes\"`, expected none: writes cannot keep the pace of what pauses".into(),
+                "found together with `ftl.gc_pacing = \"throttle_writes\"`, expected only one of the two: \
+                 collection in idle time pauses, and throttled writes keep its pace"
+                    .into(),
             ),
             // Writes wait until more blocks are free than are kept for collection, which begins below the watermark.
             clash(
                 config.ftl.gc_low_watermark_blocks <= self.kept_for_collection(),
                 if programs_fail { "flash.bad_blocks.program_failure" } else { "flash.bad_blocks.erase_failure" },
                 format!(
-                    "found with `ftl.gc_low_watermark_blocks = {}`, expected 3 or more: where erases or programs fail, two free blocks are \
-                     kept for collection",
+                    "found together with `ftl.gc_low_watermark_blocks = {}`, expected `ftl.gc_low_watermark_blocks` \
+                     of 3 or more: where erases or programs fail, two free blocks are kept for collection",
                     config.ftl.gc_low_watermark_blocks
                 ),
             ),
@@ -633,8 +710,8 @@ impl CheckedConfig {
             clash(
                 programs_fail && by_age,
                 "flash.bad_blocks.program_failure",
-                "found with `reliability.bch` or `adaptive`, whose codes change with age, expected pages that all hold the same number of \
-                 codewords"
+                "found together with `reliability.bch` or `reliability.adaptive`, whose codes change with age, \
+                 expected another reliability: all pages have to hold the same number of codewords"
                     .into(),
             ),
             clash(
@@ -642,37 +719,40 @@ impl CheckedConfig {
                     && divides
                     && matches!(config.ftl.interleaving.groups, InterleavedGroups::WithChipFactorAbove(_)),
                 "flash.bad_blocks.program_failure",
-                "found with `ftl.interleaving.groups.with_chip_factor_above`, expected `all` or `none`: what was to be programmed to several \
-                 chips may go to any others"
+                "found together with `ftl.interleaving.groups.with_chip_factor_above`, expected `all` or `none`: \
+                 after a failed program the data of a group may go to any other chips"
                     .into(),
             ),
             // A read that waits behind the program would find no data in the page.
             clash(
                 programs_fail && !config.host.serves_in_flight,
                 "flash.bad_blocks.program_failure",
-                "found with `host.serves_in_flight = false`, expected true: reads of a page whose program fails are served from memory".into(),
+                "found together with `host.serves_in_flight = false`, expected `host.serves_in_flight = true`: \
+                 reads of a page whose program fails are served from memory"
+                    .into(),
             ),
             clash(
                 programs_fail && flash.one_shot_program && slc.is_some(),
                 "flash.bad_blocks.program_failure",
-                "found with `flash.one_shot_program` and `ftl.slc_cache`, expected at most one of these: the data of a wordline whose program \
-                 fails may go to pages of the cache, which hold less"
+                "found together with `flash.one_shot_program` and `ftl.slc_cache`, expected at most one of these \
+                 two: the data of a wordline whose program fails may go to pages of the cache, which hold less"
                     .into(),
             ),
             // Planes share no register, and parity is computed from data that the controller has seen.
             clash(
                 flash.copyback.is_some() && several,
                 "flash.copyback",
-                "found with `ftl.parity` or `ftl.interleaving.ways` above 1, expected neither: a copy stays in its plane, where the next page \
-                 of several is in another one"
+                "found together with `ftl.parity` or `ftl.interleaving.ways` above 1, expected neither: a copy \
+                 stays in its plane, while the pages of a stripe or a group are in different planes"
                     .into(),
             ),
             // A page is copied with the whole of each of its codewords, and the number of errors that it takes along has to be known.
             clash(
                 flash.copyback.is_some() && (by_age || matches!(reliability, ReliabilitySpec::Fixed { .. })),
                 "flash.copyback",
-                "found with `reliability.fixed`, `adaptive` or `bch`, expected `table`, `exact` or `perfect`: a raw bit error rate that \
-                 grows with each copy, and codewords that stay in their page"
+                "found together with `reliability.fixed`, `reliability.adaptive` or `reliability.bch`, expected \
+                 `table`, `exact` or `perfect`: copyback needs a raw bit error rate that grows with each copy, and \
+                 codewords that stay in their page"
                     .into(),
             ),
             // The number of wrong bits is drawn from raw bit error rates only.
@@ -681,53 +761,64 @@ impl CheckedConfig {
                     && !has_tables
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "ftl.scrub.refresh_above",
-                "found `corrected_errors` without decode tables, expected `reliability.table` or `adaptive`, or `level`".into(),
+                "found `corrected_errors` without decode tables, expected `level`, or `reliability.table` or \
+                 `reliability.adaptive`"
+                    .into(),
             ),
             clash(
                 scrub_limit.is_some_and(|limit| matches!(limit, ScrubLimit::Iterations(_)))
                     && !self.reliability.knows_iterations()
                     && !matches!(reliability, ReliabilitySpec::Perfect),
                 "ftl.scrub.refresh_above",
-                "found `iterations`, which `reliability` does not know, expected a decode table with `iterations`, or `level`".into(),
+                "found `iterations` with a `reliability` that has no numbers of iterations, expected `level`, or a \
+                 decode table with `iterations`"
+                    .into(),
             ),
             // Each page has its turn within the period.
             clash(
                 config.ftl.scrub.as_ref().is_some_and(|scrub| scrub.period_days < least_period_days),
                 "ftl.scrub.period_days",
                 format!(
-                    "found a period with less than 1 us for each page of a plane, expected {least_period_days:.3} days or more, or a \
-                     smaller `ftl.time_scale`"
+                    "found a period with less than 1 us for each page of a plane, expected {least_period_days:.3} \
+                     days or more, or a smaller `ftl.time_scale`"
                 ),
             ),
             // Blocks of the cache have one room for data, and reads of them one error rate, whatever their age.
             clash(
                 slc.is_some() && by_age,
                 "ftl.slc_cache",
-                "found with codes of `reliability.bch` or `adaptive`, which change with age, expected a code for all blocks".into(),
+                "found together with `reliability.bch` or `reliability.adaptive`, whose codes change with age, \
+                 expected another reliability: blocks of the cache have one code at every age"
+                    .into(),
             ),
             // Blocks of the cache hold data of several tenants.
             clash(
                 slc.is_some() && self.placement_handles() > 1,
                 "ftl.slc_cache",
-                "found with `placement` of tenants, expected one handle for all, or no cache: blocks of the cache hold what several have written"
+                "found together with a `placement` above 0 in `host.tenants`, expected `placement = 0` for all \
+                 tenants, or no `ftl.slc_cache`: a block of the cache holds data of several tenants"
                     .into(),
             ),
             clash(
                 slc.is_none() && config.energy.slc_program_uj.is_some(),
                 "energy.slc_program_uj",
-                "found without `ftl.slc_cache`, expected one: no other page is programmed with one bit a cell".into(),
+                "found without `ftl.slc_cache`, expected an SLC cache, or no such field: only pages of the cache \
+                 are programmed with one bit per cell"
+                    .into(),
             ),
             // A wordline of the cache is one page, and its error rate is a factor on that of other blocks.
             clash(
                 slc.is_some() && reclaims_wordlines,
                 "ftl.slc_cache",
-                "found with `ftl.read_reclaim.wordline`, expected `block`, or no read reclaim".into(),
+                "found together with `ftl.read_reclaim.wordline`, expected `ftl.read_reclaim.block`, or no read \
+                 reclaim"
+                    .into(),
             ),
             clash(
                 slc.is_some() && self.reliability.is_exact() && self.reliability.pages().is_some(),
                 "ftl.slc_cache",
-                "found with real decodes of cells of several bits, expected `reliability.table`, or raw bit error rates without \
-                 threshold voltages"
+                "found together with `reliability.exact` and cells of several bits, expected `reliability.table`, \
+                 or raw bit error rates without threshold voltages"
                     .into(),
             ),
             // A wordline is one page of the cache.
@@ -738,7 +829,8 @@ impl CheckedConfig {
                 }),
                 "ftl.slc_cache.bits_per_cell",
                 format!(
-                    "found {} with {page_types} page types, expected 2 or more, and as many page types, or one for all",
+                    "found {} together with {page_types} page types, expected 2 or more bits, and one page type for \
+                     all pages or one for each bit",
                     slc.map_or(0, |cache| cache.bits_per_cell(page_types))
                 ),
             ),
@@ -747,8 +839,9 @@ impl CheckedConfig {
                 differ.is_some(),
                 "precondition.pe_cycles_spread",
                 format!(
-                    "found {}, with which blocks of an SSD start with {} P/E cycles, and codes of `reliability` that leave \
-                     them different room for data; expected one room for data in all blocks of an SSD",
+                    "found {}, with which the blocks of an SSD start with {} P/E cycles, and so with codes that \
+                     leave different room for data, expected a smaller spread: all blocks of an SSD have to start \
+                     with the same room for data",
                     config.precondition.pe_cycles_spread,
                     differ.map_or_else(String::new, |ages| format!("{} to {}", ages.start(), ages.end()))
                 ),
@@ -772,11 +865,11 @@ impl CheckedConfig {
         let config = &self.config;
         let by_age = matches!(config.reliability, ReliabilitySpec::Bch(_) | ReliabilitySpec::Adaptive(_));
         [
-            (self.geometry.ways() > 1, "interleaved codewords"),
+            (self.geometry.ways() > 1, "codewords that are divided among chips"),
             (self.geometry.blocks_per_superblock() > 1, "blocks of several chips that are written in turn"),
-            (config.flash.one_shot_program, "pages that are programmed at once"),
-            (config.host.write_buffer_bytes > 0, "a write buffer"),
-            (config.ftl.mapping != Mapping::Page, "a map in flash"),
+            (config.flash.one_shot_program, "`flash.one_shot_program`"),
+            (config.host.write_buffer_bytes > 0, "`host.write_buffer_bytes`"),
+            (config.ftl.mapping != Mapping::Page, "`ftl.mapping.demand`"),
             (by_age, "codes that change with age"),
         ]
         .into_iter()
@@ -790,8 +883,8 @@ impl CheckedConfig {
             && let Some(code) = self.bch_codes().iter().find(|code| engine.is_too_small_for(code.correctable))
         {
             let message = format!(
-                "found {}, with {} bits of syndromes and {} places a cycle; expected cells for each of {} errors of \
-                 `reliability.bch`, one bit a cycle",
+                "found {}, with {} bits of syndromes and {} places per cycle, expected an engine that corrects the \
+                 {} errors of `reliability.bch` at one bit per cycle",
                 engine.engine_correctable.unwrap_or_default(),
                 engine.syndrome_bits_per_cycle,
                 engine.search_bits_per_cycle,
@@ -803,15 +896,17 @@ impl CheckedConfig {
         let pools = self.geometry.channels() / self.geometry.channels_of(decoder.placement);
         let most = u64::from(MAX_INDEX / 4);
         if [pools, count, at_once].iter().fold(1, |product: u64, &n| product.saturating_mul(n.into())) > most {
-            let message =
-                format!("found {pools} x {count} x {at_once} codewords in work at once, expected {most} at most");
+            let message = format!(
+                "found {pools} groups of {count} decoders with {at_once} codewords each at once, expected at most \
+                 {most} codewords in all"
+            );
             return Err(Error::config("decoder", message));
         }
         let Some(encoder) = &self.config.encoder else { return Ok(()) };
         let count = encoder.placement.count();
         let pools = self.geometry.channels() / self.geometry.channels_of(encoder.placement);
         if u64::from(pools) * u64::from(count) > most {
-            let message = format!("found {pools} x {count} encoders, expected {most} at most");
+            let message = format!("found {pools} groups of {count} encoders, expected at most {most} encoders in all");
             return Err(Error::config("encoder", message));
         }
         Ok(())
@@ -849,7 +944,9 @@ impl CheckedConfig {
         {
             let several =
                 if pages > 1 { format!(", or {pages}, one for each page of a wordline") } else { String::new() };
-            let message = format!("found {page_types} page types, expected 1 for all cells of `reliability`{several}");
+            let message = format!(
+                "found {page_types} page types, expected 1 for all pages of the cells of `reliability`{several}"
+            );
             return Err(Error::config("flash.page_types", message));
         }
         Ok(())
@@ -885,16 +982,21 @@ impl CheckedConfig {
             let path = |field| format!("reliability.bch.codes[{index}].{field}");
             if !unit.is_multiple_of(aged.codeword_bytes) {
                 let message =
-                    format!("found {}, expected a part of geometry.codeword_bytes, {unit}", aged.codeword_bytes);
+                    format!("found {}, expected a divisor of geometry.codeword_bytes, {unit}", aged.codeword_bytes);
                 return Err(Error::config(path("codeword_bytes"), message));
             }
             let squeezed = self.page_format().squeezed_bytes(aged);
             let most = unit - unit.div_ceil(units);
             if squeezed > most || squeezed > 0 && aged.codeword_bytes != unit {
                 let message = format!(
-                    "found {}, which takes {squeezed} bytes of each unit; expected at most {}",
+                    "found {}, whose parity takes {squeezed} bytes of the data of each unit, expected at most {}: a \
+                     smaller value here, or a larger `reliability.bch.oob_bytes`",
                     aged.code.correctable(),
-                    if aged.codeword_bytes == unit { format!("{most}") } else { "none with several codewords".into() }
+                    if aged.codeword_bytes == unit {
+                        format!("{most} bytes")
+                    } else {
+                        "0, as a unit has several codewords".into()
+                    }
                 );
                 return Err(Error::config(path("correctable"), message));
             }
@@ -920,7 +1022,8 @@ impl CheckedConfig {
         let least = self.geometry.planes() + 2 * least;
         if self.crosses_pages() && found < of_units(least) {
             let message = format!(
-                "found {found}, expected at least {}: units that cross pages wait there for their next page",
+                "found {found}, expected at least {}: a unit that crosses pages waits in the buffer for its second \
+                 page",
                 of_units(least)
             );
             return Err(Error::config("host.write_buffer_bytes", message));

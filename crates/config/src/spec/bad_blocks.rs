@@ -102,7 +102,8 @@ impl BadBlocksSpec {
         let (most, plane) = bad.max_by_key(|&(bad, plane)| (bad, std::cmp::Reverse(plane))).unwrap_or_default();
         if most > self.spare_blocks_per_plane {
             let message = format!(
-                "found {}, expected more: {most} of the {} blocks of plane {plane} are bad from the factory, with this seed",
+                "found {}, expected at least {most}: with this seed {most} of the {} blocks of plane {plane} are \
+                 bad from the factory",
                 self.spare_blocks_per_plane,
                 blocks + self.spare_blocks_per_plane
             );

@@ -19,7 +19,8 @@ impl DieFailureSpec {
     pub(super) fn check(all: &[Self], at: usize) -> Result<()> {
         let Self { die, .. } = all[at];
         if all[..at].iter().any(|other| other.die == die) {
-            let message = format!("found {die} twice, expected a die that has not failed");
+            let message =
+                format!("found die {die} a second time, expected each die at most once: it has failed already");
             return Err(Error::config(format!("flash.die_failures[{at}].die"), message));
         }
         Ok(())

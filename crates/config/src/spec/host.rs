@@ -195,7 +195,8 @@ impl ReadBufferSpec {
     fn check(&self, page_bytes: u64) -> Result<()> {
         if !(page_bytes..=MAX_BUFFER_BYTES).contains(&self.bytes) {
             let message = format!(
-                "found {}, expected at least one page of {page_bytes} bytes and at most 16 GiB; no `host.read_buffer` for none",
+                "found {}, expected at least one page of {page_bytes} bytes and at most 16 GiB; a config without \
+                 `host.read_buffer` has no read buffer",
                 self.bytes
             );
             return Err(Error::config("host.read_buffer.bytes", message));
@@ -271,23 +272,25 @@ impl HostSpec {
         faults.see(self.read_ahead.map_or(Ok(()), |ahead| ahead.check(buffer_pages)));
         if !self.write_buffer_replacement.is_default() && self.write_buffer_bytes == 0 {
             let name = self.write_buffer_replacement.name();
-            let message = format!("found `{name}` without `host.write_buffer_bytes`, expected a write buffer");
+            let message = format!("found `{name}` without a write buffer, expected `host.write_buffer_bytes` above 0");
             faults.add(Error::config("host.write_buffer_replacement", message));
         }
         if self.partial_write == PartialWrite::Merge && self.write_buffer_bytes == 0 {
-            let message = "found `merge` without `host.write_buffer_bytes`, expected a write buffer, where parts meet";
+            let message = "found `merge` without a write buffer, expected `host.write_buffer_bytes` above 0: parts \
+                           of a unit are merged in the buffer";
             faults.add(Error::config("host.partial_write", message));
         }
         let watermarks = self.write_buffer_watermarks;
         faults.see(watermarks.map_or(Ok(()), |watermarks| watermarks.check(self.write_buffer_replacement)));
         if self.write_buffer_power_protected && self.write_buffer_bytes == 0 {
-            let message = "found true without `host.write_buffer_bytes`, expected a write buffer";
+            let message = "found true without a write buffer, expected false, or `host.write_buffer_bytes` above 0";
             faults.add(Error::config("host.write_buffer_power_protected", message));
         }
         let buffer = self.write_buffer_bytes;
         if buffer != 0 && !(page_bytes..=MAX_BUFFER_BYTES).contains(&buffer) {
             let message = format!(
-                "found {buffer}, expected 0 for none, or at least one page of {page_bytes} bytes and at most 16 GiB"
+                "found {buffer}, expected 0 (no write buffer), or at least one page of {page_bytes} bytes and at \
+                 most 16 GiB"
             );
             faults.add(Error::config("host.write_buffer_bytes", message));
         }

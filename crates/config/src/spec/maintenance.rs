@@ -74,7 +74,8 @@ impl ScrubSpec {
     pub(super) fn check(&self) -> Result<()> {
         match self.refresh_above {
             Some(ScrubLimit::CorrectedErrors { errors, codeword_bits }) if errors >= codeword_bits => {
-                let message = format!("found {errors}, expected fewer than codeword_bits, {codeword_bits}");
+                let message =
+                    format!("found {errors}, expected fewer than {codeword_bits}, the value of `codeword_bits`");
                 Err(Error::config("ftl.scrub.refresh_above.corrected_errors.errors", message))
             }
             _ => Ok(()),

@@ -94,8 +94,10 @@ impl Mapping {
         let Mapping::Demand(demand) = self else { return Ok(()) };
         let (least, most) = (u64::from(demand.entry_bytes), 1 << 34);
         if !(least..=most).contains(&demand.cache_bytes) {
-            let message =
-                format!("found {}, expected one entry of {least} bytes at least, 16 GiB at most", demand.cache_bytes);
+            let message = format!(
+                "found {}, expected at least {least}, the bytes of one entry, and at most 16 GiB",
+                demand.cache_bytes
+            );
             return Err(Error::config("ftl.mapping.demand.cache_bytes", message));
         }
         Ok(())

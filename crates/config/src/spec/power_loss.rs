@@ -62,11 +62,12 @@ impl PowerLossSpec {
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         if self.at_s.is_empty() && self.mean_interval_s.is_none() {
-            let message = "found neither `at_s` nor `mean_interval_s`, expected one of them: when power fails";
+            let message = "found neither `at_s` nor `mean_interval_s`, expected at least one of the two, which say \
+                           when power fails";
             faults.add(Error::config("power_loss", message.to_owned()));
         }
         if let Some(pair) = self.at_s.windows(2).find(|pair| pair[0] >= pair[1]) {
-            let message = format!("found {} after {}, expected instants that grow", pair[1], pair[0]);
+            let message = format!("found {} after {}, expected instants in ascending order", pair[1], pair[0]);
             faults.add(Error::config("power_loss.at_s", message));
         }
         faults.end()

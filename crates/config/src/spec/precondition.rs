@@ -106,13 +106,13 @@ impl PreconditionSpec {
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         if self.layout == Layout::SteadyState && self.mapped_fraction == 0.0 {
-            let message =
-                "found `steady_state` with mapped_fraction = 0, expected more: it is what has been overwritten";
+            let message = "found `steady_state` together with `precondition.mapped_fraction = 0`, expected a \
+                           `mapped_fraction` above 0: the steady state is that of data that has been overwritten";
             faults.add(Error::config("precondition.layout", message));
         }
         if self.layout == Layout::Sequential && self.free_blocks.is_some() {
-            let message =
-                "found with `precondition.layout = \"sequential\"`, expected `steady_state`: what data leaves is free";
+            let message = "found together with `precondition.layout = \"sequential\"`, expected `steady_state`: \
+                           with a sequential layout all blocks without data are free";
             faults.add(Error::config("precondition.free_blocks", message));
         }
         faults.end()
@@ -132,7 +132,8 @@ impl PreconditionSpec {
             0 => Ok(vec![self.age(); ssds as usize]),
             found if found == ssds as usize => Ok(self.ssds.clone()),
             found => {
-                let message = format!("found {found} ages, expected one for each of the {ssds} SSDs, or none");
+                let message =
+                    format!("found {found} ages, expected one age for each of the {ssds} SSDs, or an empty list");
                 Err(Error::config("precondition.ssds", message))
             }
         }

@@ -32,7 +32,8 @@ impl ReadAheadSpec {
     pub(super) fn check(self, buffer_pages: Option<u64>) -> Result<()> {
         let path = |field| format!("host.read_ahead.{field}");
         let Some(pages) = buffer_pages else {
-            let message = "found without `host.read_buffer`, expected one: pages that are read ahead wait there";
+            let message = "found without `host.read_buffer`, expected a `host.read_buffer` table: pages that are \
+                           read ahead wait in the read buffer";
             return Err(Error::config("host.read_ahead", message));
         };
         let mut faults = Faults::default();

@@ -44,7 +44,10 @@ impl ReadReclaimSpec {
         let Self::Wordline(spec) = self else { return Ok(()) };
         let limits = &spec.effective_reads;
         if limits.is_empty() || limits.windows(2).any(|pair| pair[0] < pair[1]) {
-            let message = format!("found {limits:?}, expected one limit or more, that of the best wordlines first");
+            let message = format!(
+                "found {limits:?}, expected one limit or more in descending order, from the best wordlines to the \
+                 worst"
+            );
             return Err(Error::config("ftl.read_reclaim.wordline.effective_reads", message));
         }
         Ok(())

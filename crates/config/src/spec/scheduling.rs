@@ -259,7 +259,7 @@ impl SchedulingSpec {
     pub(super) fn check(&self) -> Result<()> {
         let mut faults = Faults::default();
         if (1..self.by.len()).any(|at| self.by[..at].contains(&self.by[at])) {
-            faults.add(Error::config("scheduling.by", "found something twice, expected each at most once"));
+            faults.add(Error::config("scheduling.by", "found a criterion twice, expected each criterion at most once"));
         }
         match &self.kinds {
             KindsRule::Order(order) => {

@@ -228,7 +228,10 @@ fn field<'t, 'a>(
         let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         let value = match next {
             Some(Step::Element(_)) => default_list(&path, span).ok_or_else(|| {
-                format!("found no `{path}`, expected a list: its elements can be set when it is there")
+                format!(
+                    "found no list `{path}`, expected one in the config: only elements of a list that exists can be \
+                     replaced (`{path}=[...]` sets the whole list)"
+                )
             })?,
             // The placeholder is replaced by the value or table that comes next.
             Some(Step::Field(_)) | None => Spanned::new(span.clone(), DeValue::Boolean(false)),
@@ -242,7 +245,9 @@ fn field<'t, 'a>(
 fn element<'t, 'a>(at: &'t mut Value<'a>, index: i64, path: &str) -> std::result::Result<&'t mut Value<'a>, String> {
     let kind = at.get_ref().type_str();
     let DeValue::Array(list) = at.get_mut() else {
-        return Err(format!("found index {index} of `{path}`, which is of type {kind}; expected a list"));
+        return Err(format!(
+            "found index {index} after `{path}`, which is of type {kind}, expected a list before an index"
+        ));
     };
     let length = list.len();
     let expected = match length {

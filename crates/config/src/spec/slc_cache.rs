@@ -140,7 +140,8 @@ impl SlcCacheSpec {
     pub(super) fn check(&self) -> Result<()> {
         match self.size {
             SlcCacheSize::Dynamic { least_blocks, most_blocks } if least_blocks > most_blocks => {
-                let message = format!("found {least_blocks}, expected at most most_blocks, {most_blocks}");
+                let message =
+                    format!("found {least_blocks}, expected at most {most_blocks}, the value of `most_blocks`");
                 Err(Error::config("ftl.slc_cache.size.dynamic.least_blocks", message))
             }
             _ => Ok(()),

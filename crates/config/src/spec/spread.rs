@@ -32,7 +32,7 @@ pub(super) fn check_spread(path: &str, parts: &[SpreadPart]) -> Result<()> {
     }
     let sum: f64 = parts.iter().map(|part| part.share).sum();
     if sum > 1.0 + 1e-9 {
-        return Err(Error::config(path, format!("found shares that add up to {sum}, expected 1 at most")));
+        return Err(Error::config(path, format!("found shares with a sum of {sum}, expected a sum of at most 1")));
     }
     Ok(())
 }

@@ -277,7 +277,10 @@ impl TenantSpec {
         let mut faults = Faults::default();
         let error = |field: &str, message: String| Error::config(format!("{path}.{field}"), message);
         if self.name.is_empty() || self.name.len() > 64 || self.name.chars().any(char::is_control) {
-            faults.add(error("name", format!("found {:?}, expected 1 to 64 characters", self.name)));
+            faults.add(error(
+                "name",
+                format!("found {:?}, expected 1 to 64 bytes of text without control characters", self.name),
+            ));
         }
         match (&self.workload, &self.trace) {
             (Some(workload), None) => {
@@ -290,7 +293,9 @@ impl TenantSpec {
                     _ => Err(within(&format!("{path}.trace"), &error)),
                 }));
             }
-            (Some(_), Some(_)) => faults.add(error("trace", "found with `workload`, expected one of them".into())),
+            (Some(_), Some(_)) => {
+                faults.add(error("trace", "found together with `workload`, expected only one of the two".into()))
+            }
             (None, None) => faults.add(error("workload", "missing, expected `workload` or `trace`".into())),
         }
         faults.see(self.issue.unwrap_or(default).check(&format!("{path}.issue"), self.submission_queue_depth));
@@ -333,11 +338,15 @@ pub fn within(path: &str, error: &Error) -> Error {
 pub(super) fn check(tenants: &[TenantSpec], default: Issue, arbitration: Option<&ArbitrationSpec>) -> Result<()> {
     let mut faults = Faults::default();
     if arbitration.is_some() && tenants.is_empty() {
-        let message = "found without `host.tenants`, expected tenants whose commands it chooses among";
+        let message = "found without `host.tenants`, expected at least one tenant, whose commands the arbitration \
+                       chooses among";
         faults.add(Error::config("host.arbitration", message));
     }
     if tenants.len() > MAX_TENANTS {
-        faults.add(Error::config("host.tenants", format!("found {}, expected at most {MAX_TENANTS}", tenants.len())));
+        faults.add(Error::config(
+            "host.tenants",
+            format!("found {} tenants, expected at most {MAX_TENANTS}", tenants.len()),
+        ));
         return faults.end();
     }
     let burst = arbitration.map_or(1, |arbitration| arbitration.burst);
@@ -345,7 +354,7 @@ pub(super) fn check(tenants: &[TenantSpec], default: Issue, arbitration: Option<
         let path = format!("host.tenants[{index}]");
         faults.see(tenant.check(&path, default, burst));
         if tenants[..index].iter().any(|other| other.name == tenant.name) {
-            let message = format!("found {:?} twice, expected names that differ", tenant.name);
+            let message = format!("found {:?} twice, expected a different name for each tenant", tenant.name);
             faults.add(Error::config(format!("{path}.name"), message));
         }
         if let Namespace::SharedWith(name) = &tenant.namespace {
@@ -357,7 +366,7 @@ pub(super) fn check(tenants: &[TenantSpec], default: Issue, arbitration: Option<
         }
     }
     if !tenants.is_empty() && tenants.iter().all(|tenant| tenant.idle) {
-        let message = "found none that issues requests, expected one that is not `idle`";
+        let message = "found only tenants that are `idle`, expected at least one tenant that issues requests";
         faults.add(Error::config("host.tenants", message));
     }
     faults.end()

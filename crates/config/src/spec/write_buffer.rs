@@ -48,11 +48,12 @@ impl WatermarksSpec {
     /// Checks that pages wait in the buffer, and that `low` is below `high`.
     pub(super) fn check(self, replacement: WriteBufferReplacement) -> Result<()> {
         if replacement == WriteBufferReplacement::FullPage {
-            let message = "found with `host.write_buffer_replacement` = `full_page`, expected `lru` or `fifo`: pages do not wait for more";
+            let message = "found together with `host.write_buffer_replacement = \"full_page\"`, expected `lru` or \
+                           `fifo`: with `full_page` a page leaves the buffer as soon as it is full";
             return Err(Error::config("host.write_buffer_watermarks", message));
         }
         if self.low >= self.high {
-            let message = format!("found {}, expected less than high, {}", self.low, self.high);
+            let message = format!("found {}, expected less than {}, the value of `high`", self.low, self.high);
             return Err(Error::config("host.write_buffer_watermarks.low", message));
         }
         Ok(())

@@ -63,7 +63,7 @@ impl VictimRule for Own {
             indices
                 .get(chosen)
                 .copied()
-                .ok_or_else(|| format!("choose: found {chosen}, expected the index of a candidate, 0 to {last}"))
+                .ok_or_else(|| format!("choose: found {chosen}, expected the index of a candidate from 0 to {last}"))
         };
         let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
         let chosen = rule.ask(|rule| rule.choose(candidates), index).unwrap_or(indices[0]);

@@ -37,13 +37,13 @@ impl FromStr for Window {
             return Err(found("a window of simulated time, such as `10ms..12ms`"));
         };
         if from.trim().is_empty() || to.trim().is_empty() {
-            return Err(found("both ends, such as `10ms..12ms`: what is recorded has to end somewhere"));
+            return Err(found("both ends of the window, such as `10ms..12ms`"));
         }
         let instant = |end: &str| {
             parse_instant(end.trim()).ok_or_else(|| found("two times in ns, us, ms or s, such as `10ms..12ms`"))
         };
         let window = Self { from: instant(from)?, to: instant(to)? };
-        if window.from < window.to { Ok(window) } else { Err(found("an end after its beginning")) }
+        if window.from < window.to { Ok(window) } else { Err(found("a window whose end is after its beginning")) }
     }
 }
 

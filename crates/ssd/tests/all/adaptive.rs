@@ -307,7 +307,7 @@ fn what_does_not_fit_is_named() {
     for (overrides, expected) in [
         (
             vec!["reliability.adaptive.rates=[]"],
-            "reliability.adaptive.rates: found ages [], expected at least one rate",
+            "reliability.adaptive.rates: found the ages [], expected at least one rate",
         ),
         (
             vec!["geometry.codewords_per_page=12"],

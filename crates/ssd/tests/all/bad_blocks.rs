@@ -254,7 +254,7 @@ fn what_cannot_be_is_refused() {
     let failure = "erase_failure = { share = 0.5, at_pe_cycles = 20, exponent = 1.5 }";
     let low = ["ftl.gc_low_watermark_blocks=2", "ftl.gc_high_watermark_blocks=2"];
     for (more, spec, expected) in [
-        (&[][..], "spare_blocks_per_plane = 0, factory_share = 0.2", "found 0, expected more: "),
+        (&[][..], "spare_blocks_per_plane = 0, factory_share = 0.2", "found 0, expected at least "),
         (
             &[],
             "spare_blocks_per_plane = 41",
@@ -264,17 +264,17 @@ fn what_cannot_be_is_refused() {
         (
             &low,
             &format!("spare_blocks_per_plane = 4, {failure}"),
-            "flash.bad_blocks.erase_failure: found with `ftl.gc_low_watermark_blocks = 2`",
+            "flash.bad_blocks.erase_failure: found together with `ftl.gc_low_watermark_blocks = 2`",
         ),
         (
             &low,
             "spare_blocks_per_plane = 4, program_failure = { share = 0.5, at_pe_cycles = 20, exponent = 1.5 }",
-            "flash.bad_blocks.program_failure: found with `ftl.gc_low_watermark_blocks = 2`",
+            "flash.bad_blocks.program_failure: found together with `ftl.gc_low_watermark_blocks = 2`",
         ),
         (
             &["host.serves_in_flight=false"],
             "spare_blocks_per_plane = 4, program_failure = { share = 0.5, at_pe_cycles = 20, exponent = 1.5 }",
-            "flash.bad_blocks.program_failure: found with `host.serves_in_flight = false`",
+            "flash.bad_blocks.program_failure: found together with `host.serves_in_flight = false`",
         ),
         (
             &[],

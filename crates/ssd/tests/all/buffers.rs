@@ -471,7 +471,10 @@ fn a_steady_state_of_a_part_maps_that_part() {
     let error =
         CheckedConfig::from_toml("", "", &["precondition={ layout = \"steady_state\", mapped_fraction = 0.0 }".into()]);
     assert!(
-        error.unwrap_err().to_string().contains("precondition.layout: found `steady_state` with mapped_fraction = 0")
+        error
+            .unwrap_err()
+            .to_string()
+            .contains("precondition.layout: found `steady_state` together with `precondition.mapped_fraction = 0`")
     );
 }
 
@@ -502,10 +505,13 @@ fn bad_buffers_are_named() {
     for (fields, expected) in [
         ("read_buffer={ bytes = 100 }", "host.read_buffer.bytes: found 100, expected at least one page"),
         ("read_ahead={}", "host.read_ahead: found without `host.read_buffer`"),
-        ("partial_write=merge", "host.partial_write: found `merge` without `host.write_buffer_bytes`"),
+        (
+            "partial_write=merge",
+            "host.partial_write: found `merge` without a write buffer, expected `host.write_buffer_bytes`",
+        ),
         (
             "write_buffer_watermarks={ high = 0.5, low = 0.2 }",
-            "host.write_buffer_watermarks: found with `host.write_buffer_replacement` = `full_page`",
+            "host.write_buffer_watermarks: found together with `host.write_buffer_replacement = \"full_page\"`",
         ),
         (
             "write_buffer_replacement=lru",
@@ -517,7 +523,7 @@ fn bad_buffers_are_named() {
     }
     let interleaved = ["ftl.interleaving={ ways = 2 }".to_owned(), "host.read_buffer={ bytes = 1048576 }".to_owned()];
     let error = CheckedConfig::open("mlc-25nm", &interleaved).unwrap_err().to_string();
-    assert!(error.contains("host.read_buffer: found with codewords that lie in pages of several chips"), "{error}");
+    assert!(error.contains("host.read_buffer: found together with codewords that are divided among chips"), "{error}");
     let error = CheckedConfig::from_toml("", "", &["flash.pe_cycles_per_erase=0".into()]).unwrap_err().to_string();
     assert!(error.contains("flash.pe_cycles_per_erase: found 0"), "{error}");
     let levelled = ["flash.pe_cycles_per_erase=7".to_owned(), "ftl.wear_levelling_spread=6".to_owned()];

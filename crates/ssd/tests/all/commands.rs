@@ -186,8 +186,8 @@ fn a_program_stops_with_the_next_page_loaded() {
 #[test]
 fn only_commands_to_a_die_stop_and_look_ahead() {
     for (more, path) in [
-        (SUSPEND, "flash.rounds: found with `flash.suspend`"),
-        ("flash.cache_program=true", "flash.cache_program: found with `flash.rounds`"),
+        (SUSPEND, "flash.rounds: found together with `flash.suspend`"),
+        ("flash.cache_program=true", "flash.cache_program: found together with `flash.rounds`"),
         ("flash.rounds.reads=independent", "flash.rounds.reads: found \"independent\" without multi-plane commands"),
     ] {
         for take in ["first_of_each", "batch"] {

@@ -160,11 +160,11 @@ fn copies_stay_in_their_plane() {
     for (more, expected) in [
         (
             "[geometry]\nchannels = 2\n[ftl.interleaving]\nways = 2\n",
-            "flash.copyback: found with `ftl.parity` or `ftl.interleaving.ways` above 1",
+            "flash.copyback: found together with `ftl.parity` or `ftl.interleaving.ways` above 1",
         ),
         (
             "[reliability.fixed]\np_fail = [0.1]\n",
-            "flash.copyback: found with `reliability.fixed`, `adaptive` or `bch`",
+            "flash.copyback: found together with `reliability.fixed`, `reliability.adaptive` or `reliability.bch`",
         ),
     ] {
         let toml = format!("[flash]\ncopyback = {{ most_in_a_row = 2 }}\n{more}");

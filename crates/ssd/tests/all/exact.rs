@@ -310,7 +310,7 @@ fn bad_configs_are_named() {
         (
             exact(", code = \"lost.qc\""),
             &[],
-            "t.toml:1: reliability.exact.code: lost.qc: found no code or file of this name",
+            "t.toml:1: reliability.exact.code: lost.qc: found no code and no file with this name",
         ),
         (exact(", decoder = \"magic\""), &[], "t.toml:1: reliability.exact.decoder: found `magic`, expected min-sum, "),
         (
@@ -327,7 +327,7 @@ fn bad_configs_are_named() {
         (
             exact(", code = \"bch-4KB-t256\""),
             &["decoder.time={ per_iteration_us = 1.0 }"],
-            "t.toml: decoder.time: found a time per iteration, but `reliability` does not know the number of iterations",
+            "t.toml: decoder.time: found a time per iteration with a `reliability` that does not have numbers of iterations",
         ),
         (
             exact(", code = \"bch-4KB-t256\""),
@@ -337,8 +337,8 @@ fn bad_configs_are_named() {
         (
             format!("{voltages}flash.page_types = [{{}}, {{}}, {{}}]"),
             &[],
-            "t.toml:2: flash.page_types: found 3 page types, expected 1 for all cells of `reliability`, or 2, one for each page \
-             of a wordline",
+            "t.toml:2: flash.page_types: found 3 page types, expected 1 for all pages of the cells of \
+             `reliability`, or 2, one for each page of a wordline",
         ),
         (
             voltages.into(),
@@ -346,7 +346,7 @@ fn bad_configs_are_named() {
                 "reliability.table.rber.threshold_voltage.mapping=slc",
                 "reliability.table.rber.threshold_voltage.verify_v=[3.0]",
             ],
-            "t.toml: flash.page_types: found 2 page types, expected 1 for all cells of `reliability`",
+            "t.toml: flash.page_types: found 2 page types, expected 1 for all pages of the cells of `reliability`",
         ),
     ];
     for (text, overrides, expected) in cases {

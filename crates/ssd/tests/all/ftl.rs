@@ -560,7 +560,10 @@ fn too_little_room_names_a_way_out() {
     let (some, none) = (told(0.1, 256), told(0.25, 64));
     let least: f64 = some.split("expected at least ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
     assert!(least < 1.0, "{some}");
-    assert!(none.contains("which no share leaves") && none.contains("ftl.gc_high_watermark_blocks"), "{none}");
+    assert!(
+        none.contains("which no over-provisioning leaves") && none.contains("ftl.gc_high_watermark_blocks"),
+        "{none}"
+    );
 }
 
 /// The closed form at known points: half full means delta = 0.2032 (the root of 0.5 = (d - 1) / ln d).

@@ -173,11 +173,11 @@ fn an_area_buys_as_much_parallelism_as_fits() {
         let more = of_more.decoder_hardware().unwrap();
         assert!(more.total_mm2() > mm2 && more.total_mm2() <= 1.4 * mm2, "{} of {mm2}", more.total_mm2());
         let too_small = config.parallelism_of_area(mm2 / 1e3).unwrap_err().to_string();
-        assert!(too_small.contains("do not fit") && too_small.contains("expected"), "{too_small}");
+        assert!(too_small.contains("even with the least parallelism") && too_small.contains("expected"), "{too_small}");
         assert!(config.describe().iter().any(|(label, _)| label == "decoder area"));
     }
     let refused = by_table(&[]).parallelism_of_area(1.0).unwrap_err().to_string();
-    assert!(refused.starts_with("decoder.time: found decoders of unknown hardware"), "{refused}");
+    assert!(refused.starts_with("decoder.time: found decoders whose area is unknown"), "{refused}");
     // Twice the lanes are nearly twice the cells: an engine costs what it holds.
     let area = |config: &CheckedConfig| config.decoder_hardware().unwrap().parts.gates;
     let share = area(&worst("engine_correctable = 800")) / area(&worst("engine_correctable = 400"));
@@ -193,7 +193,11 @@ fn what_has_no_circuit_is_refused() {
     };
     let table = "reliability={ table = { file = \"bch-4KB-t105\", rber = { constant = { rber = 0.001 } } } }";
     for (name, overrides, path) in [
-        ("mlc-25nm", &["energy.decoder=circuit"][..], "energy.decoder: found `circuit` without a circuit"),
+        (
+            "mlc-25nm",
+            &["energy.decoder=circuit"][..],
+            "energy.decoder: found `circuit` with a `decoder.time` that describes no circuit",
+        ),
         (
             "mlc-25nm",
             &["decoder.time={ ldpc = { code = \"bch-4KB-t105\" } }"],

@@ -188,10 +188,10 @@ fn wrong_tenants_are_refused() {
     for (toml, expected) in [
         ("[host.arbitration]\nburst = 2\n".to_owned(), "host.arbitration: found without `host.tenants`"),
         (tenant(""), "host.tenants[0].workload: missing"),
-        (tenant("workload = {}\ntrace.path = \"x\""), "host.tenants[0].trace: found with `workload`"),
+        (tenant("workload = {}\ntrace.path = \"x\""), "host.tenants[0].trace: found together with `workload`"),
         (tenant("workload.requests = 0"), "host.tenants[0].workload.requests: found 0"),
         (tenant("trace = { path = \"x\", event = \"Z\" }"), "host.tenants[0].trace.event: found `Z`"),
-        (tenant("workload = {}\nidle = true"), "host.tenants: found none that issues requests"),
+        (tenant("workload = {}\nidle = true"), "host.tenants: found only tenants that are `idle`"),
         (tenant("workload = {}\nissue.closed_loop.queue_depth = 2000"), "issue.closed_loop.queue_depth: found 2000"),
         (tenant("workload = {}\nweight = 0"), "host.tenants[0].weight: found 0"),
         (tenant("workload = {}\nnamespace.fraction = 1.5"), "host.tenants[0].namespace.fraction: found 1.5"),
@@ -199,7 +199,7 @@ fn wrong_tenants_are_refused() {
         (tenant("workload = {}\nnamespace.bytes = 99999999999999"), "host.tenants[0].namespace: found namespaces of"),
         (tenant("workload = {}\nnamespace.shared_with = \"b\""), "namespace.shared_with: found \"b\""),
         (format!("{plain}{plain}"), "host.tenants[1].name: found \"a\" twice"),
-        (format!("{plain}[workload]\n"), "host.tenants: found with `workload`"),
+        (format!("{plain}[workload]\n"), "host.tenants: found together with a [workload] section"),
     ] {
         let error = CheckedConfig::from_toml(&toml, "wrong.toml", &[]).unwrap_err().to_string();
         assert!(

@@ -180,7 +180,7 @@ fn what_maintenance_needs_is_named() {
         ("scrub = { period_days = 1.0, refresh_above = { level = 0 } }", "ftl.scrub.refresh_above.level: found 0"),
         (
             "scrub = { period_days = 1.0, refresh_above = { iterations = 3 } }",
-            "ftl.scrub.refresh_above: found `iterations`, which `reliability` does not know",
+            "ftl.scrub.refresh_above: found `iterations` with a `reliability` that has no numbers of iterations",
         ),
         (
             "scrub = { period_days = 1.0, refresh_above = { corrected_errors = { errors = 3, codeword_bits = 3000 } } }",

@@ -267,9 +267,9 @@ fn failures_end_the_run() {
         fails("ftl.victims", victims(|| Index(999))).starts_with("own.py:Wrong: choose: found 999, expected the index")
     );
     let none = fails("ftl.plane_choice", placement(|_| vec![]));
-    assert_eq!(none, "own.py:Wrong: place: found no plane, expected one at least");
+    assert_eq!(none, "own.py:Wrong: place: found an empty list, expected at least one plane");
     let beyond = fails("ftl.plane_choice", placement(|_| vec![0, 4]));
-    assert_eq!(beyond, "own.py:Wrong: place: found 4, expected the index of a plane, 0 to 3");
+    assert_eq!(beyond, "own.py:Wrong: place: found 4, expected the index of a plane from 0 to 3");
 }
 
 /// Is what a device does not have refused before anything runs?
@@ -278,11 +278,14 @@ fn policies_want_what_the_device_has() {
     let named = "read.policy='own.py:Levels'";
     let refused = |overrides: &[&str], own: Own| device(overrides).with_own(own).err().unwrap().to_string();
     let ahead = refused(&[named, "flash.cache_register=false"], policy(&[1], true, true));
-    assert!(ahead.starts_with("own.py:Levels: looks_ahead: found true with `flash.cache_register = false`"), "{ahead}");
+    assert!(
+        ahead.starts_with("own.py:Levels: looks_ahead: found true together with `flash.cache_register = false`"),
+        "{ahead}"
+    );
     let mut weighs = policy(&[1], false, true);
     weighs.policy.as_mut().unwrap().traits.observes.syndrome_weight = Watched::Whole;
     let bits = refused(&[named, "reliability={ fixed = { p_fail = [0.1] } }", "read.max_level=1"], weighs);
-    assert!(bits.contains("does not know how many checks are violated"), "{bits}");
+    assert!(bits.contains("has no numbers of violated checks"), "{bits}");
 }
 
 /// Reads at references of the cells, whatever the config says.

@@ -291,7 +291,7 @@ fn what_is_wrong_is_named() {
     let failed = Simulation::new(&config, Box::new(Listed::new(requests)), true)
         .and_then(|mut simulation| simulation.advance(u64::MAX / 2))
         .unwrap_err();
-    assert_eq!(failed.to_string(), "own.py:Rule: pace: found 0 us, expected above 0, and 1e12 at most");
+    assert_eq!(failed.to_string(), "own.py:Rule: pace: found 0 us, expected a number above 0 and up to 1e12");
     for (field, expected) in [
         ("ftl.gc_reserve_blocks=3", "ftl.gc_reserve_blocks: found 3, expected a whole number from 1 to 2"),
         (

@@ -237,7 +237,7 @@ fn what_does_not_fit_is_named() {
     for (overrides, expected) in [
         (
             vec![LINKS, "decoder.placement={ per_ssd = 1 }"],
-            "interconnect: found with decoders and encoders in the SSDs, expected `decoder.placement` or",
+            "interconnect: found together with decoders and encoders inside the SSDs, expected `pool` as `decoder.placement` or",
         ),
         (
             vec![LINKS, "interconnect.switch.bandwidth_gb_per_s=0.0"],
@@ -245,7 +245,7 @@ fn what_does_not_fit_is_named() {
         ),
         (
             vec!["encoder={ buffer_codewords = 1 }"],
-            "encoder.buffer_codewords: found a bound, expected at least the 2 codewords of a page",
+            "encoder.buffer_codewords: found a limit that does not leave room for all that is encoded together, expected at least 2 (the codewords of a page)",
         ),
         (vec!["encoder={ placement = { pool = 0 } }"], "encoder.placement.pool: found 0, expected a whole number"),
     ] {

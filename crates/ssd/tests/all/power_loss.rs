@@ -155,7 +155,7 @@ fn losses_after_the_last_request_do_not_come() {
         ("[power_loss]\n", "power_loss: found neither `at_s` nor `mean_interval_s`"),
         ("[power_loss]\nmean_interval_s = 0.001\n", "power_loss.mean_interval_s: found less than twice the longest"),
         ("[power_loss]\nat_s = [2.0, 1.0]\n", "power_loss.at_s: found 1 after 2"),
-        ("[power_loss]\nat_s = [1.0]\n[ftl.mapping.demand]\n", "power_loss: found with `ftl.mapping.demand`"),
+        ("[power_loss]\nat_s = [1.0]\n[ftl.mapping.demand]\n", "power_loss: found together with `ftl.mapping.demand`"),
     ] {
         let error = CheckedConfig::from_toml(more, "test.toml", &[]).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

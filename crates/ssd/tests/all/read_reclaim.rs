@@ -189,10 +189,13 @@ fn what_read_reclaim_needs_is_named() {
     let wordline = "ftl.read_reclaim={ wordline = { effective_reads = [1000.0] } }";
     let undisturbed = ["reliability.table.rber={ constant = { rber = 1e-3 } }", "read.references='cells'"];
     for (overrides, expected) in [
-        (&[&[block], &undisturbed[..]].concat()[..], "ftl.read_reclaim: found one, but reads disturb no cells"),
+        (
+            &[&[block], &undisturbed[..]].concat()[..],
+            "ftl.read_reclaim: found read reclaim with cells that reads do not disturb",
+        ),
         (
             &[wordline, "ftl.interleaving.ways=2"],
-            "ftl.read_reclaim.wordline: found with codewords that lie in several pages",
+            "ftl.read_reclaim.wordline: found together with codewords that lie in several pages",
         ),
         (
             &[

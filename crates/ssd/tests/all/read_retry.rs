@@ -240,8 +240,8 @@ fn what_reliability_does_not_know_is_refused() {
     let constant = "reliability.table.rber={ constant = { rber = 0.002 } }";
     let die = "read.predictor={ place = 'die', predict_us = 2.5, threshold_rber = 0.0085 }";
     for (more, expected) in [
-        (vec![constant, "read.references='sentinels'"], "read.references: found references that are inferred"),
-        (vec![constant, "read.references='share_of_ones'"], "read.references: found references that are inferred"),
+        (vec![constant, "read.references='sentinels'"], "read.references: found inferred references with cells"),
+        (vec![constant, "read.references='share_of_ones'"], "read.references: found inferred references with cells"),
         (
             vec![constant, "read.references='cells'", "read.retry_sensing_percent=70"],
             "read.retry_sensing_percent: found 70",

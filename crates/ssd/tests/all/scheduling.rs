@@ -244,7 +244,7 @@ fn faults_of_a_schedule_are_told() {
     let unknown = error("[scheduling]\npriorities.weights = { lowest = 1 }");
     assert!(unknown.contains("lowest") && unknown.contains("`low`"), "{unknown}");
     let both = error("[scheduling]\nbus = true\n[bus]\nfirst = 'commands'");
-    assert!(both.contains("scheduling.bus: found true with `bus.first`"), "{both}");
+    assert!(both.contains("scheduling.bus: found true together with a `bus.first`"), "{both}");
 }
 
 /// Does a program of an urgent tenant let those before it in its block go first? Pages of a block are programmed in their order.

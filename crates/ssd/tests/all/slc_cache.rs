@@ -205,7 +205,7 @@ fn what_a_cache_needs_is_named() {
         ),
         (
             &["ftl.slc_cache.size={ dynamic = { least_blocks = 5, most_blocks = 4 } }"],
-            "ftl.slc_cache.size.dynamic.least_blocks: found 5, expected at most most_blocks, 4",
+            "ftl.slc_cache.size.dynamic.least_blocks: found 5, expected at most 4, the value of `most_blocks`",
         ),
         (&["ftl.slc_cache.size={ static = { blocks = 40 } }"], "41 for the SLC cache"),
         (&["ftl.slc_cache.bits_per_cell=2"], "ftl.slc_cache.bits_per_cell: found 2 with 3 page types, expected"),

@@ -162,7 +162,10 @@ fn bad_ages_are_named() {
     let two = "precondition.ssds=[{ pe_cycles = 1, retention_days = 0.0 }, { pe_cycles = 2, retention_days = 0.0 }]";
     let one = |age: &str| format!("precondition.ssds=[{{ {age} }}]");
     let cases: [(&[&str], &str); 6] = [
-        (&["geometry.ssds=3", two], "precondition.ssds: found 2 ages, expected one for each of the 3 SSDs, or none"),
+        (
+            &["geometry.ssds=3", two],
+            "precondition.ssds: found 2 ages, expected one age for each of the 3 SSDs, or an empty list",
+        ),
         (&["precondition.pe_cycles_spread=1.0"], "pe_cycles_spread: found 1, expected a number from 0 to below 1"),
         (&["precondition.pe_cycles_spread=-0.1"], "pe_cycles_spread: found -0.1, expected a number from 0 to below 1"),
         (
@@ -183,7 +186,7 @@ fn bad_ages_are_named() {
     let spread = [&ADAPTIVE[..], &["precondition.pe_cycles=95", "precondition.pe_cycles_spread=0.1"]].concat();
     let found = error("", &spread);
     assert!(
-        found.contains("precondition.pe_cycles_spread: found 0.1, with which blocks of an SSD start with 8"),
+        found.contains("precondition.pe_cycles_spread: found 0.1, with which the blocks of an SSD start with 8"),
         "{found}"
     );
 }

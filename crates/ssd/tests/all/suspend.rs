@@ -210,7 +210,7 @@ fn bad_suspensions_are_refused() {
         ("program_us = -1.0, erase_us = 30.0", "", "flash.suspend.program_us: found -1, expected a number from 0"),
         ("program_us = 1.0", "", "missing field `erase_us`"),
         ("program_us = 1.0, erase_us = 1.0, most = 0", "", "flash.suspend.most: found 0, expected"),
-        (SUSPEND, "reads_first = false", "flash.suspend: found without `host.reads_first`"),
+        (SUSPEND, "reads_first = false", "flash.suspend: found together with `host.reads_first = false`"),
     ] {
         let found = refused(suspend, more);
         assert!(found.contains(expected), "{found} instead of {expected}");

@@ -200,11 +200,14 @@ fn what_is_no_codeword_of_one_page_is_refused() {
     let refused = |name: &str, overrides: &[&str], page_type| {
         LoneRead::new(&shipped(name, overrides), page_type).unwrap_err().to_string()
     };
-    assert!(refused("mlc-lae.toml", &[], 0).starts_with("reliability.bch: found codes by age"));
+    assert!(refused("mlc-lae.toml", &[], 0).starts_with("reliability.bch: found codes that change with age"));
     assert!(refused("mlc-25nm.toml", &["ftl.interleaving.ways=2"], 0).starts_with("ftl.interleaving.ways: found 2"));
     assert_eq!(refused("mlc-25nm.toml", &[], 2), "page_type: found 2, expected 0 to 1");
     // What the device's own cells know, those of the codeword may not.
     let table =
         LoneRead::new(&shipped("tlc-femu.toml", &[]), 0).unwrap().timeline(given(7, 1)).unwrap_err().to_string();
-    assert!(table.starts_with("read.references: found `retry_table` without one, expected cells"), "{table}");
+    assert!(
+        table.starts_with("read.references: found `retry_table` with cells that have no retry table, expected cells"),
+        "{table}"
+    );
 }

@@ -195,7 +195,7 @@ impl Pacing {
         let Rule::Own(own) = &mut self.rule else { unreachable!("it is asked where there is one") };
         let check = |pace: Pace| match pace {
             Pace::PauseUs(us) if !(us > 0.0 && us <= 1e12) => {
-                Err(format!("pace: found {us} us, expected above 0, and 1e12 at most"))
+                Err(format!("pace: found {us} us, expected a number above 0 and up to 1e12"))
             }
             pace => Ok(pace),
         };
