@@ -167,7 +167,7 @@ def test_links_are_followed_and_pipes_refused(softsense_process: Softsense, tmp_
     os.mkfifo(pipe)
     done = softsense_process(*command, pipe, *small)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "expected a file to write to" in done.stderr
+    assert "expected the path of a file that can be written" in done.stderr
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     file.write_text("before")
     link.symlink_to(file)

@@ -50,7 +50,7 @@ impl UnfinishedFile {
         let before = fs::metadata(&target).ok();
         if let Some(found) = before.as_ref().filter(|found| !found.is_file()) {
             let what = if found.is_dir() { "a directory" } else { "a device, a pipe or a socket" };
-            let message = format!("found {what}, expected a file to write to");
+            let message = format!("found {what}, expected the path of a file that can be written");
             return Err(Error::new(ErrorKind::Io, whole.display().to_string(), message));
         }
         let directory = match target.parent() {
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         for refused in [Path::new("/dev/null"), folder.path()] {
             let error = UnfinishedFile::create(refused).unwrap_err().to_string();
-            assert!(error.contains("expected a file to write to"), "{error}");
+            assert!(error.contains("expected the path of a file that can be written"), "{error}");
         }
     }
 

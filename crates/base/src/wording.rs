@@ -76,9 +76,11 @@ pub fn plain(message: &str) -> String {
         Some((found, expected)) => format!("found {}, expected {}", value(found), kind(expected)),
         None => message,
     };
-    match unknown_name(&text).and_then(|(name, known)| nearest(name, known)) {
-        Some(name) => format!("{text}; did you mean `{name}`?"),
-        None => text,
+    let meant = unknown_name(&text).and_then(|(name, known)| nearest(name, known));
+    let hint = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    match text.strip_prefix("unknown variant ") {
+        Some(rest) => format!("found {rest}{hint}"),
+        None => text + &hint,
     }
 }
 
@@ -157,7 +159,7 @@ mod tests {
             ),
             (
                 "unknown variant `lru`, expected one of `greedy`, `fifo`",
-                "unknown variant `lru`, expected one of `greedy`, `fifo`",
+                "found `lru`, expected one of `greedy`, `fifo`",
             ),
             (
                 "unknown field `fifi`, expected `greedy` or `fifo`",

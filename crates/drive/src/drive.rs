@@ -132,34 +132,34 @@ impl Drive {
             ReliabilitySpec::Exact(exact) => exact.clone(),
             ReliabilitySpec::Table(table) => table.decoded_for_real(directory)?,
             _ => {
-                let message = "found one without a code for all ages, expected `exact`, or `table` of a code of softsense: \
-                               a drive that is served decodes for real";
+                let message = "found a reliability without one code for all ages, expected `exact`, or the `table` \
+                               of a code that softsense can open: a served drive encodes and decodes all data";
                 return Err(Error::config("reliability", message));
             }
         };
         if of.read.policy.knows_level() {
-            let message =
-                "found \"ideal\", expected a policy that a controller can have: a drive that is served knows no levels";
+            let message = "found \"ideal\", expected another policy: `ideal` knows the required level in advance, \
+                           and a served drive does not";
             return Err(Error::config("read.policy", message));
         }
         if let Some((path, name)) = config.own_names().next() {
             let message = format!(
-                "found `{name}`, expected a shipped one: a drive that is served runs no code of its user's own"
+                "found `{name}`, expected the name of a shipped one: a served drive runs no Python code of yours"
             );
             return Err(Error::config(path, message));
         }
         if of.geometry.ssds > 1 {
-            let message = format!("found {}, expected 1: one drive is served", of.geometry.ssds);
+            let message = format!("found {}, expected 1: a served drive is one SSD", of.geometry.ssds);
             return Err(Error::config("geometry.ssds", message));
         }
         if let Some(ReadReclaimSpec::Wordline(_)) = of.ftl.read_reclaim {
-            let message = "found `wordline`, expected `block`: a drive that is served reclaims whole superblocks";
+            let message = "found `wordline`, expected `block`: a served drive reclaims whole superblocks";
             return Err(Error::config("ftl.read_reclaim", message));
         }
         if let Some((path, expected, why)) = unserved(of) {
             return Err(Error::config(
                 path,
-                format!("found what a drive that is served does not have, expected {expected}: {why}"),
+                format!("found a value that a served drive does not support, expected {expected}: {why}"),
             ));
         }
         // The flag of the command goes before the config.
@@ -171,7 +171,7 @@ impl Drive {
         let code = reader.code();
         if code.data_bits() != 8 * of.geometry.codeword_bytes as usize {
             let message = format!(
-                "found {} bytes, expected {}: the data bits of the code",
+                "found {} bytes, expected {}, the data bytes of a codeword of the code",
                 of.geometry.codeword_bytes,
                 code.data_bits() as f64 / 8.0
             );
@@ -186,12 +186,13 @@ impl Drive {
                     return Err(Error::new(
                         softsense_base::ErrorKind::Io,
                         spec.image.display().to_string(),
-                        "found the image of a drive with another config, expected this one's; --image names another folder",
+                        "found the image of a drive with another config, expected one that was made with this \
+                         config; serve the image with its own config, or name another folder by --image",
                     ));
                 }
                 if spec.size_bytes.is_some_and(|size| size != shape.size_bytes()) {
                     let message = format!(
-                        "found {} bytes, expected {}, those of the image in {}",
+                        "found {} bytes, expected {}, the size of the image in {}, or no --size",
                         spec.size_bytes.unwrap_or(0),
                         shape.size_bytes(),
                         spec.image.display()
@@ -201,7 +202,8 @@ impl Drive {
                 let over = of.ftl.over_provisioning;
                 let own = Shape::new(shape.size_bytes(), &of.geometry, over, pages, codeword_bytes, shape.parity)?;
                 if own != shape {
-                    let message = "the image is damaged: found a shape that no drive of its config and size has";
+                    let message = "the image is damaged: found a geometry that does not follow from its config and \
+                                   size";
                     return Err(Error::new(softsense_base::ErrorKind::Io, spec.image.display().to_string(), message));
                 }
                 let (image, state) = Image::open(&spec.image, &identity)?;
@@ -209,8 +211,10 @@ impl Drive {
             }
             None => {
                 let Some(size_bytes) = spec.size_bytes else {
-                    let message =
-                        format!("missing, expected one such as 2GiB: there is no image in {}", spec.image.display());
+                    let message = format!(
+                        "missing, expected the size of a new drive, such as 2GiB: there is no image in {}",
+                        spec.image.display()
+                    );
                     return Err(Error::config("--size", message));
                 };
                 let over = of.ftl.over_provisioning;

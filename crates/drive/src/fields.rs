@@ -30,42 +30,56 @@ const OF_RUNS: [&str; 4] = ["precondition", "workload", "measurement", "energy"]
 /// The first field of a config that a drive which is served does not have: its path, the value expected there, and why, or what serves
 /// instead.
 pub(crate) fn unserved(of: &Config) -> Option<(&'static str, &'static str, &'static str)> {
-    let by_fault = "blocks and dies fail when `softsense drive fault` says so";
+    let by_fault = "blocks and dies of a served drive fail by `softsense drive fault`";
     [
         (
             matches!(of.flash.busy_unit, BusyUnit::Chip | BusyUnit::Channel),
-            ("flash.busy_unit", "plane or die", "its dies work at the same time"),
+            ("flash.busy_unit", "plane or die", "the dies of a served drive work at the same time"),
         ),
-        (of.flash.rounds.is_some(), ("flash.rounds", "none", "its dies do not wait for one another")),
-        (!of.flash.shared_sensing, ("flash.shared_sensing", "true", "a page is sensed once for all of its units")),
+        (of.flash.rounds.is_some(), ("flash.rounds", "none", "the dies of a served drive do not wait for one another")),
+        (
+            !of.flash.shared_sensing,
+            ("flash.shared_sensing", "true", "a served drive senses a page once for all units in it"),
+        ),
         (
             of.ftl.allocation_pool != AllocationPool::Ssd,
-            ("ftl.allocation_pool", "ssd", "data goes to the die whose turn it is"),
+            ("ftl.allocation_pool", "ssd", "a served drive writes to its dies in turn"),
         ),
-        (of.ftl.whole_pages, ("ftl.whole_pages", "false", "units are written by themselves")),
-        (of.ftl.slc_cache.is_some(), ("ftl.slc_cache", "none", "all of its cells hold all their bits")),
+        (of.ftl.whole_pages, ("ftl.whole_pages", "false", "a served drive writes units one by one")),
+        (of.ftl.slc_cache.is_some(), ("ftl.slc_cache", "none", "all cells of a served drive hold all their bits")),
         (
             of.ftl.parity.is_some(),
-            ("ftl.parity", "none", "it has parity of its own, one die of each stripe, unless `--no-parity` is given"),
+            (
+                "ftl.parity",
+                "none",
+                "a served drive has its own parity, one die of each stripe, unless `--no-parity` is given",
+            ),
         ),
-        (of.flash.copyback.is_some(), ("flash.copyback", "none", "data that moves is decoded")),
+        (of.flash.copyback.is_some(), ("flash.copyback", "none", "a served drive decodes all data that it moves")),
         (of.flash.bad_blocks.is_some(), ("flash.bad_blocks", "none", by_fault)),
         (!of.flash.die_failures.is_empty(), ("flash.die_failures", "none", by_fault)),
-        (of.ftl.scrub.is_some(), ("ftl.scrub", "none", "`softsense drive scrub` reads all data when it is asked to")),
-        (of.ftl.time_scale != 1.0, ("ftl.time_scale", "1", "`softsense drive age` lets time pass")),
-        (of.power_loss.is_some(), ("power_loss", "none", "`softsense drive fault DRIVE drop-power` cuts the power")),
+        (of.ftl.scrub.is_some(), ("ftl.scrub", "none", "`softsense drive scrub` reads all data of a served drive")),
+        (of.ftl.time_scale != 1.0, ("ftl.time_scale", "1", "`softsense drive age` lets time pass for a served drive")),
+        (
+            of.power_loss.is_some(),
+            ("power_loss", "none", "`softsense drive fault DRIVE drop-power` cuts the power of a served drive"),
+        ),
         (
             !matches!(of.ftl.gc_pacing, GcPacing::AtOnce | GcPacing::ThrottleWrites),
             (
                 "ftl.gc_pacing",
                 "at_once or throttle_writes",
-                "writes wait for the collection that they need, and no others do",
+                "in a served drive a write waits only for the collection that it needs",
             ),
         ),
-        (of.ftl.gc_idle.is_some(), ("ftl.gc_idle", "none", "it collects for a write that needs room")),
+        (of.ftl.gc_idle.is_some(), ("ftl.gc_idle", "none", "a served drive collects when a write needs room")),
         (
             matches!(of.host.partial_write, PartialWrite::CopyBack | PartialWrite::Merge),
-            ("host.partial_write", "read_modify_write or pad", "the rest of a unit is read, or empty"),
+            (
+                "host.partial_write",
+                "read_modify_write or pad",
+                "a served drive reads the rest of a partly written unit, or leaves the rest empty",
+            ),
         ),
     ]
     .into_iter()

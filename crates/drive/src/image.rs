@@ -208,7 +208,8 @@ fn expect_plain(path: &Path, found: &Stat) -> Result<()> {
         FileType::Socket => "a socket",
         _ => "a device",
     };
-    let message = format!("found {found}, expected a plain file, as images of drives have");
+    let message =
+        format!("found {found}, expected a regular file: the files of an image are no links, folders or devices");
     Err(Error::new(ErrorKind::Io, path.display().to_string(), message))
 }
 
@@ -222,7 +223,7 @@ impl Image {
         let Some(file) = folder.file("drive.json", OFlags::RDONLY)? else {
             let empty = std::fs::read_dir(path).map_err(io(path))?.next().is_none();
             let message =
-                "found a folder with other things in it, expected an image of a drive, or a new or empty folder";
+                "found a folder with other files in it, expected the image of a drive, or a new or empty folder";
             return if empty { Ok(None) } else { Err(Error::new(ErrorKind::Io, path.display().to_string(), message)) };
         };
         let path = path.join("drive.json");
@@ -231,7 +232,8 @@ impl Image {
         let identity: Identity = serde_json::from_slice(&text).map_err(|error| damaged(&path, error))?;
         if identity.format != FORMAT {
             let message = format!(
-                "found format `{}`, expected `{FORMAT}`: copy its data out with the softsense that made it",
+                "found format `{}`, expected `{FORMAT}`: another version of softsense made this image; copy the \
+                 data out with that version",
                 identity.format
             );
             return Err(Error::new(ErrorKind::Io, path.display().to_string(), message));
@@ -341,7 +343,8 @@ impl Image {
             TryLockError::WouldBlock => Error::new(
                 ErrorKind::Io,
                 folder.display().to_string(),
-                "found an image that is being served already, expected one that is not",
+                "found an image that another process serves, expected one that is not in use: end that `softsense \
+                 drive serve`, or name another folder by --image",
             ),
             TryLockError::Error(error) => Error::io(folder, &error),
         })
@@ -387,14 +390,14 @@ impl Image {
         let mut bytes = Vec::new();
         folder.expect("state.bin", OFlags::RDONLY)?.read_to_end(&mut bytes).map_err(io(path))?;
         let (Some(head), Some(body)) = (bytes.get(..20), bytes.get(20..)) else {
-            return Err(damaged(path, "it ends in its head"));
+            return Err(damaged(path, "the file is shorter than its header"));
         };
         if &head[..8] != STATE_MAGIC {
-            return Err(damaged(path, "it does not begin as a state"));
+            return Err(damaged(path, "the header is not that of a state file"));
         }
         let crc = u32::from_le_bytes(head[16..20].try_into().expect("four bytes"));
         if crc32fast::hash(body) != crc {
-            return Err(damaged(path, "its checksum does not fit"));
+            return Err(damaged(path, "the checksum does not match the content"));
         }
         Ok((u64::from_le_bytes(head[8..16].try_into().expect("eight bytes")), decode(path, body)?))
     }
@@ -407,7 +410,7 @@ impl Image {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io(path))?;
         if bytes.len() < 16 || &bytes[..8] != JOURNAL_MAGIC {
-            return Err(damaged(path, "it does not begin as a journal"));
+            return Err(damaged(path, "the header is not that of a journal"));
         }
         let number = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
         if number != checkpoint {
@@ -415,7 +418,12 @@ impl Image {
             return if number < checkpoint {
                 Ok(None)
             } else {
-                Err(damaged(path, format!("it belongs to checkpoint {number}, and the state is of {checkpoint}")))
+                Err(damaged(
+                    path,
+                    format!(
+                        "the journal belongs to checkpoint {number}, and the state file to checkpoint {checkpoint}"
+                    ),
+                ))
             };
         }
         let mut at = 16;
@@ -423,11 +431,17 @@ impl Image {
             let length = u32::from_le_bytes(head[..4].try_into().expect("four bytes")) as usize;
             let crc = u32::from_le_bytes(head[4..].try_into().expect("four bytes"));
             if length > LONGEST_RECORD {
-                return Err(damaged(path, format!("at byte {at}: a record of {length} bytes")));
+                return Err(damaged(
+                    path,
+                    format!("at byte {at}: found a record of {length} bytes, expected at most {LONGEST_RECORD}"),
+                ));
             }
             let Some(body) = bytes.get(at + 8..at + 8 + length) else { break };
             if crc32fast::hash(body) != crc {
-                return Err(damaged(path, format!("at byte {at}: the checksum of a record does not fit")));
+                return Err(damaged(
+                    path,
+                    format!("at byte {at}: the checksum does not match the content of the record"),
+                ));
             }
             let record: Record = decode(path, body)?;
             state.apply(shape, &record).map_err(|what| damaged(path, format!("at byte {at}: {what}")))?;
@@ -479,7 +493,8 @@ impl Image {
             }
             Err(error) if has_no_room(&error) => {
                 let path = self.folder.path.join(name).display().to_string();
-                let message = "found the disk full that holds the image, expected some room on it: what was written stays                                readable, and the drive takes writes again as soon as there is room";
+                let message = "found no free space on the disk that holds the image, expected some: free space on \
+                               that disk, and the drive accepts writes again; data that is written stays readable";
                 let error = Error::new(ErrorKind::Io, path, message);
                 self.full = Some(error.clone());
                 Err(Unwritten::Full(error))
@@ -535,7 +550,8 @@ impl Image {
         let synced = file.sync_data().and_then(|()| file.metadata());
         match synced {
             Ok(found) if found.nlink() == 0 => {
-                let message = "found it removed, expected the image that is being served";
+                let message = "found that the file was removed, expected the file of the image that is served: end \
+                               the drive and start it again";
                 let error = Error::new(ErrorKind::Io, self.folder.path.join(name).display().to_string(), message);
                 Err(Unwritten::Failed(self.failed.insert(error).clone()))
             }

@@ -49,7 +49,11 @@ impl Address {
 }
 
 fn in_use(path: &Path) -> Error {
-    Error::new(ErrorKind::Io, path.display().to_string(), "is in use: a server listens there")
+    Error::new(
+        ErrorKind::Io,
+        path.display().to_string(),
+        "found a socket on which another server listens, expected a free path: end that server, or choose another path",
+    )
 }
 
 /// The function that answers a connection until it ends, in a thread of its own. Errors of a client concern only that client.
@@ -323,7 +327,7 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
         return Err(Error::new(
             ErrorKind::Io,
             path.display().to_string(),
-            "is a folder, expected the path of a socket",
+            "found a folder, expected the path of a socket",
         ));
     };
     // If two servers find the same stale socket, one at a time replaces it.
@@ -332,7 +336,8 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, (PathBuf, u64, u64))> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),
         Ok(found) if !found.file_type().is_socket() => {
-            let message = "is there and no socket; it is not replaced";
+            let message = "found a file that is not a socket, expected a free path: choose another path, as only an \
+                           unused socket is replaced";
             return Err(Error::new(ErrorKind::Io, path.display().to_string(), message));
         }
         Ok(_) => match UnixStream::connect(&absolute) {

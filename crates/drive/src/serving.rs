@@ -88,8 +88,10 @@ fn below(path: &str, found: u32, end: u32) -> Result<()> {
 fn said<T>(acted: std::result::Result<T, Refused>) -> Result<T> {
     acted.map_err(|refused| match refused {
         Refused::Image(error) | Refused::HostFull(error) => error,
-        Refused::NoRoom => Error::config("drive", "found no free superblock, expected room to move data to"),
-        Refused::Unreadable { unit } => Error::config("drive", format!("unit {unit} cannot be read")),
+        Refused::NoRoom => Error::config("drive", "found no free superblock, expected at least one to move data to"),
+        Refused::Unreadable { unit } => {
+            Error::config("drive", format!("found unit {unit} unreadable, expected data that can be read"))
+        }
     })
 }
 

@@ -74,14 +74,17 @@ impl Shape {
         let unit_bytes = geometry.codeword_bytes;
         if size_bytes == 0 || !size_bytes.is_multiple_of(unit_bytes.into()) {
             let message =
-                format!("found {size_bytes} bytes, expected a multiple of {unit_bytes}, the data of a codeword");
+                format!("found {size_bytes} bytes, expected a multiple of {unit_bytes}, the data bytes of a codeword");
             return Err(Error::config("--size", message));
         }
         let units = size_bytes / u64::from(unit_bytes);
         let all_dies = geometry.channels * geometry.chips_per_channel * geometry.dies_per_chip;
         let dies = all_dies.min(if size_bytes >= EIGHT_DIES_FROM_BYTES { 8 } else { 4 });
         if parity && dies < 2 {
-            let message = format!("found {dies} die, expected 2 or more: parity is kept on another die");
+            let message = format!(
+                "found {dies} die, expected 2 or more: parity has a die of its own; --no-parity serves a drive \
+                 without parity"
+            );
             return Err(Error::config("--parity", message));
         }
         let in_wordline = u64::from((dies - u32::from(parity)) * geometry.codewords_per_page * pages);
@@ -185,9 +188,12 @@ mod tests {
         };
         assert_eq!(
             shape(5000, 4, true),
-            "--size: found 5000 bytes, expected a multiple of 4096, the data of a codeword"
+            "--size: found 5000 bytes, expected a multiple of 4096, the data bytes of a codeword"
         );
-        assert_eq!(shape(1 << 24, 1, true), "--parity: found 1 die, expected 2 or more: parity is kept on another die");
+        assert_eq!(
+            shape(1 << 24, 1, true),
+            "--parity: found 1 die, expected 2 or more: parity has a die of its own; --no-parity serves a drive without parity"
+        );
         assert!(shape(1 << 50, 8, false).starts_with("--size: found 1"));
     }
 }

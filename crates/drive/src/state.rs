@@ -261,12 +261,16 @@ impl State {
     /// A record that does not fit the state, as only a damaged journal has.
     pub(crate) fn apply(&mut self, shape: &Shape, record: &Record) -> Result<(), &'static str> {
         let superblock_of = |superblock: u32| {
-            if superblock < shape.superblocks { Ok(superblock as usize) } else { Err("a superblock that is not there") }
+            if superblock < shape.superblocks {
+                Ok(superblock as usize)
+            } else {
+                Err("a record of a superblock that the drive does not have")
+            }
         };
         match record {
             Record::Buffered { unit, data } => {
                 if *unit >= shape.units || data.len() != shape.unit_bytes as usize {
-                    return Err("data of a unit that is not there");
+                    return Err("a record with data of a unit that the drive does not have");
                 }
                 // The unit may be in the buffer already, unless a journal is read again.
                 match self.buffer.get_mut(unit) {
@@ -275,8 +279,10 @@ impl State {
                 }
             }
             Record::Trimmed { first, units } => {
-                let end =
-                    first.checked_add(*units).filter(|&end| end <= shape.units).ok_or("units that are not there")?;
+                let end = first
+                    .checked_add(*units)
+                    .filter(|&end| end <= shape.units)
+                    .ok_or("a record of units that the drive does not have")?;
                 for unit in *first..end {
                     self.buffer.remove(&unit);
                     self.point(shape, unit, NOWHERE);
@@ -289,7 +295,7 @@ impl State {
                 let at = superblock_of(*superblock)?;
                 let wordline = self.superblocks[at].wordlines.len() as u32;
                 if wordline >= shape.wordlines || slots.len() != shape.slots_of_wordline() as usize {
-                    return Err("a wordline that is not there");
+                    return Err("a record of a wordline that the drive does not have");
                 }
                 check_hours(programmed.at_hours)?;
                 self.superblocks[at].wordlines.push(*programmed);
@@ -310,7 +316,7 @@ impl State {
             Record::Erased { superblock, retired } => {
                 let erased = &mut self.superblocks[superblock_of(*superblock)?];
                 if erased.valid > 0 {
-                    return Err("a superblock erased with data in it");
+                    return Err("a record that erases a superblock with valid data");
                 }
                 erased.used_for = if *retired { Use::Retired } else { Use::Free };
                 erased.pe_cycles = erased.pe_cycles.saturating_add(1);
@@ -326,7 +332,7 @@ impl State {
             }
             Record::Lost { unit } => {
                 if *unit >= shape.units {
-                    return Err("a unit that is not there");
+                    return Err("a record of a unit that the drive does not have");
                 }
                 self.point(shape, *unit, LOST);
             }
@@ -342,7 +348,7 @@ impl State {
             Record::Broke(broken) => self.broken = broken.clone(),
             Record::Flipped { slot, bits } => {
                 if *slot >= shape.slots() || bits.iter().any(|&bit| bit >= 8 * shape.codeword_bytes) {
-                    return Err("cells that are not there");
+                    return Err("a record of cells that the drive does not have");
                 }
                 let turned = self.flipped.entry(*slot).or_default();
                 bits.iter().for_each(|bit| {
@@ -357,7 +363,7 @@ impl State {
                 self.counters = (**counters).clone();
                 for (superblock, of_dies) in reads {
                     if of_dies.len() != shape.dies as usize {
-                        return Err("reads of dies that are not there");
+                        return Err("a record of reads of dies that the drive does not have");
                     }
                     self.superblocks[superblock_of(*superblock)?].reads.clone_from(of_dies);
                 }
@@ -385,11 +391,11 @@ impl State {
                 continue;
             }
             if self.slots.get(slot as usize).map(|held| held.owner) != Some(unit as u32) {
-                return Err(format!("unit {unit} is said to be in slot {slot}, which holds something else"));
+                return Err(format!("the map has unit {unit} in slot {slot}, which holds other data"));
             }
             let place = shape.place(slot);
             if place.wordline as usize >= self.superblocks[place.superblock as usize].wordlines.len() {
-                return Err(format!("unit {unit} is said to be in slot {slot}, which was not programmed"));
+                return Err(format!("the map has unit {unit} in slot {slot}, which is not programmed"));
             }
             valid[place.superblock as usize] += 1;
         }
@@ -399,26 +405,32 @@ impl State {
             same(&format!("valid slots in superblock {index}"), superblock.valid as usize, valid as usize)?;
             same(&format!("dies in superblock {index}"), superblock.reads.len(), shape.dies as usize)?;
             if superblock.wordlines.len() > shape.wordlines as usize {
-                return Err(format!("found {} wordlines in superblock {index}", superblock.wordlines.len()));
+                return Err(format!(
+                    "found {} wordlines in superblock {index}, more than a superblock has",
+                    superblock.wordlines.len()
+                ));
             }
             superblock.wordlines.iter().try_for_each(|programmed| check_hours(programmed.at_hours))?;
         }
         check_hours(self.rested_hours)?;
         if self.clock_ns > MOST_CLOCK_NS {
-            return Err(format!("found a clock at {} ns", self.clock_ns));
+            return Err(format!("found a clock at {} ns, beyond the longest time", self.clock_ns));
         }
         if self.waiting.iter().any(|(_, unit)| *unit >= shape.units) {
-            return Err("found a unit in the write buffer that is not there".into());
+            return Err("found a unit in the write buffer that the drive does not have".into());
         }
         for (unit, held) in &self.buffer {
             if *unit >= shape.units || held.data.len() != shape.unit_bytes as usize {
-                return Err(format!("found {} bytes of unit {unit} in the write buffer", held.data.len()));
+                return Err(format!(
+                    "found {} bytes of unit {unit} in the write buffer, which is no unit of the drive",
+                    held.data.len()
+                ));
             }
         }
         for (slot, bits) in &self.flipped {
             let most = 8 * shape.codeword_bytes;
             if *slot >= shape.slots() || bits.len() > most as usize || bits.iter().any(|&bit| bit >= most) {
-                return Err(format!("found bits of slot {slot} flipped that are not there"));
+                return Err(format!("found flipped bits of slot {slot} that the drive does not have"));
             }
         }
         Ok(())
@@ -431,5 +443,5 @@ pub(crate) const MOST_CLOCK_NS: u64 = 1 << 62;
 
 /// Checks hours that have passed according to an image: time can be added to them without overflow.
 fn check_hours(hours: f64) -> Result<(), &'static str> {
-    if (0.0..1e100).contains(&hours) { Ok(()) } else { Err("hours that no time has") }
+    if (0.0..1e100).contains(&hours) { Ok(()) } else { Err("a record with a number of hours out of range") }
 }

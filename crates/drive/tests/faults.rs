@@ -69,7 +69,7 @@ impl Story<'_> {
             }
             Err(Failure::Io { offset }) => {
                 assert_eq!(offset, unit * UNIT as u64);
-                assert!(self.harmed, "unit {unit} cannot be read");
+                assert!(self.harmed, "found unit {unit} unreadable");
             }
             Err(other) => panic!("{other:?}"),
         }
@@ -107,7 +107,10 @@ impl Story<'_> {
         let state = status["state"].as_str().unwrap();
         let lost = number(&status, "lost_units") + number(&status, "bad_blocks");
         if state == "host_full" && self.tight {
-            assert!(status["why"].as_str().unwrap().contains("found the disk full that holds the image"), "{status}");
+            assert!(
+                status["why"].as_str().unwrap().contains("found no free space on the disk that holds the image"),
+                "{status}"
+            );
             return status;
         }
         assert!(matches!(state, "ok" | "degraded" | "read_only") && status["why"].is_null(), "{status}");
@@ -415,7 +418,7 @@ fn on_a_small_disk() {
                 }
                 _ => {
                     let aged = story.drive().ask(r#"{"age": {"retention_hours": 1}}"#);
-                    assert!(aged.contains("\"ok\"") || aged.contains("found the disk full"), "{aged}");
+                    assert!(aged.contains("\"ok\"") || aged.contains("found no free space on the disk"), "{aged}");
                 }
             }
             refused += u64::from(story.status()["state"] == "host_full");

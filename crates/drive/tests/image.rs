@@ -64,18 +64,26 @@ fn an_image_is_served_once_and_by_its_own_config() {
     let spec = spec(folder.path(), SIZE_BYTES);
     let drive = open(&config(&[]), &spec).unwrap();
     let refused = |spec: &DriveSpec, overrides: &[&str]| open(&config(overrides), spec).err().unwrap().to_string();
-    assert!(refused(&spec, &[]).ends_with("found an image that is being served already, expected one that is not"));
+    assert!(
+        refused(&spec, &[]).ends_with("found an image that another process serves, expected one that is not in use")
+    );
     drop(drive);
     assert!(open(&config(&[]), &spec).is_ok());
     assert!(refused(&spec, &["read.max_level=3"]).contains("found the image of a drive with another config"));
     let larger = DriveSpec { size_bytes: Some(2 * SIZE_BYTES), ..spec.clone() };
     assert!(refused(&larger, &[]).starts_with("--size: found 16777216 bytes, expected 8388608, those of the image in"));
     let nowhere = DriveSpec { image: folder.path().join("new"), size_bytes: None, ..spec.clone() };
-    assert!(refused(&nowhere, &[]).starts_with("--size: missing, expected one such as 2GiB: there is no image in"));
+    assert!(
+        refused(&nowhere, &[])
+            .starts_with("--size: missing, expected the size of a new drive, such as 2GiB: there is no image in")
+    );
     let elsewhere = DriveSpec { image: folder.path().to_owned(), ..spec.clone() };
-    assert!(refused(&elsewhere, &[]).contains("found a folder with other things in it"));
+    assert!(refused(&elsewhere, &[]).contains("found a folder with other files in it"));
     assert!(refused(&spec, &["read.policy=ideal"]).starts_with("read.policy: found \"ideal\""));
-    assert!(refused(&spec, &["reliability=perfect"]).starts_with("reliability: found one without a code for all ages"));
+    assert!(
+        refused(&spec, &["reliability=perfect"])
+            .starts_with("reliability: found a reliability without one code for all ages")
+    );
     for (field, instead) in [
         ("ftl.parity={ data_pages = 3 }", "--no-parity"),
         ("ftl.scrub={ period_days = 7.0 }", "softsense drive scrub"),
@@ -308,7 +316,7 @@ fn an_image_is_of_plain_files() {
             }
             let spec = DriveSpec { image: image.clone(), ..sound.clone() };
             let error = open(&config(&[]), &spec).err().unwrap().to_string();
-            let expected = format!("{}: found {kind}, expected a plain file, as images of drives have", path.display());
+            let expected = format!("{}: found {kind}, expected a regular file", path.display());
             assert_eq!(error, expected);
             fs::remove_dir_all(&image).unwrap();
         }
@@ -340,7 +348,7 @@ fn an_image_that_is_moved_is_still_the_drives() {
     assert!(matches!(drive.flush(), Err(Failure::Io { .. })));
     let status = ask(&drive, r#"{"status": {}}"#);
     assert_eq!(status["state"], "failed");
-    assert!(status["why"].as_str().unwrap().contains("found it removed"), "{status}");
+    assert!(status["why"].as_str().unwrap().contains("found that the file was removed"), "{status}");
     drive.read(0, &mut vec![0; UNIT]).unwrap();
 }
 

@@ -144,11 +144,14 @@ fn check(export: &dyn Export, limits: &Limits) -> Result<()> {
     }
     if limits.bytes_of_all < limits.bytes_in_hand {
         let found = limits.bytes_of_all;
-        return wrong("bytes_of_all", format!("found {found}, expected at least those of one connection"));
+        return wrong(
+            "bytes_of_all",
+            format!("found {found}, expected at least `bytes_in_hand`, the bytes of one connection"),
+        );
     }
     for (place, time) in [("negotiation", limits.negotiation), ("reply", limits.reply)] {
         if time.is_zero() {
-            return wrong(place, "found 0 s, expected some time".into());
+            return wrong(place, "found 0 s, expected a time above 0".into());
         }
     }
     Ok(())
