@@ -147,16 +147,19 @@ impl WorkloadSpec {
         let mut faults = Faults::default();
         let mut fault = |field: &str, message: String| faults.add(Error::config(format!("workload.{field}"), message));
         if self.sizes.is_empty() {
-            fault("sizes", "found none, expected at least one size".to_owned());
+            fault("sizes", "found an empty list, expected at least one size".to_owned());
         }
         let total: f64 = self.sizes.iter().map(|size| size.share).sum();
         if !self.sizes.is_empty() && (total - 1.0).abs() > 1e-6 {
-            fault("sizes", format!("found shares that add up to {total}, expected 1"));
+            fault("sizes", format!("found shares with a sum of {total}, expected a sum of 1"));
         }
         if let Some(footprint) = self.footprint_bytes
             && footprint < self.align_bytes
         {
-            fault("footprint_bytes", format!("found {footprint}, expected at least align_bytes"));
+            fault(
+                "footprint_bytes",
+                format!("found {footprint}, expected at least the value of `workload.align_bytes`"),
+            );
         }
         faults.see(self.arrivals.check(self.requests));
         faults.end()
@@ -177,8 +180,10 @@ impl WorkloadSpec {
         }
         let written = self.written_bytes.unwrap_or(footprint);
         if written == 0 || written > footprint || (written < footprint && !written.is_multiple_of(self.align_bytes)) {
-            let message =
-                format!("found {written}, expected a multiple of align_bytes up to the footprint ({footprint} bytes)");
+            let message = format!(
+                "found {written}, expected a multiple of `workload.align_bytes` up to the footprint ({footprint} \
+                 bytes)"
+            );
             return Err(Error::config("workload.written_bytes", message));
         }
         let stream = Stream::new(seed, Purpose::Workload);

@@ -116,7 +116,7 @@ fn bad_lines_are_explained() {
         spec.columns = Some(Columns::new("time,op,bytes,lbn", None, 0, None).unwrap());
         spec.format = Some(Format::Msr);
     });
-    assert!(error.unwrap_err().to_string().contains("--columns: found with --format msr"));
+    assert!(error.unwrap_err().to_string().contains("--columns: found together with --format msr"));
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn options_of_columns_go_together() {
     assert_eq!(format, Some(Format::CloudPhysics));
     assert!(columns.unwrap().to_toml().contains("read=40,write=42"));
     for (format, columns, op, says) in [
-        (Some("msr"), Some("time,op,bytes,lbn"), None, "--columns: found with --format msr"),
-        (Some("msr"), None, Some("read=1"), "--op: found without columns"),
-        (None, None, Some("read=1"), "--op: found without columns"),
+        (Some("msr"), Some("time,op,bytes,lbn"), None, "--columns: found together with --format msr"),
+        (Some("msr"), None, Some("read=1"), "--op: found without --columns"),
+        (None, None, Some("read=1"), "--op: found without --columns"),
         (Some("mrs"), None, None, "--format: found `mrs`, expected msr, spc"),
     ] {
         let error = asked(format, columns, op).unwrap_err().to_string();
@@ -259,7 +259,10 @@ fn oracle_general_is_read() {
         assert_eq!((requests.as_slice(), stats.skipped.zero_size), (&expected[..], 1));
     }
     let error = read(&bytes[..50], |spec| spec.format = Some(Format::OracleGeneral)).unwrap_err().to_string();
-    assert!(error.contains("found 2 bytes at the end, expected whole records of 24 bytes"), "{error}");
+    assert!(
+        error.contains("found 2 bytes after the last record, expected a file of whole records of 24 bytes"),
+        "{error}"
+    );
     let error = read(&bytes, |_| {}).unwrap_err().to_string();
     assert!(error.contains("binary file") && error.contains("--format oracle-general"), "{error}");
     // More than one block.
@@ -369,7 +372,10 @@ fn vscsi_is_read_to_its_last_record_or_refused() {
                     _ if cut < if version == 1 { 16 } else { 4 } => {
                         "found a file that begins with the bytes ".to_owned()
                     }
-                    _ => format!("found {} bytes at the end, expected whole records of {record} bytes", cut % record),
+                    _ => format!(
+                        "found {} bytes after the last record, expected a file of whole records of {record} bytes",
+                        cut % record
+                    ),
                 };
                 assert!(error.contains(&expected), "{cut} bytes: {error}");
             }
@@ -377,7 +383,7 @@ fn vscsi_is_read_to_its_last_record_or_refused() {
             match read(&content[..cut], |_| {}) {
                 Ok((stats, _)) => assert_eq!((stats.format, cut % record), (Format::Vscsi, 0)),
                 Err(error) => assert!(
-                    ["found an empty file", "--format vscsi", "at the end", "found `"]
+                    ["found an empty file", "--format vscsi", "after the last record", "found `"]
                         .iter()
                         .any(|way| error.to_string().contains(way)),
                     "{cut} bytes: {error}"
@@ -425,7 +431,7 @@ fn requests_without_data_need_no_address() {
     for (line, columns) in [("0.2 Web Content 7 sda R 8 512 1.0", 9), ("0.2 ? 0 R 0 8 2.0", 7)] {
         let error = mapped(&format!("{header}{good}{line}\n"), COLUMNS, None).unwrap_err().to_string();
         let says = format!(
-            "; this line has {columns} columns and the header 8: a name with blanks, or none, moves those behind it"
+            "; this line has {columns} columns and the header has 8: an empty value, or a value with blanks in it"
         );
         assert!(error.ends_with(&says), "{error}");
     }
@@ -448,7 +454,7 @@ fn commands_in_decimal_are_not_taken_for_trims() {
     let decimal = table("40", "42");
     for asked in [None, Some(Format::CloudPhysics)] {
         let error = read(decimal.as_bytes(), |spec| spec.format = asked).unwrap_err().to_string();
-        assert!(error.contains("found 133 trims and 67 commands that are skipped, and no read or write"), "{error}");
+        assert!(error.contains("found 133 trims, 67 commands that are skipped, and no read or write"), "{error}");
         assert!(error.contains("--op read=40/136,write=42/138,skip=*"), "{error}");
     }
     let (stats, requests) = with(&decimal, "read=40/136,write=42/138,skip=*").unwrap();
@@ -534,7 +540,7 @@ fn one_event_of_blkparse_is_a_request() {
     let error = read(text.as_bytes(), |spec| spec.event = Some(Event::Q)).unwrap_err().to_string();
     assert!(error.contains("found only events that are not requests (6)"), "{error}");
     let error = read(b"0.5 0 8 8 1\n", |spec| spec.event = Some(Event::Q)).unwrap_err().to_string();
-    assert!(error.contains("--event: found with format disksim, expected blkparse"), "{error}");
+    assert!(error.contains("--event: found for a trace of format disksim, expected one of format blkparse"), "{error}");
 }
 
 /// One bad time stretches a second to forty years: it is named, and left out on demand, by scan and replay alike.
@@ -550,7 +556,7 @@ fn outliers_in_time_are_named_and_skipped() {
     let (label, warning) = &stats.describe()[1];
     assert_eq!(label, "warning");
     assert!(
-        warning.starts_with("line 101 is far from all others in time: without it the trace spans 998.0 ms"),
+        warning.starts_with("line 101 is far from all other lines in time: the trace spans 998.0 ms without it"),
         "{warning}"
     );
     assert!(warning.contains("with it 14662.0 d; --skip-outliers"), "{warning}");
@@ -572,11 +578,14 @@ fn volumes_are_picked_mapped_and_sampled() {
     assert_eq!(offsets("map=9@1MiB,7@0").unwrap(), (vec![0, 4096, 1 << 20], (1 << 20) + 4096));
     assert_eq!(
         offsets("map=7@8192,2@0").unwrap_err().to_string().split_once(": ").unwrap().1,
-        "--devices map: found device 7 at byte 8192, where others end at byte 12288, expected places that do not overlap"
+        "--devices map: found device 7 at byte 8192, where the devices before it end at byte 12288, expected devices that do not overlap"
     );
     assert_eq!(offsets("map=7@12KiB,2@0").unwrap().0, [12_288, 8192, 16_384]);
     let error = offsets("only=5,6").unwrap_err().to_string();
-    assert!(error.contains("found no request of device 5,6, expected one of the devices 2, 7, 9"), "{error}");
+    assert!(
+        error.contains("found no request of device 5,6, expected one of the devices of the trace: 2, 7, 9"),
+        "{error}"
+    );
     assert_eq!(offsets("sample=1").unwrap(), offsets("stack").unwrap());
     // Names of devices.
     let msr = "10,web,2,Read,0,4096,1\n20,web,3,Read,4096,4096,1\n";

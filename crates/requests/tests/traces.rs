@@ -680,7 +680,7 @@ fn devices_are_stacked_merged_or_left_out() {
     assert_eq!(only, [0, 4096]);
     assert_eq!((stats.requests, stats.skipped.other_devices, stats.devices.len()), (2, 2, 1));
     let error = read_with(text, |spec| spec.devices = "only=5".parse().unwrap()).unwrap_err().to_string();
-    assert!(error.contains("found no request of device 5, expected one of the devices 2, 7"), "{error}");
+    assert!(error.contains("found no request of device 5, expected one of the devices of the trace: 2, 7"), "{error}");
 }
 
 #[test]

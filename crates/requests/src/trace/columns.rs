@@ -89,7 +89,10 @@ impl Role {
             Role::Address(_) => size().map(Role::Address),
             Role::Block(_) => size().map(Role::Block),
             Role::Bytes(_) => size().map(Role::Bytes),
-            _ => Err(format!("found unit `{unit}` of `{}`, expected none", self.name())),
+            _ => Err(format!(
+                "found unit `{unit}` after `{}`, expected no unit: only times, addresses and sizes have units",
+                self.name()
+            )),
         }
     }
 }
@@ -183,7 +186,9 @@ fn parse_words(text: &str) -> Result<Words> {
         }
     }
     if words.iter().all(|(_, kind)| kind.is_none()) {
-        return wrong(format!("found `{text}`, expected words of reads, writes, trims or flushes"));
+        return wrong(format!(
+            "found `{text}`, expected at least one word of reads, writes, trims or flushes, such as read=28,write=2a"
+        ));
     }
     // The word that stands for all others comes last.
     words.sort_by_key(|(word, _)| word == "*");
@@ -267,7 +272,13 @@ impl Columns {
         if let (Some(format), Some(_)) = (format, columns)
             && format != Format::Columns.name()
         {
-            return Err(Error::config("--columns", format!("found with --format {format}, expected one of the two")));
+            return Err(Error::config(
+                "--columns",
+                format!(
+                    "found together with --format {format}, expected only one of the two options: this format has \
+                     its own columns"
+                ),
+            ));
         }
         if let Some(columns) = columns {
             return Ok((None, Some(Self::new(columns, delimiter, skip_header, op)?)));
@@ -291,7 +302,7 @@ impl Columns {
         let Some(mut written) = known.map(|columns| columns.written) else {
             return Err(Error::config(
                 option,
-                "found without columns, expected --columns, or a format that is made of them",
+                "found without --columns, expected --columns with it, or a --format that is made of columns",
             ));
         };
         written.delimiter = delimiter.map(str::to_owned).or(written.delimiter);
@@ -354,7 +365,9 @@ fn parse_columns(text: &str) -> Result<Vec<Column>> {
     }
     if let Some(column) = columns.iter().find(|column| column.header.is_some() != columns[0].header.is_some()) {
         let name = column.role.name();
-        return Err(wrong(format!("found `{name}` with others, expected =HEADER after all columns or none")));
+        return Err(wrong(format!(
+            "found `{name}` unlike the other columns, expected =HEADER after every column or after none"
+        )));
     }
     let count = |wanted: &dyn Fn(Role) -> bool| columns.iter().filter(|column| wanted(column.role)).count();
     type Wanted = fn(Role) -> bool;
@@ -370,7 +383,7 @@ fn parse_columns(text: &str) -> Result<Vec<Column>> {
         ("object", |role| role == Role::Object),
     ];
     if let Some((name, _)) = each.iter().find(|(_, wanted)| count(wanted) > 1) {
-        return Err(wrong(format!("found `{text}`, expected `{name}` once")));
+        return Err(wrong(format!("found `{text}`, expected the column `{name}` only once")));
     }
     if let Some((name, _)) = each[..3].iter().find(|(_, wanted)| count(wanted) == 0) {
         return Err(wrong(format!("found `{text}`, expected a column `{name}`")));
@@ -380,10 +393,12 @@ fn parse_columns(text: &str) -> Result<Vec<Column>> {
         return Err(wrong(format!("found `{text}`, expected a column `offset`, `lbn`, `block` or `object`")));
     }
     if has(4) && has(8) {
-        return Err(wrong(format!("found `{text}`, expected one of `block` and `object`")));
+        return Err(wrong(format!("found `{text}`, expected only one of the columns `block` and `object`")));
     }
     if has(6) != has(7) || (has(5) && has(6)) {
-        return Err(wrong(format!("found `{text}`, expected `device`, or both `major` and `minor`")));
+        return Err(wrong(format!(
+            "found `{text}`, expected either the column `device`, or both columns `major` and `minor`"
+        )));
     }
     Ok(columns)
 }
@@ -391,7 +406,9 @@ fn parse_columns(text: &str) -> Result<Vec<Column>> {
 fn parse_column(part: &str) -> std::result::Result<Column, String> {
     let (column, header) = match part.split_once('=') {
         Some((column, header)) if !header.trim().is_empty() => (column, Some(header.trim().to_owned())),
-        Some((column, _)) => return Err(format!("found `{column}=`, expected a name of the header after it")),
+        Some((column, _)) => {
+            return Err(format!("found `{column}=`, expected the name of a column of the header after the sign ="));
+        }
         None => (part, None),
     };
     let (name, unit) = match column.split_once(':') {
@@ -411,7 +428,9 @@ fn parse_column(part: &str) -> std::result::Result<Column, String> {
     };
     let role = match unit {
         Some(unit) => role.with_unit(unit)?,
-        None if role == Role::Block(0) => return Err("found `block`, expected its size, such as block:8MiB".to_owned()),
+        None if role == Role::Block(0) => {
+            return Err("found `block` without a size, expected the size of a block, such as block:8MiB".to_owned());
+        }
         None => role,
     };
     Ok(Column { role, header })
@@ -441,11 +460,11 @@ mod tests {
             ("time:weeks,op,bytes,lbn", "found `weeks`, expected ns, 100ns, us, ms or s"),
             ("time,op,bytes:yards,lbn", "found unit `yards` of `bytes`, expected 1 B to 1 GiB"),
             ("time,op,bytes:0,lbn", "found unit `0` of `bytes`"),
-            ("time,op:x,bytes,lbn", "found unit `x` of `op`, expected none"),
-            ("time,op,bytes,block", "expected its size, such as block:8MiB"),
-            ("time,op,bytes,lbn,major", "expected `device`, or both `major` and `minor`"),
-            ("time=t,op,bytes=b,lbn=l", "expected =HEADER after all columns or none"),
-            ("time=,op,bytes,lbn", "expected a name of the header"),
+            ("time,op:x,bytes,lbn", "found unit `x` after `op`, expected no unit"),
+            ("time,op,bytes,block", "expected the size of a block, such as block:8MiB"),
+            ("time,op,bytes,lbn,major", "expected either the column `device`, or both columns `major` and `minor`"),
+            ("time=t,op,bytes=b,lbn=l", "expected =HEADER after every column or after none"),
+            ("time=,op,bytes,lbn", "expected the name of a column of the header"),
         ] {
             let error = wrong(columns, None, None);
             assert!(error.starts_with("--columns: ") && error.contains(says), "{columns}: {error}");
@@ -460,7 +479,7 @@ mod tests {
             ("read", "found `read`, expected KIND=WORD"),
             ("reed=28", "found `reed`, expected read, write, trim, fua_write, flush or skip"),
             ("read=1,write=1", "found `1` twice"),
-            ("skip=*", "expected words of reads"),
+            ("skip=*", "expected at least one word of reads"),
         ] {
             let error = wrong(GOOD, None, Some(op));
             assert!(error.starts_with("--op: ") && error.contains(says), "{error}");

@@ -43,7 +43,7 @@ pub(super) fn convert(trace: &Trace, to: &Path, format: Format, progress: &mut d
     {
         return Err(Error::trace(
             to.display().to_string(),
-            "found the trace itself, expected another file to write to",
+            "found the trace itself, expected another file for the result",
         ));
     }
     let mut rows = Rows::new(trace)?;
@@ -107,7 +107,7 @@ impl Writer {
         if !matches!(format, Format::Csv | Format::Mqsim | Format::Disksim) {
             return Err(Error::trace(
                 place,
-                format!("found `{format}`, expected a format to write: csv, mqsim or disksim"),
+                format!("found `{format}`, expected a format that can be written: csv, mqsim or disksim"),
             ));
         }
         let (unfinished, file) = UnfinishedFile::create(to)?;
@@ -205,8 +205,8 @@ impl Writer {
         Error::trace(
             self.to.display().to_string(),
             format!(
-                "found {found} in request {}, expected reads and writes of whole 512-byte sectors, which is all that \
-                 {} text can say; write csv instead",
+                "found {found} in request {}, expected only reads and writes of whole 512-byte sectors: {} text has \
+                 no other requests; csv text has them",
                 self.rows + 1,
                 self.format
             ),

@@ -200,7 +200,10 @@ impl Lines {
                 self.limit = self.end;
                 if self.record_bytes > 0 && !self.end.is_multiple_of(self.record_bytes) {
                     let (found, whole) = (self.end % self.record_bytes, self.record_bytes);
-                    let message = format!("found {found} bytes at the end, expected whole records of {whole} bytes");
+                    let message = format!(
+                        "found {found} bytes after the last record, expected a file of whole records of {whole} \
+                         bytes: the file may be cut off, or --format may be wrong"
+                    );
                     return Err(Error::trace(self.path.clone(), message));
                 }
             } else if !self.started && self.end < self.buffer.len() {
@@ -236,9 +239,15 @@ impl Lines {
         // `fill` is called when no lines are left in the buffer, so all lines up to here were parsed.
         let after = format!("{} {}", if self.record_bytes > 0 { "record" } else { "line" }, self.line);
         let message = if error.kind() == io::ErrorKind::UnexpectedEof {
-            format!("found a truncated {format} file, which ends after {after}, expected a whole one")
+            format!(
+                "found a truncated {format} file, which ends after {after}, expected the whole file: copy or \
+                 download it again"
+            )
         } else {
-            format!("found a damaged {format} file after {after} ({error}), expected a sound one")
+            format!(
+                "found a {format} file that is damaged after {after} ({error}), expected an undamaged file: copy or \
+                 download it again"
+            )
         };
         Error::trace(self.path.clone(), message)
     }
@@ -265,7 +274,8 @@ impl Lines {
         Err(Error::trace(
             self.path.clone(),
             format!(
-                "found a binary file (byte {found:#04x} in line {line}), expected the text of a trace, --format oracle-general or --format vscsi"
+                "found a binary file (byte {found:#04x} in line {line}), expected the text of a trace; --format \
+                 oracle-general or --format vscsi reads binary traces"
             ),
         ))
     }
@@ -288,7 +298,8 @@ impl Lines {
             return Ok(());
         }
         let message = format!(
-            "found {} bytes{}, expected the {} that were scanned: the file has changed",
+            "found {} bytes{}, expected the {} bytes that were scanned: the file has changed during the run; start \
+             the run again",
             now.len(),
             if now.len() == scanned.bytes { " that were written since" } else { "" },
             scanned.bytes
@@ -299,9 +310,10 @@ impl Lines {
 
 /// Names a file that is neither text nor can be decompressed here, by its first bytes, and what its user can do with it.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const UNPACKED: &str = "text, or text packed with gzip or zstd: unpack it, or pipe what unpacks it into `-`";
-    const ENCODED: &str = "UTF-8: convert it, such as by `iconv -f UTF-16 -t UTF-8`";
-    const PARSED: &str = "the text that `blkparse -i` makes of it, and of its files of the other CPUs, at once";
+    const UNPACKED: &str = "text, or text packed with gzip or zstd: unpack the file first, or pipe the unpacked \
+                            text into `-`";
+    const ENCODED: &str = "text in UTF-8: convert the file, such as by `iconv -f UTF-16 -t UTF-8`";
+    const PARSED: &str = "text: `blkparse -i` converts this file together with those of the other CPUs";
     let begins: [(&[u8], &str, &str); 10] = [
         (b"\xfd7zXZ\0", "a file packed with xz", UNPACKED),
         (b"BZh", "a file packed with bzip2", UNPACKED),
@@ -313,11 +325,14 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         // Their version, 7, comes first or last, by the order of bytes.
         (b"\x07tae", "a binary trace of blktrace", PARSED),
         (b"eat\x07", "a binary trace of blktrace", PARSED),
-        (b"PAR1", "a Parquet file", "text; a name that ends in .parquet has it read as Parquet"),
+        (b"PAR1", "a Parquet file", "text: give the file a name that ends in .parquet, and it is read as Parquet"),
     ];
     let is_tar = bytes.get(257..262) == Some(b"ustar");
     if is_tar {
-        return Some(("a tar archive", "the text of one trace: unpack it, or `tar xOf FILE NAME |` into `-`"));
+        return Some((
+            "a tar archive",
+            "the text of one trace: unpack the archive, or pipe `tar xOf FILE NAME` into `-`",
+        ));
     }
     begins.into_iter().find(|(magic, ..)| bytes.starts_with(magic)).map(|(_, found, wanted)| (found, wanted))
 }

@@ -111,7 +111,7 @@ fn pump_format<P: Parse>(
             Some(Parsed::OtherEvent) => skipped.other_events += 1,
             None => {
                 let message = if devices.full() {
-                    "found more than 65,536 devices, expected a device column".to_owned()
+                    "found more than 65,536 devices, expected fewer: the device column may be another column".to_owned()
                 } else {
                     parser.explain(line)
                 };
@@ -332,9 +332,9 @@ impl Rows {
                 return Err(self.lines.error(
                     line,
                     format!(
-                        "found an arrival {} before an earlier line's, expected a file sorted more closely: to restore \
-                         the order, more than {MAX_HELD} requests would have to be held in memory; sort the file by \
-                         its time column{}",
+                        "found an arrival {} before that of an earlier line, expected lines that are closer to the \
+                         order of time, as at most {MAX_HELD} requests are held in memory to sort them; sort the \
+                         file by its time column{}",
                         Ns(step),
                         self.advice
                     ),
@@ -445,7 +445,8 @@ impl TraceReader {
 
     #[cold]
     fn changed(&self) -> Error {
-        let message = "found a request that the scan did not see, expected the file as it was: it has changed";
+        let message = "found a request that was not there when the file was scanned, expected the same file: it has \
+                       changed during the run; start the run again";
         self.rows.lines.error(self.rows.lines.line(), message)
     }
 }
@@ -458,7 +459,8 @@ impl RequestSource for TraceReader {
             return Err(self.rows.lines.error(
                 self.rows.lines.line(),
                 format!(
-                    "found device {}, which the scan did not see: the file has changed",
+                    "found device {}, which was not there when the file was scanned, expected the same file: it has \
+                     changed during the run; start the run again",
                     shorten(self.rows.devices.devices[row.slot as usize].name.as_bytes())
                 ),
             ));

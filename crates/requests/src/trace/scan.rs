@@ -194,10 +194,19 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
         && format != Format::Columns
         && preset(format).is_none()
     {
-        return Err(Error::config("--columns", format!("found with --format {format}, expected one of the two")));
+        return Err(Error::config(
+            "--columns",
+            format!(
+                "found together with --format {format}, expected only one of the two options: this format has its \
+                 own columns"
+            ),
+        ));
     }
     if spec.columns.is_none() && spec.format == Some(Format::Columns) {
-        return Err(Error::config("--format", "found `columns`, expected --columns with it, to say what they are"));
+        return Err(Error::config(
+            "--format",
+            "found `columns` without --columns, expected --columns with it, which names the columns",
+        ));
     }
     let asked = spec.format.or(spec.columns.is_some().then_some(Format::Columns));
     let vscsi_record = match asked {
@@ -221,7 +230,13 @@ fn reading(spec: &TraceSpec) -> Result<Reading> {
     match spec.event {
         Some(event) if format == Format::Blkparse => reading.event = event,
         Some(_) => {
-            return Err(Error::config("--event", format!("found with format {format}, expected blkparse")));
+            return Err(Error::config(
+                "--event",
+                format!(
+                    "found for a trace of format {format}, expected one of format blkparse: only that format has \
+                     events"
+                ),
+            ));
         }
         None if format == Format::Blkparse => reading.event = likely_event(sample),
         None => {}
@@ -337,7 +352,8 @@ impl Scan {
             if end > 1 << 62 {
                 return Err(Error::trace(
                     path,
-                    "found devices that together end beyond 4 EiB, expected a smaller address space",
+                    "found devices that together end beyond 4 EiB, expected less: --devices merge lets them share \
+                     addresses, and --devices only=... takes some",
                 ));
             }
             if end > extent {
@@ -426,8 +442,8 @@ fn overlap(path: &str, devices: &DeviceTable, slot: usize, start: u64, extent: u
     let device = &devices.devices[slot];
     let name = if device.name.is_empty() { device.number.to_string() } else { device.name.clone() };
     let message = format!(
-        "--devices map: found device {name} at byte {start}, where others end at byte {extent}, expected places that do \
-         not overlap"
+        "--devices map: found device {name} at byte {start}, where the devices before it end at byte {extent}, \
+         expected devices that do not overlap"
     );
     Error::trace(path, message)
 }
@@ -441,9 +457,9 @@ fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> 
         Recognition::FiveWholeNumbers { first, lines, span } => Err(Error::trace(
             path,
             format!(
-                "found five columns of whole numbers, such as `{first}`, expected something that shows their unit of \
-                 time. The first {} lines would span {} in nanoseconds: give --format mqsim; or {} in milliseconds: \
-                 give --format disksim; or give --time-unit",
+                "found five columns of whole numbers, such as `{first}`, which do not show the unit of time, \
+                 expected --format or --time-unit. The first {} lines span {} if times are in nanoseconds (--format \
+                 mqsim), or {} if times are in milliseconds (--format disksim)",
                 format_count(lines as u64),
                 format_duration(Ns(span)),
                 format_duration(Ns(span.saturating_mul(1_000_000))),
@@ -452,8 +468,8 @@ fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> 
         Recognition::Unknown { line, first, hint } => Err(Error::trace(
             format!("{path}:{line}"),
             format!(
-                "found `{first}`, expected a line of one of the formats {}{hint}; give --format to be told what is wrong \
-                 with the line, or --columns to say what its columns are",
+                "found `{first}`, expected a line of one of the formats {}{hint}; --format FORMAT says what is \
+                 wrong with the line, and --columns describes the columns of another format",
                 Format::names().replace(" or columns", "").replace(", fiu", " or fiu"),
             ),
         )),
@@ -467,9 +483,9 @@ fn choose(path: &str, recognition: Recognition, time_unit: Option<TimeUnit>) -> 
 /// in decimal.
 fn no_data_moved(tally: &Tally, skipped: &Skipped) -> String {
     format!(
-        "found {} trims and {} commands that are skipped, and no read or write, with commands in hexadecimal; expected --format \
-         cloudphysics, with --op read=40/136,write=42/138,skip=* if they are decimal, or --op trim=42,flush=35/91,skip=* if that is \
-         what was recorded",
+        "found {} trims, {} commands that are skipped, and no read or write, with commands taken as hexadecimal, \
+         expected reads or writes: give --format cloudphysics with --op read=40/136,write=42/138,skip=* if the \
+         commands are decimal, or with --op trim=42,flush=35/91,skip=* if the trace really has only these commands",
         format_count(tally.trims),
         format_count(skipped.other_events),
     )
@@ -491,7 +507,10 @@ fn nothing_found(chosen: &Devices, table: &DeviceTable, skipped: &Skipped, readi
             Devices::Only(wanted) => format!("of device {}", wanted.join(",")),
             _ => format!("of the devices of --devices {chosen}"),
         };
-        return format!("found no request {wanted}, expected one of the devices {}{more}", shown.join(", "));
+        return format!(
+            "found no request {wanted}, expected one of the devices of the trace: {}{more}",
+            shown.join(", ")
+        );
     }
     let mut found = Vec::new();
     for (count, what) in [

@@ -120,8 +120,8 @@ impl TraceStats {
             row(
                 "warning",
                 format!(
-                    "{line} {} {is} far from all others in time: without {them} the trace spans {}, with {them} {}; \
-                     --skip-outliers leaves {them} out",
+                    "{line} {} {is} far from all other lines in time: the trace spans {} without {them} and {} with \
+                     {them}; --skip-outliers leaves {them} out",
                     lines.join(", "),
                     span(span_s),
                     span(self.span_s)

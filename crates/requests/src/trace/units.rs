@@ -92,8 +92,8 @@ impl Evidence {
             doubts.extend(Self::of_times(reading, found)?);
             doubts.extend(reading.below_ns.then(|| {
                 format!(
-                    "times in {unit} with digits below 1 ns, which no clock tells: if they are in s, --time-unit s, or \
-                     --time-unit {unit} if not",
+                    "times are read in {unit}, and have digits below 1 ns, which no clock measures: give \
+                     --time-unit s if they are in seconds, or --time-unit {unit} if not",
                     unit = reading.time_unit
                 )
             }));
@@ -117,7 +117,11 @@ impl Evidence {
         let is_told = reading.format != Format::Blkparse && found.rows >= LEAST_ROWS;
         if found.span_ns == 0 {
             return Ok(is_told.then(|| {
-                format!("all {} requests arrive at once, with times in {unit}: --time-unit says if they are in another unit", format_count(found.rows))
+                format!(
+                    "all {} requests arrive at once if times are in {unit}: --time-unit says if they are in another \
+                     unit",
+                    format_count(found.rows)
+                )
             }));
         }
         let date_s = |unit: TimeUnit| {
@@ -144,8 +148,9 @@ impl Evidence {
         {
             let year = 1970.0 + date_s(other) / YEAR_S;
             let message = format!(
-                "found times from {first:.0} on, which is in the year {year:.0} in {other}, and no date in {unit}, the unit of \
-                 {}: {read}; expected the unit to be said: --time-unit {other}, or {unit} if that is meant",
+                "found times from {first:.0} on, which are in the year {year:.0} if the unit is {other}, and are no \
+                 date in {unit}, the unit of {} ({read}), expected the unit: give --time-unit {other}, or \
+                 --time-unit {unit} if the times are no dates",
                 reading.format
             );
             return Err(Error::trace(found.path.clone(), message));
@@ -153,8 +158,8 @@ impl Evidence {
         let most = if reading.format == Format::CloudPhysics { MOST_OF_CLOUDPHYSICS } else { ABSURD_RATE };
         if rate > most && (found.rows >= LEAST_ROWS || reading.format == Format::CloudPhysics) {
             let message = format!(
-                "found {read}, with times in {unit}, the unit of {}; expected the unit to be said: --time-unit (the trace spans \
-                 {}), or --time-unit {unit} if that is meant",
+                "found {read} if times are in {unit}, the unit of {}, expected a plausible rate: give --time-unit \
+                 (the trace spans {}), or --time-unit {unit} if that unit is right",
                 reading.format,
                 spans()
             );
@@ -162,7 +167,8 @@ impl Evidence {
         }
         Ok((is_told && !USUAL_RATES.contains(&rate)).then(|| {
             format!(
-                "{read}, with times in {unit}: if that is not their unit, --time-unit says which (the trace spans {})",
+                "{read} if times are in {unit}, which is an unusual rate: --time-unit gives another unit (the trace \
+                 then spans {})",
                 spans()
             )
         }))
@@ -174,8 +180,9 @@ impl Evidence {
         let (unit, mean_told) = (reading.size_unit, format_bytes(mean.round() as u64));
         if mean < LEAST_BYTES {
             let message = format!(
-                "found requests of {mean:.0} B in the mean, with sizes in units of {unit} B, expected at least a sector of 512 B; \
-                 if sizes count sectors, --size-unit 512; if they count pages, --size-unit 4KiB; --size-unit {unit} if that is meant"
+                "found requests of {mean:.0} B in the mean if sizes are in units of {unit} B, expected at least a \
+                 sector of 512 B: give --size-unit 512 if sizes count sectors, --size-unit 4KiB if they count pages, \
+                 or --size-unit {unit} if that unit is right"
             );
             return Err(Error::trace(found.path.clone(), message));
         }
@@ -184,8 +191,9 @@ impl Evidence {
         let likeliest = (0..SIZE_UNITS.len()).max_by(|&a, &b| share(a).total_cmp(&share(b))).unwrap_or(0);
         if share(likeliest) >= SEQUENTIAL_SHARE && share(likeliest) > MUCH_LIKELIER * taken {
             doubts.push(format!(
-                "{:.0} % of requests begin where the one before ends if sizes count units of {} B, and {:.1} % by units of {unit} B, \
-                 in which they are read: --size-unit {} if the former is meant, --size-unit {unit} if the latter",
+                "{:.0} % of requests begin where the request before them ends if sizes are in units of {} B, but \
+                 only {:.1} % in units of {unit} B, in which they are read: give --size-unit {} for the former unit, \
+                 or --size-unit {unit} for the latter",
                 100.0 * share(likeliest),
                 SIZE_UNITS[likeliest],
                 100.0 * taken,
@@ -196,17 +204,19 @@ impl Evidence {
         let in_sectors = unit == 512;
         if in_sectors && mean >= MANY_BYTES && self.bits.is_multiple_of(512 * 512) {
             doubts.push(format!(
-                "requests of {mean_told} in the mean, and all addresses and sizes at multiples of 512 sectors: if they count \
-                 bytes, --columns says so"
+                "requests have {mean_told} in the mean, and all addresses and sizes are multiples of 512 sectors: \
+                 if they count bytes, --columns says so"
             ));
         } else if mean >= 16.0 * MANY_BYTES {
             doubts.push(format!(
-                "requests of {mean_told} in the mean: if sizes are not in units of {unit} B, --size-unit says in which"
+                "requests have {mean_told} in the mean, which is unusually much: --size-unit gives the unit if \
+                 sizes are not in units of {unit} B"
             ));
         } else if in_sectors && mean < FEW_BYTES {
             doubts.push(format!(
-                "requests of {mean_told} in the mean, hardly more than a sector: if sizes count pages, --size-unit 4KiB; if addresses \
-                 do so, too, --columns (lbn:4KiB, bytes:4KiB); --size-unit {unit} if neither"
+                "requests have {mean_told} in the mean, hardly more than a sector: give --size-unit 4KiB if sizes \
+                 count pages, --columns (lbn:4KiB, bytes:4KiB) if addresses count pages, too, or --size-unit {unit} \
+                 if neither does"
             ));
         }
         Ok(doubts)

@@ -108,7 +108,7 @@ impl FromStr for Devices {
                     match parse_size(start) {
                         Ok(start) if start < 1 << 60 && !device.is_empty() => {
                             if places.iter().any(|(known, _)| *known == device) {
-                                return wrong(&format!("device {device} once"));
+                                return wrong(&format!("device {device} only once"));
                             }
                             places.push((device, start));
                         }

@@ -74,14 +74,20 @@ impl Region {
             if size.bytes > bytes {
                 return Err(Error::config(
                     format!("workload.sizes[{i}].bytes"),
-                    format!("found {}, expected at most the {bytes} bytes that it goes to", size.bytes),
+                    format!(
+                        "found {}, expected at most {bytes}, the bytes of the region to which these requests go \
+                         (`footprint_bytes`, `written_bytes`)",
+                        size.bytes
+                    ),
                 ));
             }
         }
         let blocks = bytes / spec.align_bytes;
         if blocks == 0 || blocks > MAX_BLOCKS {
-            let message =
-                format!("found {}, by which {bytes} bytes have {blocks} blocks, expected 1 to 2^53", spec.align_bytes);
+            let message = format!(
+                "found {}, which divides {bytes} bytes into {blocks} blocks, expected a value with 1 to 2^53 blocks",
+                spec.align_bytes
+            );
             return Err(Error::config("workload.align_bytes", message));
         }
         let places = match spec.addresses {

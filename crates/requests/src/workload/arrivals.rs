@@ -61,7 +61,7 @@ impl Arrivals {
             Self::Fixed { requests_per_s } => ("fixed.requests_per_s", *requests_per_s),
             Self::MarkovModulated { states } => {
                 if !(2..=MOST_STATES).contains(&states.len()) {
-                    let message = format!("found {} of them, expected 2 to {MOST_STATES}", states.len());
+                    let message = format!("found {} states, expected 2 to {MOST_STATES}", states.len());
                     return error("markov_modulated.states", message);
                 }
                 for (i, state) in states.iter().enumerate() {
@@ -73,13 +73,18 @@ impl Arrivals {
                 }
                 let modulation = Modulation::new(states);
                 if modulation.mean_rate == 0.0 {
-                    return error("markov_modulated.states", "found no rate above 0, expected one at least".into());
+                    return error(
+                        "markov_modulated.states",
+                        "found only states without requests, expected at least one state with `requests_per_s` above 0"
+                            .into(),
+                    );
                 }
                 let changes = 1.0 / (modulation.mean_dwell_s * modulation.mean_rate);
                 if changes > MOST_CHANGES {
                     let message = format!(
-                        "found states that change {changes:.0} times between two requests, expected {MOST_CHANGES} times at \
-                         most: so it is as good as `poisson` with {:.6} requests per second",
+                        "found states that change {changes:.0} times between two requests, expected at most \
+                         {MOST_CHANGES} times: use `poisson` with {:.6} requests per second, which is nearly the \
+                         same",
                         modulation.mean_rate
                     );
                     return error("markov_modulated.states", message);
@@ -89,7 +94,13 @@ impl Arrivals {
             Self::Immediate => return Ok(()),
         };
         if requests as f64 / rate > LONGEST_S {
-            return error(field, format!("found {rate}, with which {requests} requests take more than 285 years"));
+            return error(
+                field,
+                format!(
+                    "found {rate}, with which {requests} requests take more than 285 years, expected a higher rate \
+                     or fewer requests"
+                ),
+            );
         }
         Ok(())
     }
@@ -362,10 +373,10 @@ mod tests {
     #[test]
     fn bad_states_are_named() {
         for (states, message) in [
-            (vec![(1.0, 1.0)], "states: found 1 of them, expected 2 to 64"),
+            (vec![(1.0, 1.0)], "states: found 1 states, expected 2 to 64"),
             (vec![(-1.0, 1.0), (1.0, 1.0)], "states[0].requests_per_s: found -1"),
             (vec![(1.0, 1e6), (1.0, 0.0)], "states[1].mean_dwell_us: found 0"),
-            (vec![(0.0, 1.0), (0.0, 1.0)], "states: found no rate above 0"),
+            (vec![(0.0, 1.0), (0.0, 1.0)], "states: found only states without requests"),
             (vec![(1.0, 1.0), (2.0, 1.0)], "states: found states that change 666667 times between two requests"),
             (vec![(1e-6, 1e14), (0.0, 1e14)], "states: found 0.0000005, with which 1000000 requests take"),
         ] {

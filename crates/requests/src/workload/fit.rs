@@ -77,7 +77,7 @@ impl ArrivalFit {
         }
         let found = instants.len();
         if found < LEAST_REQUESTS {
-            let message = format!("found {found} requests, expected {LEAST_REQUESTS} at least to fit arrivals to");
+            let message = format!("found {found} requests, expected at least {LEAST_REQUESTS} to fit their arrivals");
             return Err(Error::trace(place.to_owned(), message));
         }
         let gaps = gaps_s(&instants).ok_or_else(|| {

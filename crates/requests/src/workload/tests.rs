@@ -250,7 +250,7 @@ fn bad_fields_are_named() {
         ),
         (
             WorkloadSpec { sizes: vec![SizeShare { bytes: 512, share: 0.9 }], ..good.clone() },
-            "workload.sizes: found shares that add up to 0.9, expected 1",
+            "workload.sizes: found shares with a sum of 0.9, expected a sum of 1",
         ),
         (
             WorkloadSpec { addresses: Addresses::Zipf { exponent: -1.0 }, ..good.clone() },

@@ -104,7 +104,7 @@ pub(super) fn explain_columns(
         let plural = if found == 1 { "" } else { "s" };
         return format!("found {found} column{plural}, expected {number} ({})", names.join(", "));
     }
-    "found a line that does not fit the columns, expected one value a column".to_owned()
+    "found a line that does not fit the columns, expected one value for each column".to_owned()
 }
 
 pub(super) fn split_blanks(line: &[u8]) -> Vec<&[u8]> {

@@ -258,7 +258,7 @@ impl Mapped {
             if *role == Role::Op && !self.columns.words.iter().any(|(word, _)| known(word)) {
                 let expected = self.columns.op().map_or_else(
                     || {
-                        "a word such as read, W or trim; give --op read=WORD,write=WORD to say what words mean"
+                        "a word such as read, W or trim; --op read=WORD,write=WORD gives the meaning of other words"
                             .to_owned()
                     },
                     |words| format!("one of the words of --op {words}"),
@@ -280,7 +280,8 @@ impl Mapped {
             return String::new();
         }
         format!(
-            "; this line has {fields} columns and the header {header}: a name with blanks, or none, moves those behind it"
+            "; this line has {fields} columns and the header has {header}: an empty value, or a value with blanks \
+             in it, shifts the columns after it (--delimiter)"
         )
     }
 }

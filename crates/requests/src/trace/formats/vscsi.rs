@@ -99,7 +99,8 @@ impl<const VERSION: u8> Parse for Vscsi<VERSION> {
         if version != VERSION {
             let found = u16::from_le_bytes([minor, version]);
             return format!(
-                "found a record of version {found:#06x}, expected {VERSION} in the upper byte, as in the first record"
+                "found a record of version {found:#06x}, expected version {VERSION} in the upper byte, as in the \
+                 first record"
             );
         }
         if upper != 0 {
