@@ -212,7 +212,7 @@ def test_a_code_with_punctured_columns_is_designed_like_any_other(tmp_path: Path
             getattr(opened, refused)()
     with pytest.raises(CodeError, match="punctured columns"):
         opened.syndrome_weights(0.01)
-    with pytest.raises(CodeError, match="expected bits that are sent"):
+    with pytest.raises(CodeError, match="expected only bits that are sent"):
         _core.AbsorbingSets(opened, [[0, 1, opened.codeword_bits]])
     with pytest.raises(CodeError, match="punctured columns"):
         check_decodable(opened, "min-sum")

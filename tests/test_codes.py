@@ -79,7 +79,7 @@ def test_bits_behind_the_last_are_refused() -> None:
     code.extract_data(word)
     data[1, -1], word[-1] = 1, 1
     for work, argument in ((code.encode, data), (code.extract_data, word), (code.syndrome_weight, word)):
-        with pytest.raises(softsense.CodeError, match=r"found bits behind the last of the .* expected zeros there"):
+        with pytest.raises(softsense.CodeError, match=r"found ones after the last of the .* expected zeros there"):
             work(argument)
 
 
@@ -945,7 +945,9 @@ def test_columns_that_are_not_sent_may_be_any(
     """Is the code of such a file the same with its columns in another order, and can it be encoded and decoded?"""
     text, base = _with_unsent(seed, size, unsent)
     (tmp_path / "nr.qc").write_text(text)
-    with pytest.raises(CodeError, match=r"nr\.qc:15: .*`softsense code import .*nr\.qc --out NEW\.qc` orders them"):
+    with pytest.raises(
+        CodeError, match=r"nr\.qc:15: .*`softsense code import .*nr\.qc --out NEW\.qc` puts them in this order"
+    ):
         Code.open(tmp_path / "nr.qc")
     done = softsense_command("code", "import", "nr.qc", "--out", "ordered.qc", "--json")
     assert done.returncode == 0, done.stderr

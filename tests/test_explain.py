@@ -490,11 +490,14 @@ def test_bad_options_are_one_error(softsense_command: Softsense) -> None:
         ({"config": "tlc-femu", "cells": "mlc"}, "flash.page_types: found lower, centre, upper, expected one"),
         (
             {"config": "tlc-femu", "cells": "tlc-1-2-4"},
-            "read.references: found `retry_table` without one, expected cells",
+            "read.references: found `retry_table` with cells that have no retry table, expected cells",
         ),
-        ({"config": "tlc-rif", "code": "bch-4KB-t105"}, "read.predictor: found one, but `reliability` does not know"),
-        ({"overrides": ['read.references="sentinels"']}, "read.references: found references that are inferred"),
-        ({"config": "mlc-lae"}, "reliability.bch: found codes by age"),
+        (
+            {"config": "tlc-rif", "code": "bch-4KB-t105"},
+            "read.predictor: found a predictor with a `reliability` that has no numbers",
+        ),
+        ({"overrides": ['read.references="sentinels"']}, "read.references: found inferred references with cells"),
+        ({"config": "mlc-lae"}, "reliability.bch: found codes that change with age"),
         ({"overrides": ["ftl.interleaving.ways=2"]}, "ftl.interleaving.ways: found 2, expected 1"),
         ({"overrides": ["flash.cache_register=false"]}, "flash.cache_register"),
         ({"overrides": ["read.wings=2"]}, "wings"),
@@ -516,7 +519,7 @@ def test_times_have_units() -> None:
 
 def test_a_search_in_vain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softsense.explain.explaining._MOST_TRIED", 3)
-    with pytest.raises(ConfigError, match="needs: found no codeword that needs level 2 among 3, expected one"):
+    with pytest.raises(ConfigError, match="needs: found no codeword that needs level 2 among 3, expected at least one"):
         explain(pe_cycles=0, retention_hours=0.0, needs=2)
     with pytest.raises(ConfigError, match="needs: found no codeword"):
         explain(pe_cycles=0, retention_hours=0.0, needs=2, seed=2**64 - 1)

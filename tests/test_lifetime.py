@@ -122,7 +122,7 @@ def test_bch_codes_by_age_follow_one_another() -> None:
     with pytest.raises(ConfigError, match=r"tables: found flash-8-9 with `reliability\.bch`"):
         lifetime(config, ["flash-8-9"])
     aged = config.with_overrides(["precondition.ssds=[{ pe_cycles = 1, retention_days = 0.0 }]"])
-    with pytest.raises(ConfigError, match=r"precondition\.ssds: found ages of 1 SSDs, expected none"):
+    with pytest.raises(ConfigError, match=r"precondition\.ssds: found ages of 1 SSDs, expected an empty list"):
         lifetime(aged)
 
 

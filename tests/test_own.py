@@ -461,12 +461,12 @@ WRONG: dict[str, tuple[str, str, list[str]]] = {
         "own.py:A",
         ["own.py:A: next: found 'x' (str)", "ReadStep"],
     ),
-    "none": ("class A:\n    def next(self, read): pass\n", "own.py:A", ["found None", "expected a step"]),
+    "none": ("class A:\n    def next(self, read): pass\n", "own.py:A", ["found None", "expected a first step"]),
     "no end": ("class A:\n    def next(self, read): return 1\n", "own.py:A", ["found a step after 32"]),
     "moody": (
         "class A:\n    n = 0\n    def next(self, read):\n        A.n += 1\n        return 1 + A.n % 2\n",
         "own.py:A",
-        ["two answers", "tabulate = False"],
+        ["two different answers", "tabulate = False"],
     ),
     "observes": (
         "class A:\n    observes = ('weather',)\n    def next(self, read): return 1\n",
@@ -476,7 +476,7 @@ WRONG: dict[str, tuple[str, str, list[str]]] = {
     "edges": (
         "class A:\n    observes = {'pe_cycles': (2, 1)}\n    def next(self, read): return 1\n",
         "own.py:A",
-        ["found (2, 1) for `pe_cycles`", "increasing"],
+        ["found (2, 1) for `pe_cycles`", "ascending"],
     ),
     "edges of a name": (
         "class A:\n    observes = {'page_type': (1,)}\n    def next(self, read): return 1\n",

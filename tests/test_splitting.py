@@ -98,7 +98,7 @@ def test_regions_are_those_of_the_gaussian_boundary() -> None:
         assert lopsided.region_probabilities(rber)[:3].sum() == pytest.approx(rber, rel=1e-6)
     assert task(BCH).region_probabilities(0.05).tolist() == [0.05, 0.95]
     aged = {"cells": "mlc", "pe_cycles": 10000, "retention_hours": 0, "page": 0, "level": 3}
-    with pytest.raises(ConfigError, match="found a soft level of cells"):
+    with pytest.raises(ConfigError, match="found soft sensing of cells"):
         task("teaching-1/2", channel={"cells": aged}).region_probabilities(0.05)
 
 

@@ -336,7 +336,7 @@ def test_doubtful_units_are_told_wherever_a_trace_is_used(tmp_path: Path, capsys
     sweep.write_text(
         f'config = "mlc-25nm"\n[[traces]]\nfile = "{file}"\n[grid]\n"ftl.over_provisioning" = [0.1, 0.2]\n'
     )
-    doubt = "% of requests begin where the one before ends if sizes count units of 4096 B"
+    doubt = "% of requests begin where the request before them ends if sizes are in units of 4096 B"
     out = ["--out", str(tmp_path / "out")]
     commands = [
         ["trace", "stats", str(file)],

@@ -139,7 +139,10 @@ impl BchCode {
     ) -> Result<Self> {
         let Some(dispatch) = Dispatch::new(instruction_set) else {
             let found = instruction_set.name();
-            return Err(Error::code("instruction_set", format!("found {found}, expected one that this CPU has")));
+            return Err(Error::code(
+                "instruction_set",
+                format!("found {found}, expected an instruction set that this CPU has"),
+            ));
         };
         if !FIELD_BITS.contains(&field_bits) {
             return Err(Error::code("field_bits", format!("found {field_bits}, expected 5 to 16")));
@@ -157,7 +160,8 @@ impl BchCode {
         let (generator, parity_bits) = Modulus::product(&factors);
         if !(1..=longest - parity_bits).contains(&data_bits) {
             let most = longest - parity_bits;
-            let message = format!("found {data_bits}, expected 1 to {most} beside {parity_bits} parity bits");
+            let message =
+                format!("found {data_bits}, expected 1 to {most}, as {parity_bits} bits of the codeword are parity");
             return Err(Error::code("data_bits", message));
         }
         Ok(Self {

@@ -166,7 +166,7 @@ impl Code {
                 let names = ReferenceCode::ALL.map(|code| format!("{LITERATURE}{}", code.name())).join(" or ");
                 return Err(Error::code(
                     name,
-                    format!("found no code of the literature of this name, expected {names}"),
+                    format!("found no code of the literature with this name, expected {names}"),
                 ));
             };
             return Ok(Self::Ldpc(Arc::new(LdpcCode::new(code.parity_check(), RedundantChecks::Accept)?)));
@@ -361,5 +361,8 @@ fn unknown(name: &str) -> Error {
     let mut names: Vec<&str> = Code::names().collect();
     names.sort_by_key(|known| distance(name, known));
     let names = names.join(", ");
-    Error::code(name, format!("found no code or file of this name, expected a file or one of {names}"))
+    Error::code(
+        name,
+        format!("found no code and no file with this name, expected a file (.qc or .alist) or one of {names}"),
+    )
 }

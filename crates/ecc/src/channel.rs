@@ -298,7 +298,8 @@ impl Noise {
                 let (right, wrong) = (given(&|output| output.right), given(&|output| output.wrong));
                 let impossible = count > 0 && wrong.is_none() || count < codeword_bits && right.is_none();
                 if impossible {
-                    let message = format!("found {count} errors a codeword, which this channel cannot make");
+                    let message =
+                        format!("found {count} errors per codeword, expected a number that this channel can produce");
                     return Err(Error::code("errors", message));
                 }
                 // Outputs of probability zero are never drawn.

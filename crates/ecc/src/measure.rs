@@ -147,8 +147,9 @@ impl FromStr for Algorithm {
             ("min-sum", _) => (Rule::NormalisedMinSum { factor: number(FACTOR)? }, Precision::F32),
             ("offset-min-sum", _) => (Rule::OffsetMinSum { offset: number(OFFSET)? }, Precision::F32),
             _ => {
-                let expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit, rcq:BITS[:POSTERIOR], bit-flipping, or sum-product, min-sum[:FACTOR] or offset-min-sum[:OFFSET] with \
-                                layered- or flooding- before it and -f32 or -f64 after it";
+                let expected = "min-sum, min-sum-8bit[:LARGEST], min-sum-16bit, rcq:BITS[:POSTERIOR], bit-flipping, \
+                                or [layered-|flooding-]RULE[-f32|-f64], where RULE is sum-product, min-sum[:FACTOR] \
+                                or offset-min-sum[:OFFSET]";
                 return Err(Error::code("decoder", format!("found `{text}`, expected {expected}")));
             }
         };
@@ -297,7 +298,8 @@ impl Fast {
     }
 
     fn base(code: &LdpcCode) -> Result<&QuasiCyclic> {
-        let complaint = || Error::code("decoder", "found a matrix that is not quasi-cyclic, expected a base matrix");
+        let complaint =
+            || Error::code("decoder", "found a matrix that is not quasi-cyclic, expected a base matrix (a .qc file)");
         code.quasi_cyclic().ok_or_else(complaint)
     }
 }
@@ -481,7 +483,10 @@ impl DecoderSpec {
         let refuse = |found: String| {
             Err(Error::code(
                 "decoder",
-                format!("found {found}, expected a decoder in integers of a base matrix, all of it sent"),
+                format!(
+                    "found {found}, expected a decoder that computes with integers (min-sum, min-sum-8bit, \
+                     min-sum-16bit or rcq) and a base matrix without punctured columns"
+                ),
             ))
         };
         let code = match code {

@@ -639,7 +639,7 @@ fn bad_searches_and_sets_are_named() {
     let set = search(&code, 6, 4).swap_remove(0);
     let error = |sets: &[Vec<u32>]| AbsorbingSets::new(&code, sets).expect_err("bad sets").to_string();
     let twice = error(&[set.bits.clone(), set.rotated(8, 3)]);
-    assert!(twice.starts_with("set 2: found [") && twice.contains("a rotation of a set before"), "{twice}");
+    assert!(twice.starts_with("set 2: found [") && twice.contains("a rotation of an earlier set"), "{twice}");
     let another = error(&[set.bits.clone(), vec![0, 1, 2]]);
     assert!(another.starts_with("set 2: found [0, 1, 2], which absorbs no error in this code"), "{another}");
     for bad in [vec![], vec![3, 3], vec![5, 96]] {

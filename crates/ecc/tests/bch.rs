@@ -427,9 +427,9 @@ fn codes_that_cannot_be_are_refused() {
         (5, 0, 5, "correctable", "found 0, expected 1 to 15 for a code of 31 bits"),
         (5, 16, 1, "correctable", "found 16, expected 1 to 15 for a code of 31 bits"),
         (16, usize::MAX, 1, "correctable", "found 18446744073709551615, expected 1 to 32767 for a code of 65535 bits"),
-        (5, 2, 0, "data_bits", "found 0, expected 1 to 21 beside 10 parity bits"),
-        (5, 2, 22, "data_bits", "found 22, expected 1 to 21 beside 10 parity bits"),
-        (13, 400, 4096, "data_bits", "found 4096, expected 1 to 3836 beside 4355 parity bits"),
+        (5, 2, 0, "data_bits", "found 0, expected 1 to 21, as 10 bits of the codeword are parity"),
+        (5, 2, 22, "data_bits", "found 22, expected 1 to 21, as 10 bits of the codeword are parity"),
+        (13, 400, 4096, "data_bits", "found 4096, expected 1 to 3836, as 4355 bits of the codeword are parity"),
     ];
     for (m, t, k, place, message) in refused {
         let error = BchCode::new(m, t, k).unwrap_err();

@@ -221,8 +221,10 @@ fn redundant_checks_are_refused_or_data() {
     let base = QuasiCyclic::new(7, 2, 6, blocks.collect()).unwrap();
     for matrix in [ldpc::Matrix::from(base.clone()), base.expand().into()] {
         let error = LdpcCode::new(matrix.clone(), RedundantChecks::Refuse).unwrap_err();
-        let found = "found rank 13, expected 14: 1 checks are redundant; leave them out, or allow them, each as one more data bit";
-        assert_eq!(error.message(), format!("{found} (--redundant-checks, redundant_checks=True)"));
+        let found =
+            "found rank 13, expected 14: 1 checks follow from others. Leave them out of the file, or accept them";
+        let options = "(--redundant-checks, redundant_checks=True), and each makes one more data bit";
+        assert_eq!(error.message(), format!("{found} {options}"));
         let code = LdpcCode::new(matrix, RedundantChecks::Accept).unwrap();
         assert_eq!((code.codeword_bits(), code.data_bits()), (42, 29));
     }

@@ -509,7 +509,7 @@ fn bad_parameters_are_refused() {
         (Construction { column_weights: weights(&[(3, 11), (7, 1)]), ..good.clone() }, "column weight: found 7"),
         (Construction { column_weights: weights(&[(3, 11), (0, 1)]), ..good.clone() }, "column weight: found 0"),
         (Construction { circulant_size: 1, ..good.clone() }, "4-cycles"),
-        (Construction { column_weights: weights(&[(2, 12)]), ..good.clone() }, "some odd weights"),
+        (Construction { column_weights: weights(&[(2, 12)]), ..good.clone() }, "some are odd"),
     ] {
         let found = message(bad);
         assert!(found.contains(expected), "{found}");

@@ -544,7 +544,7 @@ fn punctured_columns_are_computed_and_not_sent() {
         (last.replace('1', "2"), "found 2, expected 1 for each block column that is sent"),
         (
             last.replacen('1', "0", 1),
-            "0 for the last ones only: `softsense code import mine.qc --out NEW.qc` orders them",
+            "which are not sent: `softsense code import mine.qc --out NEW.qc` puts them in this order",
         ),
         (format!("{}\n1", last), "expected no more"),
         (vec!["0"; 65].join(" "), "at most 9"),
@@ -557,7 +557,7 @@ fn punctured_columns_are_computed_and_not_sent() {
         [("4", "found shift 4 in block column 2, expected -1 or 0 to 3; of a table for larger"), ("-2", "0 to 3")]
     {
         let refused = QuasiCyclic::parse("mine.qc", &format!("3 1 4\n0 {shift} 0\n")).unwrap_err().to_string();
-        assert!(refused.contains(says) && refused.contains("modulo the size") == (shift == "4"), "{refused}");
+        assert!(refused.contains(says) && refused.contains("modulo the circulant size") == (shift == "4"), "{refused}");
     }
 }
 

@@ -68,7 +68,8 @@ impl BchSpec {
         self.variation.check("reliability.bch.variation")?;
         let ages: Vec<u32> = self.codes.iter().map(|code| code.to_pe_cycles).collect();
         if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
-            let message = format!("found ages {ages:?}, expected at least one code, and growing `to_pe_cycles`");
+            let message =
+                format!("found the ages {ages:?}, expected at least one code, and `to_pe_cycles` in ascending order");
             return Err(Error::config("reliability.bch.codes", message));
         }
         self.codes
@@ -124,8 +125,8 @@ mod tests {
     #[test]
     fn bad_codes_are_named() {
         for (codes, expected) in [
-            (vec![], "reliability.bch.codes: found ages []"),
-            (vec![(512, 15, 5), (512, 16, 5)], "reliability.bch.codes: found ages [5, 5]"),
+            (vec![], "reliability.bch.codes: found the ages []"),
+            (vec![(512, 15, 5), (512, 16, 5)], "reliability.bch.codes: found the ages [5, 5]"),
             (vec![(512, 0, 5)], "reliability.bch.codes[0].correctable: found 0"),
             (vec![(4096, 105, 5), (4096, 3000, 6)], "reliability.bch.codes[1].correctable: found 3000"),
             (vec![(9000, 1, 5)], "reliability.bch.codes[0].codeword_bytes: found 9000"),

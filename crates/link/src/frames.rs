@@ -124,7 +124,11 @@ impl CellsRead {
         age.check("channel.cells")?;
         llrs_for.check("channel.cells.llrs_for")?;
         if self.page.is_some_and(|page| page >= spec.pages()) {
-            let message = format!("found {}, expected one of {} pages, from 0", self.page.unwrap_or(0), spec.pages());
+            let message = format!(
+                "found page {}, expected a number below {}, the pages of a wordline, counted from 0",
+                self.page.unwrap_or(0),
+                spec.pages()
+            );
             return Err(Error::config("channel.cells.page", message));
         }
         let (cells, assumed) = (spec.at(age), spec.at(llrs_for));
@@ -239,7 +243,7 @@ impl FrameTask {
         if let Some(Condition { bits, wrong, .. }) = &spec.condition
             && !(1..=*bits).contains(wrong)
         {
-            let message = format!("found {wrong} of {bits}, expected at least one and at most all");
+            let message = format!("found {wrong} wrong bits of {bits}, expected at least 1 and at most all of them");
             return Err(Error::config("condition.wrong", message));
         }
         let algorithm: Algorithm = spec.decoder.parse()?;
@@ -388,7 +392,8 @@ impl FrameTask {
                 sense(&Cells::gaussian(rber), &Cells::gaussian(*own), &[0], *level, *placement)
             }
             (Sensed::Soft(..), _) => {
-                let message = "found a soft level of cells, expected hard decisions or one Gaussian boundary";
+                let message = "found soft sensing of cells, expected level 1 (hard decisions), or raw bit error \
+                               rates (--rber) in place of cells";
                 Err(Error::config("channel", message))
             }
         }

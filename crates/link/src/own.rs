@@ -184,7 +184,8 @@ impl StepsThere {
                 bad(format!("references `{references}`"), format!("retry_entry:0 to {}", self.retry_entries - 1))
             }
             Some(references) => {
-                let expected = "`cells`, or a reliability whose cells have those references (`rber.threshold_voltage`)";
+                let expected = "references `cells`, or a `reliability` whose cells (`rber.threshold_voltage`) have \
+                                the requested references";
                 bad(format!("references `{references}`"), expected.into())
             }
         }
@@ -417,7 +418,10 @@ impl AskedPolicy {
         self.calls += 1;
         let asked = self.policy.next(read)?;
         if asked.is_some() && read.tried.len() >= MOST_STEPS {
-            let message = format!("next: found a step after {MOST_STEPS}, expected None when nothing is left to try");
+            let message = format!(
+                "next: found another step after {MOST_STEPS} steps of one read, expected None: a read has at most \
+                 {MOST_STEPS} steps"
+            );
             return Err(Error::config(self.name.as_str(), message));
         }
         if let Some(asked) = asked {
@@ -428,7 +432,7 @@ impl AskedPolicy {
     }
 
     fn no_first_step(&self) -> Error {
-        Error::config(self.name.as_str(), "next: found None for a read of which nothing was tried, expected a step")
+        Error::config(self.name.as_str(), "next: found None for a read that has no steps yet, expected a first step")
     }
 
     /// Returns the number of decisions that may follow a step that fails.
@@ -494,7 +498,8 @@ impl AskedPolicy {
         let (asked, again) = (self.ask(read)?, self.ask(read)?);
         if asked != again {
             let message = format!(
-                "next: found two answers to one question, {asked:?} and {again:?}, expected one, or `tabulate = False` in the class"
+                "next: found two different answers, {asked:?} and {again:?}, for the same observations, expected \
+                 the same answer each time; `tabulate = False` in the class allows answers that differ"
             );
             return Err(Error::config(self.name.as_str(), message));
         }

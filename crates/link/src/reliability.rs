@@ -143,7 +143,9 @@ impl TableSpec {
             Some((code, decoder, iterations.parse().ok()?))
         };
         let Some((code, decoder, max_iterations)) = measured() else {
-            let message = format!("found a table of `{described}`, expected one of a code and a decoder of softsense");
+            let message = format!(
+                "found a decode table of `{described}`, expected the table of a code and a decoder that softsense has"
+            );
             return Err(Error::config("reliability.table.file", message));
         };
         Ok(ExactSpec {
@@ -361,8 +363,11 @@ impl Reliability {
                     return Err(Error::config(path, message));
                 }
                 if let Some(w) = p_fail.windows(2).find(|w| w[1] > w[0]) {
-                    let message =
-                        format!("found {} after {}, expected no growth: a deeper level never fails more", w[1], w[0]);
+                    let message = format!(
+                        "found {} after {}, expected probabilities that do not rise from level to level: a deeper \
+                         level never fails more often",
+                        w[1], w[0]
+                    );
                     return Err(Error::config(path, message));
                 }
                 let mut thresholds = [0; MAX_LEVEL as usize];
@@ -383,8 +388,9 @@ impl Reliability {
                 adaptive.variation.check("reliability.adaptive.variation")?;
                 let ages: Vec<u32> = adaptive.rates.iter().map(|rate| rate.to_pe_cycles).collect();
                 if ages.is_empty() || !ages.windows(2).all(|pair| pair[0] < pair[1]) {
-                    let message =
-                        format!("found ages {ages:?}, expected at least one rate, and growing `to_pe_cycles`");
+                    let message = format!(
+                        "found the ages {ages:?}, expected at least one rate, and `to_pe_cycles` in ascending order"
+                    );
                     return Err(Error::config("reliability.adaptive.rates", message));
                 }
                 adaptive.switch.check(adaptive.rates.len())?;

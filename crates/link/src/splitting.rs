@@ -740,13 +740,14 @@ impl FrameTask {
             softsense_base::expect_number(format!("ladder[{index}]"), rber, least, MOST_RBER)?;
         }
         if let Some(pair) = ladder.windows(2).find(|pair| pair[0] <= pair[1]) {
-            let found = format!("found {} after {}, expected raw bit error rates that fall", pair[1], pair[0]);
+            let found =
+                format!("found {} after {}, expected raw bit error rates in descending order", pair[1], pair[0]);
             return Err(Error::config("ladder", found));
         }
         match (&self.spec().channel, ladder) {
             // Numbers that were read from JSON may be off by their last bit.
             (ReadChannel::Gaussian { rber, .. }, [.., last]) if self.is_soft() && (last / rber - 1.0).abs() > 1e-12 => {
-                let found = format!("found {last} at the end, expected {rber}, for which LLRs are made");
+                let found = format!("found {last} as the last rate, expected {rber}, the rate for which LLRs are made");
                 Err(Error::config("ladder", found))
             }
             _ => Ok(()),
@@ -765,7 +766,7 @@ impl FrameTask {
             }
             match set.last() {
                 Some(&bit) if bit as usize >= codeword_bits => {
-                    let found = format!("found bit {bit}, expected bits below {codeword_bits}");
+                    let found = format!("found bit {bit}, expected numbers of bits from 0 to below {codeword_bits}");
                     Err(Error::config(format!("{path}[{index}]"), found))
                 }
                 _ => Ok(set),

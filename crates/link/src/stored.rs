@@ -170,8 +170,8 @@ impl StoredReader {
         let spec = ExactSpec { rber: spec.rber.open(path, directory)?, ..spec.clone() };
         spec.check()?;
         let Some(cells) = spec.rber.open_cells().cloned() else {
-            let message =
-                "found no threshold voltages, expected `threshold_voltage`: data is stored in cells that have them";
+            let message = "found a raw bit error rate without threshold voltages, expected `threshold_voltage`: \
+                           stored data needs cells with threshold voltages";
             return Err(Error::config(path, message));
         };
         let (code, _) = spec.open_code(directory)?;

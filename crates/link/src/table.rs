@@ -223,12 +223,17 @@ impl DecodeTable {
             || !file.rber.windows(2).all(|w| w[0] < w[1])
             || !file.rber.iter().all(|r| (0.0..=0.5).contains(r))
         {
-            return bad("rber", "expected an increasing list of raw bit error rates from 0 to 0.5".into());
+            return bad(
+                "rber",
+                "found another list, expected raw bit error rates from 0 to 0.5 in ascending order, at least one"
+                    .into(),
+            );
         }
         if file.level.is_empty() || file.level.len() > MAX_LEVEL as usize {
             return bad("level", format!("found {} levels, expected 1 to {MAX_LEVEL}", file.level.len()));
         }
-        let wrong_length = |found: usize| format!("found {found} values, expected {points}, one for each rber");
+        let wrong_length =
+            |found: usize| format!("found {found} values, expected {points}, one for each value of `rber`");
         for (index, level) in file.level.iter().enumerate() {
             let field = |name: &str| format!("level {}: {name}", index + 1);
             if level.p_fail.len() != points {
@@ -238,14 +243,16 @@ impl DecodeTable {
                 return bad(&field("p_fail"), format!("found {p}, expected a probability from 0 to 1"));
             }
             if let Some(w) = level.p_fail.windows(2).find(|w| w[1] < w[0]) {
-                let message = format!("found {} after {}, expected no fall as rber grows", w[1], w[0]);
+                let message =
+                    format!("found {} after {}, expected values that do not fall as `rber` rises", w[1], w[0]);
                 return bad(&field("p_fail"), message);
             }
             if index > 0
                 && let Some(at) = (0..points).find(|&i| level.p_fail[i] > file.level[index - 1].p_fail[i])
             {
                 let message = format!(
-                    "found {} at rber {}, expected no more than the {} of the level before: levels are nested",
+                    "found {} at rber {}, expected at most {}, the value of the level before: a deeper level never \
+                     fails more often",
                     level.p_fail[at],
                     file.rber[at],
                     file.level[index - 1].p_fail[at]
@@ -276,7 +283,12 @@ impl DecodeTable {
             }
             if let Some(iterations) = &level.iterations {
                 let Some(max) = file.max_iterations else {
-                    return bad("max_iterations", "missing, expected the decoder's limit beside `iterations`".into());
+                    return bad(
+                        "max_iterations",
+                        "missing, expected the largest number of iterations of the decoder, as the table has \
+                         `iterations`"
+                            .into(),
+                    );
                 };
                 // Words that are decoded twice take up to twice as many iterations.
                 let most = (2 * usize::from(max)).min(u16::MAX.into());
@@ -287,8 +299,9 @@ impl DecodeTable {
                         && (row.iter().sum::<f64>() - 1.0).abs() < 1e-6
                 };
                 if iterations.len() != points || !iterations.iter().all(distribution) {
-                    let message =
-                        format!("expected {points} lists of at most {most} probabilities, each adding up to 1");
+                    let message = format!(
+                        "found other lists, expected {points} lists, each of 1 to {most} probabilities whose sum is 1"
+                    );
                     return bad(&field("iterations"), message);
                 }
             }
@@ -298,12 +311,20 @@ impl DecodeTable {
             (Some(bits), Some(checks)) => {
                 for (name, degrees) in [("bit_degrees", bits), ("check_degrees", checks)] {
                     if degrees.is_empty() || degrees.iter().any(|&(degree, count)| degree == 0 || count == 0) {
-                        return bad(name, format!("found {degrees:?}, expected pairs of a degree and a number"));
+                        return bad(
+                            name,
+                            format!("found {degrees:?}, expected pairs of a degree and a count, both above 0"),
+                        );
                     }
                 }
                 Some(SyndromeWeights::new(bits, checks))
             }
-            _ => return bad("bit_degrees, check_degrees", "found one of them, expected both or neither".into()),
+            _ => {
+                return bad(
+                    "bit_degrees, check_degrees",
+                    "found only one of these two fields, expected both or neither".into(),
+                );
+            }
         };
         let File { code, decoder, interpolation, soft_levels, rber, level: mut levels, max_iterations, .. } = file;
         for level in &mut levels {
@@ -570,11 +591,11 @@ mod tests {
             (measured("", "[0.0, 0.0]"), "t.toml: max_iterations: missing"),
             (
                 measured("max_iterations = 1", "[0.0, 0.0]"),
-                "t.toml: level 1: iterations: expected 2 lists of at most 2",
+                "t.toml: level 1: iterations: found other lists, expected 2 lists, each of 1 to 2",
             ),
             (
                 measured("max_iterations = 65535", "[0.0, 0.0]").replace("[1.0], ", "[1.1], "),
-                "t.toml: level 2: iterations: expected 2 lists of at most 65535",
+                "t.toml: level 2: iterations: found other lists, expected 2 lists, each of 1 to 65535",
             ),
             (measured("max_iterations = 20", "[1e-9, 1e-10]"), "t.toml: level 2: p_fail: found 0.0000000001 after"),
             (measured("max_iterations = 20", "[0.0]"), "t.toml: level 2: p_fail: found 1 values, expected 2"),
@@ -612,8 +633,8 @@ mod tests {
                     let error = with(level, name, column).unwrap_err().to_string();
                     assert_eq!(error, format!("t.toml: level {level}: {name}: {message}"));
                 };
-                expect("[0, 1, 1]", "found 3 values, expected 2, one for each rber".into());
-                expect("[]", "found 0 values, expected 2, one for each rber".into());
+                expect("[0, 1, 1]", "found 3 values, expected 2, one for each value of `rber`".into());
+                expect("[]", "found 0 values, expected 2, one for each value of `rber`".into());
                 with(level, name, "[1, 0]").unwrap();
                 if name == "frames" {
                     assert!(with(level, name, "[5, -1]").unwrap_err().to_string().starts_with("t.toml:"));

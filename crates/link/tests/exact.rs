@@ -340,7 +340,7 @@ fn bad_specs_are_named() {
     let cases: [(ExactSpec, &str); 8] = [
         (
             ExactSpec { code: "flash-9/8".into(), ..good.clone() },
-            "reliability.exact.code: flash-9/8: found no code or file",
+            "reliability.exact.code: flash-9/8: found no code and no file",
         ),
         (ExactSpec { code: "bch:m=4".into(), ..good.clone() }, "reliability.exact.code: bch:m=4: found `m=4`"),
         (ExactSpec { code: file.display().to_string(), ..good.clone() }, "reliability.exact.code: /"),

@@ -139,7 +139,10 @@ fn bad_channels_are_named() {
             "channel.level: found 8, expected a level from 1 to 7",
         ),
         (r#"{"awgn": 3}"#.to_owned(), "unknown variant `awgn`"),
-        (cells(r#""pe_cycles": 1, "level": 1, "page": 2"#), "channel.cells.page: found 2, expected one of 2 pages"),
+        (
+            cells(r#""pe_cycles": 1, "level": 1, "page": 2"#),
+            "channel.cells.page: found page 2, expected a number below 2",
+        ),
         (cells(r#""pe_cycles": 1, "level": 1, "cels": 2"#), "unknown field `cels`"),
     ] {
         let error = error("teaching-1/2", &channel);
@@ -427,7 +430,10 @@ fn bad_conditions_are_named() {
     assert_eq!(error(&plain, Some(Arc::clone(&sets))), unwanted);
     for (class, wrong) in [((3, 3), 4), ((5, 3), 6), ((3, 3), 0)] {
         let message = error(&conditioned(hard, 10, class, wrong, &listed), Some(Arc::clone(&sets)));
-        let expected = format!("condition.wrong: found {wrong} of {}, expected at least one and at most all", class.0);
+        let expected = format!(
+            "condition.wrong: found {wrong} wrong bits of {}, expected at least 1 and at most all of them",
+            class.0
+        );
         assert_eq!(message, expected);
     }
     let message = error(&conditioned(hard, 10, (3, 1), 3, &listed), Some(Arc::clone(&sets)));

@@ -333,7 +333,7 @@ fn what_is_out_of_range_is_one_error() {
     let split = |spec: &SplitSpec| task.split(spec, 0, &stop).unwrap_err().to_string();
     let good = ladder_spec(&[0.07, 0.05], 10, 1);
     let of = |ladder: &[f64]| split(&SplitSpec { ladder: ladder.to_vec(), ..good.clone() });
-    assert!(of(&[0.05, 0.05]).contains("that fall"));
+    assert!(of(&[0.05, 0.05]).contains("in descending order"));
     assert!(of(&[0.05, 0.0]).contains("ladder[1]"));
     assert!(of(&[]).contains("ladder"));
     assert!(split(&SplitSpec { particles: 1, ..good.clone() }).contains("particles"));
@@ -348,9 +348,9 @@ fn what_is_out_of_range_is_one_error() {
     assert!(walk(&[], &[]).contains("starts"));
     let soft = soft_task(Code::shipped("teaching-1/2").unwrap(), "min-sum", 0.06, 4);
     let other = soft.split(&good, 0, &stop).unwrap_err().to_string();
-    assert!(other.contains("found 0.05 at the end, expected 0.06"), "{other}");
+    assert!(other.contains("found 0.05 as the last rate, expected 0.06"), "{other}");
     assert!(soft.walk(&walk_spec(0.05, 1), &[vec![1]], &[], 0, &stop).unwrap_err().to_string().contains("0.06"));
     let cells = r#"{"cells": {"cells": "mlc", "pe_cycles": 1000, "retention_hours": 0, "page": 0, "level": 3}}"#;
     let cells = task_of(Code::shipped("teaching-1/2").unwrap(), "min-sum", cells);
-    assert!(cells.split(&good, 0, &stop).unwrap_err().to_string().contains("found a soft level of cells"));
+    assert!(cells.split(&good, 0, &stop).unwrap_err().to_string().contains("found soft sensing of cells"));
 }

@@ -330,5 +330,8 @@ fn every_policy_reads_to_an_end() {
 fn cells_without_voltages_are_refused() {
     let spec = ExactSpec { rber: RberModel::Constant { rber: 0.01 }, ..spec("flash-8/9", CellSpec::default()) };
     let error = StoredReader::new(&spec, 1, Path::new("")).unwrap_err().to_string();
-    assert!(error.starts_with("reliability.exact.rber: found no threshold voltages"), "{error}");
+    assert!(
+        error.starts_with("reliability.exact.rber: found a raw bit error rate without threshold voltages"),
+        "{error}"
+    );
 }

@@ -39,7 +39,10 @@ impl RberGrid {
     /// Checks lengths, order and ranges; `path` is the place of the grid in the config.
     pub(crate) fn check(&self, path: &str) -> Result<()> {
         let empty = |field: &str| {
-            Err(Error::config(format!("{path}.{field}"), "found nothing, expected one number at least".to_owned()))
+            Err(Error::config(
+                format!("{path}.{field}"),
+                "found an empty list, expected at least one number".to_owned(),
+            ))
         };
         if self.pe_cycles.is_empty() {
             return empty("pe_cycles");
@@ -51,7 +54,7 @@ impl RberGrid {
         for (field, axis) in [("pe_cycles", &cycles), ("retention_days", &self.retention_days)] {
             if let Some(index) = (1..axis.len()).find(|&index| axis[index] <= axis[index - 1]) {
                 let message =
-                    format!("found {} after {}, expected numbers that increase", axis[index], axis[index - 1]);
+                    format!("found {} after {}, expected numbers in ascending order", axis[index], axis[index - 1]);
                 return Err(Error::config(format!("{path}.{field}[{index}]"), message));
             }
         }
@@ -76,14 +79,14 @@ impl RberGrid {
         let (first, last) = (self.pe_cycles[0], self.pe_cycles[self.pe_cycles.len() - 1]);
         if !(first..=last).contains(&cycles) {
             return Some(format!(
-                "found a start after {cycles} P/E cycles, expected {first} to {last}, those of the grid"
+                "found a start after {cycles} P/E cycles, expected {first} to {last}, the range of the grid"
             ));
         }
         let (first, last) = (self.retention_days[0], self.retention_days[self.retention_days.len() - 1]);
         // Hours and days do not divide evenly.
         let within = first * (1.0 - 1e-12)..=last * (1.0 + 1e-12);
         (self.retention_days.len() > 1 && !within.contains(&days))
-            .then(|| format!("found a start after {days} days, expected {first} to {last}, those of the grid"))
+            .then(|| format!("found a start after {days} days, expected {first} to {last}, the range of the grid"))
     }
 
     pub(crate) fn depends_on_pe_cycles(&self) -> bool {
@@ -172,15 +175,15 @@ mod tests {
             check_ranges("rber.grid", &grid).and_then(|()| grid.check("rber.grid")).unwrap_err().to_string()
         };
         let error = bad(&|grid| grid.pe_cycles[2] = 900);
-        assert_eq!(error, "rber.grid.pe_cycles[2]: found 900 after 1000, expected numbers that increase");
+        assert_eq!(error, "rber.grid.pe_cycles[2]: found 900 after 1000, expected numbers in ascending order");
         let error = bad(&|grid| grid.retention_days[1] = 0.0);
-        assert_eq!(error, "rber.grid.retention_days[1]: found 0 after 0, expected numbers that increase");
+        assert_eq!(error, "rber.grid.retention_days[1]: found 0 after 0, expected numbers in ascending order");
         assert!(bad(&|grid| grid.rber.truncate(2)).starts_with("rber.grid.rber: found 2 rows, expected 3"));
         assert!(bad(&|grid| grid.rber[1].truncate(2)).starts_with("rber.grid.rber[1]: found 2 numbers, expected 3"));
         assert!(bad(&|grid| grid.rber[0][2] = 0.7).starts_with("rber.grid.rber[0][2]: found 0.7"));
         assert!(bad(&|grid| grid.pe_cycles.clear()).starts_with("rber.grid.pe_cycles: found nothing"));
         let beyond = grid().beyond(Wear::unread(5000, 0.0)).unwrap();
-        assert_eq!(beyond, "found a start after 5000 P/E cycles, expected 0 to 4000, those of the grid");
+        assert_eq!(beyond, "found a start after 5000 P/E cycles, expected 0 to 4000, the range of the grid");
         assert!(grid().beyond(Wear::unread(4000, 8760.0)).is_none());
         assert!(grid().beyond(Wear::unread(0, 9000.0)).unwrap().starts_with("found a start after 375 days"));
     }

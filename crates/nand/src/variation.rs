@@ -70,15 +70,15 @@ impl Variation {
             [("chip", &self.chip_factors, self.chip_sigma), ("layer", &self.layer_factors, self.layer_sigma)]
         {
             if !factors.is_empty() && sigma > 0.0 {
-                let message = format!("found {sigma} beside `{what}_factors`, expected one of them");
+                let message = format!("found {sigma} together with `{what}_factors`, expected only one of the two");
                 return Err(Error::config(format!("{path}.{what}_sigma"), message));
             }
         }
         let mean = self.layer_factors.iter().sum::<f64>() / self.layer_factors.len() as f64;
         if (mean - 1.0).abs() > 0.05 {
             let message = format!(
-                "found factors with a mean of {mean:.4}, expected 1 within 0.05: raw bit error rates are those of the mean layer; divide \
-                 them by their mean"
+                "found factors with a mean of {mean:.4}, expected a mean of 1 within 0.05: raw bit error rates are \
+                 those of the mean layer; divide all factors by their mean"
             );
             return Err(Error::config(format!("{path}.layer_factors"), message));
         }
@@ -229,7 +229,10 @@ mod tests {
         let factors = Factors::new(variation.clone(), 1);
         assert_eq!([0, 1, 2, 3, 7].map(|chip| factors.block_factor(chip, 0)), [0.5, 2.0, 1.5, 0.5, 2.0]);
         let error = Variation { chip_sigma: 0.1, ..variation }.check("variation").unwrap_err();
-        assert_eq!(error.to_string(), "variation.chip_sigma: found 0.1 beside `chip_factors`, expected one of them");
+        assert_eq!(
+            error.to_string(),
+            "variation.chip_sigma: found 0.1 together with `chip_factors`, expected only one of the two"
+        );
     }
 
     /// Are layers the same in all blocks, and the wordlines of a layer alike, while single wordlines differ everywhere? And are known
@@ -254,11 +257,16 @@ mod tests {
         assert_eq!(found, [3.0, 3.0, 3.0, 1.0, 1.0, 1.0, 2.0, 2.0]);
         let both = Variation { layer_factors: vec![1.0], layer_sigma: 0.2, ..Variation::default() };
         let error = both.check("variation").unwrap_err().to_string();
-        assert_eq!(error, "variation.layer_sigma: found 0.2 beside `layer_factors`, expected one of them");
+        assert_eq!(
+            error,
+            "variation.layer_sigma: found 0.2 together with `layer_factors`, expected only one of the two"
+        );
         let heavy = Variation { layer_factors: vec![3.0, 1.0, 2.0], ..Variation::default() };
         let error = heavy.check("variation").unwrap_err().to_string();
         assert!(
-            error.starts_with("variation.layer_factors: found factors with a mean of 2.0000, expected 1 within 0.05"),
+            error.starts_with(
+                "variation.layer_factors: found factors with a mean of 2.0000, expected a mean of 1 within 0.05"
+            ),
             "{error}"
         );
     }

@@ -92,8 +92,8 @@ pub fn check_points(points: &[(u32, f64)]) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "found {points:?}, expected at least two points of P/E cycles (1 to {MOST_PE_CYCLES}) and raw bit error rate (above 0, at most 0.5), \
-         both growing"
+        "found {points:?}, expected at least two points of P/E cycles (1 to {MOST_PE_CYCLES}) and raw bit error \
+         rate (above 0, at most 0.5), both in ascending order"
     );
     Err(Error::config("rber", message))
 }

@@ -242,9 +242,9 @@ fn a_fit_claims_no_more_than_was_measured() {
     for (ages, expected) in [
         (
             vec![(1000, 1.0)],
-            "measurements: found means after 1 times and spreads after 1, expected at least two of each",
+            "measurements: found means after 1 retention times and spreads after 1, expected both after at least two different times",
         ),
-        (vec![(0, 1.0), (0, 5.0)], "measurements: found none after a P/E cycle, expected some"),
+        (vec![(0, 1.0), (0, 5.0)], "measurements: found no measurement with P/E cycles above 0, expected at least one"),
     ] {
         assert_eq!(fit(&ages).unwrap_err().to_string(), expected);
     }
@@ -269,7 +269,10 @@ fn heat_is_time() {
     }
     assert!(at(40.0, 365.0 * 24.0) > 1.5 * year);
     let error = CellSpec::default().at_temperature(40.0, "temperature").unwrap_err();
-    assert!(error.to_string().starts_with("temperature: found one for cells that are the same"), "{error}");
+    assert!(
+        error.to_string().starts_with("temperature: found a temperature for cells that do not depend on it"),
+        "{error}"
+    );
 }
 
 /// After a year at end of life the measured TLC has raw bit error rates as drives have, and they halve where references follow.

@@ -60,7 +60,10 @@ impl AbsorbingSets {
             // For bits beyond the matrix the error of the sets themselves is better.
             let beyond = bits.iter().any(|&bit| bit as usize >= matrix.columns() * matrix.circulant_size());
             if !beyond && !sent(code.get(), bits)? {
-                return Err(raise(Error::code("sets", format!("found {bits:?}, expected bits that are sent"))));
+                return Err(raise(Error::code(
+                    "sets",
+                    format!("found {bits:?}, expected only bits that are sent: a set cannot have punctured bits"),
+                )));
             }
         }
         let sets = crate::detached(py, || ldpc::AbsorbingSets::new(&matrix, &sets)).map_err(raise)?;
@@ -81,7 +84,7 @@ impl AbsorbingSets {
     /// All sets of the orbit of a listed set, each ascending. Raises CodeError for bits that are not listed.
     fn rotations(&self, bits: Vec<u32>) -> PyResult<Lists> {
         let listed = self.sets.sets().iter().find(|set| set.bits == bits);
-        let unknown = || raise(Error::code("bits", format!("found {bits:?}, expected a listed set")));
+        let unknown = || raise(Error::code("bits", format!("found {bits:?}, expected the bits of a set in the list")));
         listed.map(|set| self.sets.orbit(set)).ok_or_else(unknown)
     }
 
@@ -162,7 +165,13 @@ pub(crate) fn bit_sets(code: &Code, sets: Lists) -> PyResult<Vec<BitSet>> {
     let matrix = matrix(code)?;
     let length = code.ldpc()?.codeword_bits();
     if sets.iter().any(|bits| bits.is_empty() || bits.iter().any(|&bit| bit as usize >= length)) {
-        return Err(raise(Error::code("sets", format!("found no bits, or one beyond the last, {}", length - 1))));
+        return Err(raise(Error::code(
+            "sets",
+            format!(
+                "found a set without bits, or with a bit out of range, expected sets of bits from 0 to {}",
+                length - 1
+            ),
+        )));
     }
     let columns = code.ldpc()?.parity_check().transpose();
     let size = matrix.circulant_size() as u32;

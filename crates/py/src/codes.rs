@@ -96,7 +96,7 @@ impl Expected {
     fn slice<'a, T: Element>(&self, array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
         // An array in Fortran order also has a slice, but its numbers are in the wrong order.
         let slice = if array.is_c_contiguous() { array.as_slice().ok() } else { None };
-        let expected = "one that is C-contiguous and aligned (its copy() is)";
+        let expected = "an array that is C-contiguous and aligned, such as its copy()";
         slice.ok_or_else(|| complain(self.name, "an array that is not C-contiguous and aligned", expected))
     }
 
@@ -124,7 +124,7 @@ impl Expected {
             return Err(complain(self.name, format!("shape {:?}", array.shape()), format!("{shape:?}")));
         }
         if !array.is_c_contiguous() {
-            return Err(complain(self.name, "an array that is not C-contiguous", "a C-contiguous one"));
+            return Err(complain(self.name, "an array that is not C-contiguous", "a C-contiguous array"));
         }
         Ok(typed.clone())
     }
@@ -146,7 +146,7 @@ fn check_padding(name: &str, words: &[u8], count: usize) -> PyResult<()> {
     match words.chunks_exact(bits::bytes_for(count)).position(|word| word[word.len() - 1] & padding != 0) {
         None => Ok(()),
         Some(frame) => {
-            Err(complain(name, format!("bits behind the last of the {count} in frame {frame}"), "zeros there"))
+            Err(complain(name, format!("ones after the last of the {count} bits in frame {frame}"), "zeros there"))
         }
     }
 }
@@ -291,7 +291,7 @@ impl Code {
     pub(crate) fn ldpc_all_sent(&self, what: &str) -> PyResult<&Arc<LdpcCode>> {
         match self.ldpc()? {
             code if code.punctured_bits() > 0 => {
-                Err(complain(&self.name, format!("punctured columns for {what}"), "a code all of which is sent"))
+                Err(complain(&self.name, format!("punctured columns for {what}"), "a code without punctured columns"))
             }
             code => Ok(code),
         }

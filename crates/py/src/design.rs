@@ -120,7 +120,7 @@ pub(crate) fn design_by_age<'py>(
         (Some(points), None) => DesignWear::Points(points),
         (None, Some(model)) => DesignWear::Law { model: open_model(model)?, retention_hours, squeezes },
         _ => {
-            let message = "found points and a law, or neither, expected one of them";
+            let message = "found both points and a model, or neither, expected one of the two";
             return Err(raise(softsense_base::Error::config("rber", message)));
         }
     };

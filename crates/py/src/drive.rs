@@ -58,7 +58,12 @@ fn start(config: &Config, options: Options) -> Result<DriveServer> {
     let address = match (&options.socket, options.port) {
         (Some(path), None) => Address::Unix(path.clone()),
         (None, Some(port)) => Address::Loopback(port),
-        _ => return Err(Error::config("options", "found both a socket and a port, or none, expected one of them")),
+        _ => {
+            return Err(Error::config(
+                "options",
+                "found both a socket and a port, or neither, expected one of the two",
+            ));
+        }
     };
     address.expect_free()?;
     let control = match &options.socket {

@@ -42,8 +42,12 @@ impl Cells {
     }
 
     fn inference(&self) -> PyResult<&Inference> {
-        let missing =
-            || raise(Error::config("cells.references.inference", "found none, expected how references are inferred"));
+        let missing = || {
+            raise(Error::config(
+                "cells.references.inference",
+                "found cells without `references.inference`, expected cells that say how references are inferred",
+            ))
+        };
         self.spec.references.inference.as_ref().ok_or_else(missing)
     }
 
@@ -140,7 +144,8 @@ impl Cells {
             .map_err(|said| raise(Error::config("mapping", plain(&said))))?;
         let (found, expected) = (measurements.first().map_or(0, |first| first.mean.len()), mapping.states());
         if found != expected {
-            let message = format!("found measurements of {found} states, expected {expected}, those of the mapping");
+            let message =
+                format!("found measurements of {found} states, expected {expected}, the states of the mapping");
             return Err(raise(Error::config("mapping", message)));
         }
         let fit = FitSpec { unit_v, temperature_c, ..FitSpec::default() };
@@ -342,7 +347,8 @@ impl Cells {
             sensings.or(known.map(|search| search.sensings)),
             cells.or(known.map(|search| search.cells)),
         ) else {
-            let message = "found none, expected `references.valley_search` in the cells, or step_v, sensings and cells";
+            let message = "found neither `references.valley_search` in the cells nor the arguments step_v, sensings \
+                           and cells, expected one of the two";
             return Err(raise(Error::config("search_valleys", message)));
         };
         let centre_v = known.map_or(0.0, |search| search.centre_v);

@@ -357,7 +357,7 @@ impl Config {
 
     /// The decode table. Raises ConfigError if there is none, or several by age.
     fn decode_table(&self) -> PyResult<tables::DecodeTable> {
-        let message = "found no decode table, expected `reliability.table`";
+        let message = "found a reliability without one decode table, expected `reliability.table`";
         let table = self.checked.reliability().table();
         table.map(tables::DecodeTable::of).ok_or_else(|| raise(Error::config("reliability", message)))
     }

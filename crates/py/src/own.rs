@@ -175,7 +175,11 @@ fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResul
         Ok(one) => vec![one],
         Err(_) => match named.try_iter().and_then(|each| each.map(|each| each?.extract()).collect()) {
             Ok(names) => names,
-            Err(_) => return wrong(format!("observes: found {named}, expected names, or edges by names")),
+            Err(_) => {
+                return wrong(format!(
+                    "observes: found {named}, expected a list of names, or a dict from names to edges"
+                ));
+            }
         },
     };
     for observed in names {
@@ -189,7 +193,7 @@ fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResul
                 Ok(edges) if !edges.is_empty() && edges.is_sorted_by(|a, b| a < b) => Watched::Bucket(edges),
                 _ => {
                     return wrong(format!(
-                        "observes: found {edges} for `{observed}`, expected increasing edges, whole numbers"
+                        "observes: found {edges} for `{observed}`, expected a list of whole numbers in ascending order"
                     ));
                 }
             },
@@ -214,7 +218,7 @@ fn traits(thing: &Bound<'_, PyAny>, name: OwnName, is_compiled: bool) -> PyResul
         };
         if edges.is_some() {
             return wrong(format!(
-                "observes: found edges for `{observed}`, expected them for pe_cycles or syndrome_weight"
+                "observes: found edges for `{observed}`, expected edges only for pe_cycles or syndrome_weight"
             ));
         }
         *flag = true;
@@ -329,7 +333,9 @@ impl ReadPolicy for CompiledPolicy {
             CELLS => step(Some(ReferencesAt::Cells)),
             entry @ FIRST_ENTRY..=0xff => step(Some(ReferencesAt::RetryEntry((entry - FIRST_ENTRY) as u8))),
             _ => {
-                let message = format!("next: found {answer}, expected 0, or a level and the number of its references");
+                let message = format!(
+                    "next: found {answer}, expected 0 (no further step), or the code of a level and its references"
+                );
                 Err(Error::config(self.name.as_str(), message))
             }
         }
@@ -446,7 +452,9 @@ impl ReadSeen {
         if is_observed {
             return Ok(seen);
         }
-        let message = format!("{name}: found a policy that does not say that it goes by it, expected it in `observes`");
+        let message = format!(
+            "{name}: found a policy that reads this observation without declaring it, expected its name in `observes`"
+        );
         Err(PyAttributeError::new_err(message))
     }
 }

@@ -109,11 +109,11 @@ impl AbsorbingSets {
             let (set, absorbing) = AbsorbingSet::of(circulant_size, &columns, bits);
             if !absorbing {
                 return bad(format!(
-                    "found {bits:?}, which absorbs no error in this code, expected a set of this code"
+                    "found {bits:?}, which is no absorbing set of this code, expected absorbing sets of this code"
                 ));
             }
             if !orbits.insert(set.bits.clone()) {
-                return bad(format!("found {bits:?}, a rotation of a set before, expected each orbit once"));
+                return bad(format!("found {bits:?}, a rotation of an earlier set, expected one set of each orbit"));
             }
             known.push(set);
         }

@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         let mut numbers = Vec::new();
         self.numbers(&mut numbers, what)?;
         if numbers.len() != count {
-            return self.error(format!("found {} numbers, expected {count}: {what}", numbers.len()));
+            return self.error(format!("found {} numbers, expected {count} ({what})", numbers.len()));
         }
         Ok(numbers)
     }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         let weights = self.exactly(count, &format!("the weight of each {of}"))?;
         let found = weights.iter().copied().max().expect("at least one");
         if found != largest {
-            return self.error(format!("found a largest {of} weight of {found}, expected {largest} as in line 2"));
+            return self.error(format!("found {found} as the largest {of} weight, expected {largest}, as line 2 says"));
         }
         Ok(weights)
     }
@@ -97,7 +97,8 @@ impl<'a> Reader<'a> {
         list.iter_mut().for_each(|place| *place -= 1);
         list.sort_unstable();
         if let Some(pair) = list.windows(2).find(|pair| pair[0] == pair[1]) {
-            return self.error(format!("found {} twice in the list of {of} {number}", pair[0] + 1));
+            return self
+                .error(format!("found {} twice in the list of {of} {number}, expected each number once", pair[0] + 1));
         }
         Ok(())
     }
@@ -139,13 +140,17 @@ impl ParityCheck {
             let expected = &by_column[row];
             if let Some(column) = list.iter().find(|column| expected.binary_search(column).is_err()) {
                 let (row, column) = (row + 1, column + 1);
-                return reader
-                    .error(format!("found column {column} in row {row}, which is not in the list of the column"));
+                return reader.error(format!(
+                    "found column {column} in the list of row {row}, expected lists that agree: the list of column \
+                     {column} does not have row {row}"
+                ));
             }
             if let Some(column) = expected.iter().find(|column| list.binary_search(column).is_err()) {
                 let (row, column) = (row + 1, column + 1);
-                return reader
-                    .error(format!("found no column {column} in row {row}, which is in the list of the column"));
+                return reader.error(format!(
+                    "found no column {column} in the list of row {row}, expected lists that agree: the list of \
+                     column {column} has row {row}"
+                ));
             }
         }
         if let Some((index, _)) = reader.lines.find(|(_, line)| !line.trim().is_empty()) {

@@ -59,7 +59,10 @@ impl BitFlipping {
         let weights = || (0..parity_check.columns()).map(|column| columns.of(column).len());
         if let Some(column) = weights().position(|weight| weight > LARGEST_WEIGHT) {
             let found = columns.of(column).len();
-            let message = format!("found {found} ones, expected at most {LARGEST_WEIGHT} for bit flipping");
+            let message = format!(
+                "found a column with {found} ones, expected at most {LARGEST_WEIGHT} for bit-flipping; another \
+                 --decoder has no such limit"
+            );
             return Err(Error::code(format!("column {}", column + 1), message));
         }
         // A bit in no check is never flipped.

@@ -83,7 +83,10 @@ impl LdpcCode {
     ) -> Result<Self> {
         if !InstructionSet::available().contains(&instructions) {
             let found = instructions.name();
-            return Err(Error::code("instruction_set", format!("found {found}, expected one that this CPU has")));
+            return Err(Error::code(
+                "instruction_set",
+                format!("found {found}, expected an instruction set that this CPU has"),
+            ));
         }
         let (parity_check, quasi_cyclic) = match matrix.into() {
             Matrix::QuasiCyclic(base) => (base.expand(), Some(base)),
@@ -91,12 +94,18 @@ impl LdpcCode {
         };
         let structured = quasi_cyclic.as_ref().and_then(|base| StructuredEncoder::new(base, instructions));
         if structured.is_none() && parity_check.rows() > MOST_ELIMINATED_CHECKS {
-            let found = format!("found {} checks without a structured parity part", parity_check.rows());
-            return Err(Error::code("", format!("{found}, expected at most {MOST_ELIMINATED_CHECKS}")));
+            let found = format!("found {} checks in a matrix without a structured parity part", parity_check.rows());
+            return Err(Error::code(
+                "",
+                format!(
+                    "{found}, expected at most {MOST_ELIMINATED_CHECKS}, or a base matrix whose last block columns \
+                     can be encoded block by block"
+                ),
+            ));
         }
         let punctured_bits = quasi_cyclic.as_ref().map_or(0, |base| base.punctured() * base.circulant_size());
         if punctured_bits > 0 && structured.is_none() {
-            let expected = "expected last block columns, as many as there are block rows, that are";
+            let expected = "expected as many last block columns as block rows, which form an invertible matrix";
             return Err(Error::code(
                 "",
                 format!("found punctured columns of a parity part that is not invertible, {expected}"),

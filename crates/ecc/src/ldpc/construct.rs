@@ -76,10 +76,10 @@ impl Construction {
         let mut shifts = Shifts::new(self.circulant_size, self.rows, columns);
         let Some(no_four_cycle) = shifts.choose(&mut draws, interrupted) else { return Ok(None) };
         if !no_four_cycle {
-            let found = format!("found {}, too small a circulant size to avoid 4-cycles", self.circulant_size);
+            let found = format!("found {}, with which 4-cycles cannot be avoided", self.circulant_size);
             return Err(Error::code(
                 "circulant size",
-                format!("{found}: expected a larger one, or lower column weights"),
+                format!("{found}, expected a larger circulant size, or lower column weights"),
             ));
         }
         QuasiCyclic::new(self.circulant_size, self.rows, self.column_weights.len(), shifts.blocks())?
@@ -101,7 +101,7 @@ impl Construction {
         if let Some(weight) = self.column_weights.iter().find(wrong) {
             return Err(Error::code(
                 "column weight",
-                format!("found {weight}, expected 1 to {} (the block rows)", self.rows),
+                format!("found {weight}, expected 1 to {}, the number of block rows", self.rows),
             ));
         }
         if self.punctured > self.rows.min(Self::GAP) {
@@ -180,7 +180,9 @@ impl Construction {
         let found = format!("found no invertible parity part in {ATTEMPTS} attempts");
         Err(Error::code(
             "column weights",
-            format!("{found}, expected some odd weights and some below the number of rows"),
+            format!(
+                "{found}, expected column weights of which some are odd and some are below the number of block rows"
+            ),
         ))
     }
 }

@@ -126,8 +126,8 @@ impl DenseEncoder {
         let (rank, rows) = (encoder.parity_positions.len(), parity_check.rows());
         if rank < rows {
             let message = format!(
-                "found rank {rank}, expected {rows}: {} checks are redundant; leave them out, or allow them, each as one more \
-                 data bit (--redundant-checks, redundant_checks=True)",
+                "found rank {rank}, expected {rows}: {} checks follow from others. Leave them out of the file, or \
+                 accept them (--redundant-checks, redundant_checks=True), and each makes one more data bit",
                 rows - rank
             );
             return Err(Error::code("", message));

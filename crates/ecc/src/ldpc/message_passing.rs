@@ -248,7 +248,8 @@ impl<F: Real> MessagePassing<F> {
         sorted.sort_unstable();
         let rows = self.parity_check.rows();
         if !sorted.iter().copied().eq(0..rows as u32) {
-            let found = format!("found {} rows of which some are missing, out of range or there twice", order.len());
+            let found =
+                format!("found an order of {} rows in which rows are missing, repeated or out of range", order.len());
             return Err(Error::code("order", format!("{found}, expected each of the {rows} rows once")));
         }
         self.order = order;

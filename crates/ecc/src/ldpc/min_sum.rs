@@ -38,7 +38,7 @@ impl Correction {
 
     pub(super) fn check(&self) -> Result<()> {
         if self.factors_16ths.is_empty() {
-            return Err(Error::code("factors_16ths", "found none, expected at least one"));
+            return Err(Error::code("factors_16ths", "found an empty list, expected at least one"));
         }
         if let Some(factor) = self.factors_16ths.iter().find(|factor| !(1..=16).contains(*factor)) {
             return Err(Error::code("factors_16ths", format!("found {factor}, expected 1 to 16")));
@@ -86,13 +86,13 @@ impl Staircase {
         let complain = |message: String| Err(Error::code("staircase", message));
         if thresholds.len() > MOST_STEPS || values.len() != thresholds.len() + 1 {
             let (thresholds, values) = (thresholds.len(), values.len());
-            let expected = format!("expected at most {MOST_STEPS} and one value more");
+            let expected = format!("expected at most {MOST_STEPS} thresholds, and one value more than thresholds");
             return complain(format!("found {thresholds} thresholds and {values} values, {expected}"));
         }
         for (what, numbers) in [("thresholds", thresholds), ("values", values)] {
             if !numbers.is_sorted() || numbers.iter().any(|&number| number > MESSAGE_LIMIT) {
                 return complain(format!(
-                    "found the {what} {numbers:?}, expected none below the last or above {MESSAGE_LIMIT}"
+                    "found the {what} {numbers:?}, expected numbers in ascending order up to {MESSAGE_LIMIT}"
                 ));
             }
         }
@@ -142,7 +142,7 @@ pub struct RcqTables {
 impl RcqTables {
     fn check(&self) -> Result<()> {
         if self.staircases.is_empty() {
-            return Err(Error::code("staircases", "found none, expected at least one"));
+            return Err(Error::code("staircases", "found an empty list, expected at least one"));
         }
         for (limit, found) in [("channel_limit", self.channel_limit), ("message_limit", self.message_limit)] {
             if !(1..=MESSAGE_LIMIT).contains(&found) {

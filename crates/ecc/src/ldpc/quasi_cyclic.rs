@@ -58,12 +58,15 @@ impl QuasiCyclic {
             blocks.windows(2).find(|pair| (pair[0].row, pair[0].column) == (pair[1].row, pair[1].column))
         {
             let place = format!("block row {}, column {}", pair[0].row + 1, pair[0].column + 1);
-            return Err(Error::code(place, "found two circulants, expected one"));
+            return Err(Error::code(place, "found two circulants in the same place, expected one"));
         }
         let mut filled = vec![false; rows];
         blocks.iter().for_each(|block| filled[block.row as usize] = true);
         if let Some(empty) = filled.iter().position(|filled| !filled) {
-            return Err(Error::code(format!("block row {}", empty + 1), "found no circulant, expected at least one"));
+            return Err(Error::code(
+                format!("block row {}", empty + 1),
+                "found a block row without circulants, expected at least one",
+            ));
         }
         Ok(Self { circulant_size, rows, columns, punctured: 0, blocks })
     }
@@ -168,8 +171,9 @@ impl QuasiCyclic {
             return Err(Error::code(
                 line,
                 format!(
-                    "expected 1 for each block column that is sent, and 0 for the last ones only: \
-                     `softsense code import {place} --out NEW.qc` orders them"
+                    "found 0 before a 1, expected 1 for each block column that is sent, and then 0 for the last \
+                     block columns, which are not sent: `softsense code import {place} --out NEW.qc` puts them in \
+                     this order"
                 ),
             ));
         }
@@ -195,7 +199,9 @@ impl QuasiCyclic {
         }
         match matrix.order_for_encoding(&sent) {
             Some(order) => Ok((matrix.in_order(&order).with_punctured(found)?, order)),
-            None => refuse("them and other columns to be an invertible parity part; none was found"),
+            None => {
+                refuse("block columns that form an invertible parity part together with other columns; none were found")
+            }
         }
     }
 
@@ -244,7 +250,8 @@ impl QuasiCyclic {
                         let scaled = if shift < size {
                             ""
                         } else {
-                            "; of a table for larger circulants, make shifts smaller as its standard says (5G NR: modulo the size)"
+                            "; if the table is for larger circulants, reduce its shifts as its standard says (5G \
+                             NR: modulo the circulant size)"
                         };
                         return Err(Error::code(place, format!("{found}, {expected}{scaled}")));
                     }

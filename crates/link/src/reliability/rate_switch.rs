@@ -70,8 +70,11 @@ impl RateSwitch {
         let path = |field| format!("reliability.adaptive.switch.observed.{field}");
         let limits = |field, limits: &[f64], least: usize| {
             if limits.len() < least || limits.len() > 1 && limits.len() != rates - 1 {
-                let message =
-                    format!("found {} limits, expected one, or {}: one for each switch", limits.len(), rates - 1);
+                let message = format!(
+                    "found {} limits, expected 1, or {}, one for each switch between two rates",
+                    limits.len(),
+                    rates - 1
+                );
                 return Err(Error::config(path(field), message));
             }
             Ok(())
@@ -85,7 +88,8 @@ impl RateSwitch {
             };
             if weaker >= stronger {
                 let message = format!(
-                    "found {weaker} where `stronger_above` is {stronger}, expected less: a block would go back and forth"
+                    "found {weaker}, expected less than {stronger}, the value of `stronger_above`: a block would \
+                     otherwise switch back and forth"
                 );
                 return Err(Error::config(path("weaker_below"), message));
             }
@@ -170,9 +174,9 @@ mod tests {
         };
         assert!(check(switch(&[6.0, 7.0], &[3.0])).is_ok());
         for (spec, expected) in [
-            (switch(&[], &[]), "stronger_above: found 0 limits, expected one, or 2"),
+            (switch(&[], &[]), "stronger_above: found 0 limits, expected 1, or 2"),
             (switch(&[6.0], &[1.0, 2.0, 3.0]), "weaker_below: found 3 limits"),
-            (switch(&[6.0], &[6.0]), "found 6 where `stronger_above` is 6, expected less"),
+            (switch(&[6.0], &[6.0]), "found 6, expected less than 6, the value of `stronger_above`"),
             (ObservedSwitch { least_decodes: 0, ..switch(&[6.0], &[]) }, "least_decodes: found 0"),
         ] {
             let found = check(spec).unwrap_err().to_string();

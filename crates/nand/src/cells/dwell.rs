@@ -29,7 +29,10 @@ impl Dwell {
     pub(super) fn check(self, path: &str) -> Result<()> {
         let factor = self.retention_factor();
         if factor <= 0.0 {
-            let message = format!("found a rest that leaves {factor:.3} of what retention does, expected more than 0");
+            let message = format!(
+                "found a rest that leaves a factor of {factor:.3} on the effect of retention, expected a shorter \
+                 rest, which leaves a factor above 0"
+            );
             return Err(Error::config(format!("{path}.hours"), message));
         }
         Ok(())

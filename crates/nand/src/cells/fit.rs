@@ -70,7 +70,8 @@ impl MeasuredStates {
         let spreads: Vec<&Measurement> = measurements.iter().filter(|each| each.sigma.is_some()).collect();
         if times.len() < 2 || distinct(spreads.iter().map(|each| each.retention_hours)).len() < 2 {
             let message = format!(
-                "found means after {} times and spreads after {}, expected at least two of each",
+                "found means after {} retention times and spreads after {}, expected both after at least two \
+                 different times",
                 times.len(),
                 distinct(spreads.iter().map(|each| each.retention_hours)).len()
             );
@@ -81,7 +82,10 @@ impl MeasuredStates {
             each.mean.len() == states && each.sigma.as_ref().is_none_or(|sigma| sigma.len() == states)
         };
         if let Some(at) = measurements.iter().position(|each| !lengths(each)) {
-            let message = format!("found not {states} means and spreads, expected those of every state");
+            let message = format!(
+                "found another number of means or spreads than the first measurement has, expected {states} of \
+                 each, one for each state"
+            );
             return Err(Error::config(format!("measurements[{at}]"), message));
         }
         let pe_cycles = measurements
@@ -89,7 +93,9 @@ impl MeasuredStates {
             .map(|each| each.pe_cycles)
             .filter(|&cycles| cycles > 0)
             .max_by_key(|&cycles| measurements.iter().filter(|each| each.pe_cycles == cycles).count())
-            .ok_or_else(|| Error::config("measurements", "found none after a P/E cycle, expected some"))?;
+            .ok_or_else(|| {
+                Error::config("measurements", "found no measurement with P/E cycles above 0, expected at least one")
+            })?;
         let cycles_differ = measurements.iter().any(|each| each.pe_cycles != measurements[0].pe_cycles);
         let relative = |each: &Measurement| f64::from(each.pe_cycles) / f64::from(pe_cycles);
         let logarithmic = TimeLaw::Logarithmic { t0_hours: T0_HOURS };
@@ -139,7 +145,8 @@ impl MeasuredStates {
         let told_too_little = || {
             Error::config(
                 "measurements",
-                "found ages that cannot be told apart, expected different P/E cycles and times",
+                "found too few different ages for the fit, expected measurements at several P/E cycles and several \
+                 retention times",
             )
         };
         let (_, saturating, means) = best.ok_or_else(told_too_little)?;

@@ -153,7 +153,7 @@ impl MeasuredStates {
         let ProgrammedAs { mean, sigma, mean_per_kilocycle, variance_per_kilocycle } = &self.programmed;
         each("programmed.mean".into(), mean, false)?;
         if let Some(state) = (1..mean.len()).find(|&state| mean[state] <= mean[state - 1]) {
-            let message = format!("found {} after {}, expected means that ascend", mean[state], mean[state - 1]);
+            let message = format!("found {} after {}, expected means in ascending order", mean[state], mean[state - 1]);
             return Err(Error::config(format!("{path}.programmed.mean[{state}]"), message));
         }
         each("programmed.sigma".into(), sigma, false)?;
@@ -176,8 +176,9 @@ impl MeasuredStates {
                 let least = self.least_variance(state);
                 if variance < least {
                     let message = format!(
-                        "found spreads with which state {state} has a variance of {variance:.4} after {pe_cycles} P/E cycles and a year, expected at least \
-                         {least:.4}, a hundredth of the programmed one: `variance_per_kilocycle` or a mechanism's `variance` takes too much"
+                        "found spreads with which state {state} has a variance of {variance:.4} after {pe_cycles} \
+                         P/E cycles and a year, expected at least {least:.4}, a hundredth of the programmed \
+                         variance: raise `variance_per_kilocycle`, or the `variance` of a mechanism"
                     );
                     return Err(Error::config(format!("{path}.programmed.sigma[{state}]"), message));
                 }

@@ -102,7 +102,7 @@ impl Default for References {
 impl References {
     fn check(&self, path: &str, boundaries: usize) -> Result<()> {
         if self.retry_table_v.len() > MOST_RETRIES {
-            let message = format!("found {} entries, expected {MOST_RETRIES} at most", self.retry_table_v.len());
+            let message = format!("found {} entries, expected at most {MOST_RETRIES}", self.retry_table_v.len());
             return Err(Error::config(format!("{path}.retry_table_v"), message));
         }
         for (entry, offsets_v) in self.retry_table_v.iter().enumerate() {
@@ -236,7 +236,10 @@ impl TryFrom<Fields> for CellSpec {
         ];
         let states = match (measured, programmed.into_iter().find(|(_, given)| *given)) {
             (Some(_), Some((field, _))) => {
-                return Err(format!("found `measured` beside `{field}`, expected one of them"));
+                return Err(format!(
+                    "found `measured` together with `{field}`, expected only one of the two: `{field}` is a field \
+                     of programmed states"
+                ));
             }
             (Some(measured), None) => States::Measured(measured),
             (None, _) => {
@@ -405,7 +408,8 @@ impl CellSpec {
     /// Cells that have no temperature, or a temperature out of range.
     pub fn at_temperature(mut self, retention_temperature_c: f64, path: &str) -> Result<Self> {
         let States::Measured(measured) = &mut self.states else {
-            let message = "found one for cells that are the same at every temperature, expected `measured` cells";
+            let message = "found a temperature for cells that do not depend on it, expected cells with `measured` \
+                           states";
             return Err(Error::config(path, message));
         };
         measured.retention_temperature_c = retention_temperature_c;
@@ -1034,7 +1038,7 @@ mod tests {
         let measured = include_str!("../../cells/tlc-measured.toml");
         let changed = |from: &str, to: &str| place(&measured.replacen(from, to, 1));
         let error = changed("[measured]", "[retention]\nk0 = 1.0\n[measured]");
-        assert!(error.contains("found `measured` beside `retention`, expected one of them"), "{error}");
+        assert!(error.contains("found `measured` together with `retention`, expected only one of the two"), "{error}");
         let error = changed("65.79, 127.47", "127.47, 65.79");
         assert!(
             error.starts_with("my.toml: measured.programmed.mean[2]: found 65.79 after 127.47, expected means"),

@@ -133,7 +133,8 @@ impl ProgrammedStates {
         let mut least = self.erased.mean_v.max(self.retention.x0_v);
         for (index, &volts) in self.verify_v.iter().enumerate() {
             if !(volts > least && volts <= 20.0) {
-                let message = format!("found {volts}, expected a voltage above {least} and up to 20");
+                let message =
+                    format!("found {volts}, expected a voltage above {least}, that of the state below, and up to 20");
                 return Err(Error::config(format!("{path}.verify_v[{index}]"), message));
             }
             least = volts;

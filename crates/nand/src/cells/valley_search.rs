@@ -32,7 +32,8 @@ impl ValleySearch {
     /// Checks that one sensing is in the middle.
     pub(super) fn check(self, path: &str) -> Result<()> {
         if self.sensings.is_multiple_of(2) {
-            let message = format!("found {}, expected an odd number: one is in the middle", self.sensings);
+            let message =
+                format!("found {}, expected an odd number: one of the sensings is in the middle", self.sensings);
             return Err(Error::config(format!("{path}.sensings"), message));
         }
         Ok(())

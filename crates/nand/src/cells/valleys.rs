@@ -30,7 +30,7 @@ pub fn states_of_valleys(points: &[ValleyPoint], states: usize) -> Result<Vec<(f
     for boundary in 0..states - 1 {
         let count = points.iter().filter(|point| point.boundary == boundary).count();
         if count < 4 {
-            let message = format!("found {count} points of boundary {boundary}, expected four or more");
+            let message = format!("found {count} points of boundary {boundary}, expected at least four");
             return Err(Error::config("valleys", message));
         }
     }
@@ -82,8 +82,8 @@ pub fn states_of_valleys(points: &[ValleyPoint], states: usize) -> Result<Vec<(f
     let state = |(number, found): (usize, Option<(f64, f64)>)| {
         found.ok_or_else(|| {
             let message = format!(
-                "found fewer than two points that tell of state {number}, expected some further from the middle of its \
-                 valleys"
+                "found fewer than two points on the slopes of state {number}, expected points that are further from \
+                 the middle of its valleys"
             );
             Error::config("valleys", message)
         })
@@ -143,9 +143,9 @@ mod tests {
     fn what_tells_too_little_is_refused() {
         let point = |boundary, reference, rber| ValleyPoint { boundary, reference, rber };
         let error = states_of_valleys(&[point(0, 0.0, 1e-3)], 2).unwrap_err().to_string();
-        assert_eq!(error, "valleys: found 1 points of boundary 0, expected four or more");
+        assert_eq!(error, "valleys: found 1 points of boundary 0, expected at least four");
         let flat: Vec<_> = (0..5).map(|at| point(0, f64::from(at), 1e-3)).collect();
-        assert!(states_of_valleys(&flat, 2).unwrap_err().to_string().contains("tell of state"));
+        assert!(states_of_valleys(&flat, 2).unwrap_err().to_string().contains("on the slopes of state"));
         let four: Vec<_> = (0..4).map(|at| point(0, f64::from(at), 1e-3)).chain([point(3, 0.0, 0.1)]).collect();
         assert!(states_of_valleys(&four, 2).unwrap_err().to_string().contains("found boundary 3, expected 0 to 0"));
     }
