@@ -86,7 +86,7 @@ def test_a_verdict_that_turns_is_said_to() -> None:
     assert words == ["faster", "faster", "slower"]
     assert not any(one.problems for one in found.compared)
     told = found.text()
-    assert "the same holds in 1, turns in 1, and is not shown in 0" in told
+    assert "The same holds in 1 of 2 other cases; the opposite holds in 1, and 0 show no difference" in told
     assert "faster, by age: 10000:30 1 of 1; 11000:30 1 of 1; 11000:50 0 of 1" in told
 
 
@@ -96,9 +96,9 @@ def test_cases_that_lose_data_are_counted_nowhere() -> None:
     )
     assert [bool(one.problems) for one in found.compared] == [False, True]
     told = found.text()
-    assert told.startswith("1 of 2 cases are counted nowhere:\n  14,000 cycles, 90 days: ")
+    assert told.startswith("1 of 2 cases are not counted, because their runs cannot be used:\n  14,000 cycles, 90 days: ")
     assert "uncorrectable" in told.splitlines()[1]
-    assert "Of 0 other cases" in told
+    assert "in 0 of 0 other cases" in told
 
 
 def test_ctrl_c_keeps_the_cases_that_were_complete(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,8 +126,8 @@ def test_ctrl_c_keeps_the_cases_that_were_complete(monkeypatch: pytest.MonkeyPat
         (["loads=0"], "factors above 0"),
         (["loads=fast"], "factors above 0"),
         (["ages=3000"], "P/E cycles and days"),
-        (["seeds=none"], "how many"),
-        (["drives=,"], "some names"),
+        (["seeds=none"], "a number of seeds"),
+        (["drives=,"], "at least one name"),
     ],
 )
 def test_axes_that_there_are_not_are_refused(texts: list[str], expected: str) -> None:

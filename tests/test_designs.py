@@ -231,7 +231,7 @@ def test_it_is_said_first(softsense_command: Softsense, tmp_path: Path) -> None:
     document = json.loads(all_of_them.stdout)
     assert document["frontiers"][0]["contenders"] == document["frontiers"][0]["designs"] == 10
     told = softsense_command("sweep", "s.toml", "--all").stdout
-    assert "4 are no contenders (4 lose data): they are ranked with the others, as asked for" in told
+    assert "4 are no contenders (4 lose data): they are ranked with the others, as --all or `all = true` asks" in told
 
 
 def test_losing_some_data_may_be_allowed(ages: tuple[Path, SweepResult]) -> None:
@@ -271,7 +271,7 @@ def test_a_sweep_without_contenders_says_why_and_how_near_the_nearest_is(ages: t
     least = min(max(row["response.read.mean_us"] for row in group.rows) for group in groups)
     assert "\nnone of 10 designs is a contender: 4 lose data" in table(result)
     assert f"8 break mean < 1 us (at best {least:,.6g} in 2 of 2 seeds: " in table(result)
-    assert "and 2 cannot be built; --all ranks them" in table(result)
+    assert "and 2 cannot be built; --all ranks these designs, too" in table(result)
 
 
 def test_a_load_that_cannot_be_served_is_told_and_a_closed_loop_is_none(tmp_path: Path) -> None:

@@ -32,6 +32,6 @@ def test_a_result_tells_what_losses_of_power_cost() -> None:
     assert "Losses of power" in tables.results(comparison)
     # What is lost is told first.
     assert f"{lost['lost_codewords']:,} of " in tables.warnings(comparison)
-    assert "were acknowledged, and lost with the power before a flush had asked for them" in tables.warnings(comparison)
+    assert "were acknowledged before any flush, and were lost with the power" in tables.warnings(comparison)
     assert "power_loss" not in undisturbed.summary
     assert "Losses of power" not in tables.results(softsense.Comparison([undisturbed]))

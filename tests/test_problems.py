@@ -83,7 +83,7 @@ def test_soft_levels_around_misplaced_references_are_doubted_first(
         options = [word for field in (*small, *age, *fields) for word in ("--set", field)]
         done = softsense_command("run", "tlc-femu", *options, "--out", str(tmp_path / "out"))
         assert done.returncode == 0, done.stderr
-        said = done.stdout.find("left to soft levels around references that stay behind the states")
+        said = done.stdout.find("needed soft levels around references that do not follow the states")
         assert (said >= 0) == doubted, (fields, done.stdout)
         assert said < done.stdout.index("Response time")
 
@@ -96,9 +96,9 @@ def test_reads_of_what_holds_no_data_are_said_first(softsense_command: Softsense
         out = tmp_path / command[0]
         done = softsense_command(*command, *fields, "--out", str(out))
         assert done.returncode == 0, done.stderr
-        said = done.stdout.index("were never written, or were trimmed: no flash is read for them")
+        said = done.stdout.index("were never written, or were trimmed. No flash is read for them")
         assert said < done.stdout.index("Response time")
-        assert "A codeword read from flash took" in done.stdout
+        assert "A codeword that was read from flash took" in done.stdout
         assert "were never written" in (out / "report.html").read_text()
     sweep = tmp_path / "half.toml"
     grid = '[grid]\n"precondition.mapped_fraction" = [0.1, 1.0]\n'
@@ -106,8 +106,8 @@ def test_reads_of_what_holds_no_data_are_said_first(softsense_command: Softsense
     sweep.write_text(f'config = "mlc-25nm"\npolicies = ["two_step"]\nset = {json.dumps(fixed)}\n{grid}')
     done = softsense_command("sweep", str(sweep), "--out", str(tmp_path / "sweep"), "--no-progress")
     assert done.returncode == 0, done.stderr
-    assert "In 1 of 2 points codewords were read that were never written, or were trimmed" in done.stdout
-    assert "of those read in point 1" in (tmp_path / "sweep" / "report.html").read_text()
+    assert "In 1 of 2 points some codewords that were read were never written, or were trimmed" in done.stdout
+    assert "of those in point 1" in (tmp_path / "sweep" / "report.html").read_text()
     whole = softsense_command(
         "run", "mlc-25nm", *(w for f in SMALL for w in ("--set", f)), "--out", str(tmp_path / "o")
     )
@@ -146,7 +146,7 @@ def test_an_age_is_idle_exactly_where_other_ages_give_the_same_numbers(name: str
         assert idle == [first == second] * 2, field
         assert [path in run.summary.get("idle_ages", []) for run in runs] == idle
     said = tables.warnings(softsense.Comparison([runs[0]]))
-    assert ("Nothing depends on " in said) == bool(runs[0].config.idle_ages)
+    assert ("No result depends on " in said) == bool(runs[0].config.idle_ages)
     assert ("100,000 reads of a block" in said) == any(idle)
 
 
@@ -163,7 +163,7 @@ def test_a_sweep_over_an_age_that_nothing_depends_on_says_so_first(
     (tmp_path / "s.toml").write_text("\n".join(['config = "mlc-25nm"', *lines]))
     done = softsense_command("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert "Nothing depends on the swept precondition.pe_cycles in 2 of 3 points" in " ".join(done.stdout.split())
+    assert "In 2 of 3 points no result depends on the swept precondition.pe_cycles" in " ".join(done.stdout.split())
 
 
 def test_the_device_of_ldpc_in_ssd_grows_old(softsense_command: Softsense) -> None:

@@ -142,7 +142,7 @@ def test_a_search_is_a_sweep_that_says_when_it_asked(undisturbed: Path) -> None:
     assert set(failed["ftl.over_provisioning"]) <= {0.001}
     assert len(failed) < 9
     assert "batch" in pl.read_csv(undisturbed / "designs.csv").columns
-    assert "A search chose them in 5 batches" in (undisturbed / "report.html").read_text()
+    assert "A search chose the points in 5 batches" in (undisturbed / "report.html").read_text()
 
 
 def test_whoever_simulates_a_search_asks_for_the_same(undisturbed: Path, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class Axes:
             name, _, values = text.partition("=")
             if name not in AXES or name in asked:
                 found = "it twice" if name in asked else f"`{name}`"
-                raise ConfigError(f"--across: found {found}, expected each of {', '.join(AXES)} at most once")
+                raise ConfigError(f"--across: found {found}, expected {', '.join(AXES)}, each at most once")
             asked[name] = _values(name, values) if values else own[name]
         return Axes(**asked)
 
@@ -89,7 +89,7 @@ def _values(name: str, text: str) -> Any:
 
     if name == "seeds":
         if not re.fullmatch(r"[0-9]+", text) or not 1 <= int(text) <= 1000:
-            raise fault("how many, 1 to 1000")
+            raise fault("a number of seeds from 1 to 1000")
         return int(text)
     if name == "ages":
         ages = [re.fullmatch(r"([0-9]+):([0-9]+(?:\.[0-9]+)?)", item) for item in items]
@@ -99,10 +99,10 @@ def _values(name: str, text: str) -> Any:
     if name == "loads":
         loads = [float(item) for item in items if re.fullmatch(r"[0-9]+(\.[0-9]+)?", item)]
         if not items or len(loads) < len(items) or min(loads) <= 0:
-            raise fault("factors above 0 of the rate of requests, such as 0.5,2")
+            raise fault("factors above 0 on the rate of requests, such as 0.5,2")
         return tuple(loads)
     if not items:
-        raise fault("some names")
+        raise fault("at least one name")
     return tuple(items)
 
 
@@ -268,7 +268,7 @@ class Across:
             first = self.verdict(base, policy)
             if base.problems or first is None:
                 why = next(iter(base.problems.values()), "nothing is read")
-                yield f"{policy}: the config as it is says nothing ({why})."
+                yield f"{policy}: the run of the unchanged config cannot be used ({why})."
                 continue
             words = [(one, found.word) for one in self.judged if (found := self.verdict(one, policy))]
             rest = [(one, word) for one, word in words if one is not base]
@@ -276,9 +276,11 @@ class Across:
             held, turned = (sum(word == asked for _, word in rest) for asked in (first.word, other))
             said = f"{100 * abs(first.difference):.1f} % {first.word}"
             told = f"is {said} than {self.reference}" if other else f"cannot be told from {self.reference}"
-            turns = f", turns in {turned}, and is not shown in {len(rest) - held - turned}" if other else ""
+            turns = (
+                f"; the opposite holds in {turned}, and {len(rest) - held - turned} show no difference" if other else ""
+            )
             yield (
-                f"{policy} {told} in the config as it is. Of {len(rest)} other cases the same holds in {held}{turns}."
+                f"{policy} {told} in the unchanged config. The same holds in {held} of {len(rest)} other cases{turns}."
             )
             if held < len(rest):
                 yield from (f"  {line}" for line in _by_axis(words, first.word, self.varied))
@@ -291,7 +293,8 @@ class Across:
         spoilt = [one for one in self.compared if one.problems]
         if spoilt:
             told = [f"  {self.name(one.case)}: {problem_of(one)}" for one in spoilt]
-            blocks.append("\n".join([f"{len(spoilt)} of {len(self.compared)} cases are counted nowhere:", *told]))
+            head = f"{len(spoilt)} of {len(self.compared)} cases are not counted, because their runs cannot be used:"
+            blocks.append("\n".join([head, *told]))
         names = [self.name(one.case) for one in self.compared]
         units = [(self.reference, "us"), *((policy, "%") for policy in self.others)]
         columns = [(f"{policy}\n{unit}", [self.cell(one, policy) for one in self.compared]) for policy, unit in units]
@@ -364,11 +367,13 @@ def cases_of(configs: Sequence[tuple[str, Config]], axes: Axes, traced: bool) ->
         code = table.get("file")
         if axes.loads and not is_open_loop(fields, traced):
             raise ConfigError(
-                f"--across loads: {drive}: found requests that wait for one another, expected arrivals at given times"
+                f"--across loads: {drive}: found requests whose arrivals depend on the drive, expected arrivals at "
+                "given times (`host.issue.open_loop`)"
             )
         if axes.codes and code is None:
             raise ConfigError(
-                f"--across codes: {drive}: found no `reliability.table.file`, expected a decode table to replace"
+                f"--across codes: {drive}: found no decode table, expected `reliability.table.file`, which each "
+                "code replaces by its own table"
             )
         values = (
             dict.fromkeys([age, *axes.ages]),
@@ -436,7 +441,7 @@ def across(
         raise ConfigError(f"by: found `{by}`, expected one of {', '.join(STATISTICS)}")
     techniques = techniques_of(policies)
     if len(techniques) < 2:
-        raise ConfigError(f"policies: found {techniques[0].name} alone, expected at least two to compare")
+        raise ConfigError(f"policies: found only {techniques[0].name}, expected at least two policies to compare")
     first = "the config" if isinstance(config, Config) else os.fspath(config)
     changes = [*overrides, *([] if seed is None else [f"seed={seed}"])]
     base = config.with_overrides(changes) if isinstance(config, Config) else load_config(first, overrides, seed=seed)

@@ -122,7 +122,7 @@ def _searched(result: SweepResult) -> str:
     batches = frame[BATCH]
     best = {number for frontier in result.frontiers for design in frontier.best for number in design.points}
     late = batches.filter(frame["point"].is_in(sorted(best))).n_unique()
-    return f"A search chose them in {batches.n_unique():,} batches; {late:,} of these have a design on a frontier."
+    return f"A search chose the points in {batches.n_unique():,} batches; {late:,} batches have a design on a frontier."
 
 
 def finding(result: SweepResult) -> str:
@@ -142,8 +142,9 @@ def _idle(result: SweepResult) -> str:
         return ""
     idle = sum(bool(point.idle) for point in points)
     return (
-        f"Nothing depends on the swept {listed(fields)} in {idle:,} of {len(points):,} points: these points differ as "
-        "their other fields and their seeds do. `reliability` has error rates that do not change with this age."
+        f"In {idle:,} of {len(points):,} points no result depends on the swept {listed(fields)}: the error rates "
+        "of their `reliability` do not change with age. These points differ only by their other fields and their "
+        "seeds."
     )
 
 
@@ -155,9 +156,9 @@ def _unwritten(result: SweepResult) -> str:
         return ""
     most = shares.arg_max() or 0
     return (
-        f"In {some:,} of {len(shares):,} points codewords were read that were never written, or were trimmed "
-        f"({as_share(shares[most])} of those read in point {most + 1}, the most of any): no flash is read for them, "
-        "and response times are shorter for it."
+        f"In {some:,} of {len(shares):,} points some codewords that were read were never written, or were trimmed "
+        f"({as_share(shares[most])} of those in point {most + 1}, the most of any). No flash is read for them, "
+        "which makes response times shorter."
     )
 
 
@@ -170,7 +171,11 @@ def set_aside(result: SweepResult) -> str:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count, _ in tally(groups, describe))
     on_traces = " on their traces" if len(result.sweep.traces) > 1 else ""
     on_traces += " in their conditions" if result.sweep.conditions else ""
-    rest = "they are ranked with the others, as asked for" if result.sweep.all_designs else "they are on no frontier"
+    rest = (
+        "they are ranked with the others, as --all or `all = true` asks"
+        if result.sweep.all_designs
+        else "they are on no frontier"
+    )
     return f"Of {len(groups):,} designs{on_traces} {len(aside):,} are no contenders ({reasons}): {rest}."
 
 
@@ -192,7 +197,7 @@ def said(frontier: Frontier) -> str:
     many = f"{len(best):,} of {len(frontier.contenders):,} designs {'is' if len(best) == 1 else 'are'} on the frontier"
     ends = [f"{describe(each)} ({' and '.join(_numbers_of(each))})" for each in (best[0], best[-1])]
     told = f"from {ends[0]} to {ends[1]}" if len(best) > 1 else ends[0]
-    ties = f" Seeds do not tell {len(frontier.ties):,} more from these." if frontier.ties else ""
+    ties = f" The seeds do not tell {len(frontier.ties):,} more designs from these." if frontier.ties else ""
     return f"By {label(pair.x)} and {label(pair.y)}{where(frontier)}, {many}: {told}.{ties}"
 
 
@@ -234,11 +239,13 @@ def _failures(result: SweepResult) -> list[tuple[str, list[int]]]:
 def why_none(frontier: Frontier) -> str:
     """The reason why a frontier has no designs."""
     if not frontier.designs:
-        return "no design has both numbers"
+        return "no design has numbers for both axes"
     reasons = nearest(frontier.designs, describe)
     if bounds := frontier.bounds:
         reasons.append(f"{len(bounds):,} cannot be built")
-    return f"none of {len(frontier.designs):,} designs is a contender: {listed(reasons)}; --all ranks them"
+    return (
+        f"none of {len(frontier.designs):,} designs is a contender: {listed(reasons)}; --all ranks these designs, too"
+    )
 
 
 def ties(frontier: Frontier) -> list[str]:
@@ -246,7 +253,7 @@ def ties(frontier: Frontier) -> list[str]:
     told = [f"{describe(each)}: {' and '.join(_numbers_of(each))}" for each in frontier.ties[:_MOST_BOUNDS]]
     left = len(frontier.ties) - len(told)
     more = f"; and {left:,} more" if left > 0 else ""
-    return [f"within seeds of these: {'; '.join(told)}{more}"] if told else []
+    return [f"not told from these by the seeds: {'; '.join(told)}{more}"] if told else []
 
 
 def bounds(frontier: Frontier) -> list[str]:
@@ -373,7 +380,7 @@ def chart(result: SweepResult, frontier: Frontier, most: int = MOST_DRAWN) -> Ch
         note=note,
         corner=f"better: towards the {'bottom' if down else 'top'} {'left' if across else 'right'}",
         beside=_wrapped([*heads, *told], 46),
-        why_empty="no design has both numbers",
+        why_empty="no design has numbers for both axes",
     )
 
 

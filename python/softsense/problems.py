@@ -32,14 +32,14 @@ _UNITS = {
     "utilisation.plane": "planes are",
     "utilisation.channel": "channels are",
     "utilisation.decoder": "decoders are",
-    "write_pacing.utilisation": "the pace at which writes are let on (host.write_pacing) is",
+    "write_pacing.utilisation": "the pacing of writes (host.write_pacing) is",
     "host_link.to_device": "the link to the device is",
     "host_link.to_host": "the link to the host is",
-    "host_link.commands": "the device's end of the link, which takes commands in, is",
+    "host_link.commands": "the device's end of the link, which takes commands, is",
 }
 _LOST = {
     "codeword_reads.uncorrectable": "of codeword reads were uncorrectable",
-    "codeword_reads.undetected": "of codeword reads were decoded to wrong data that nobody noticed",
+    "codeword_reads.undetected": "of codeword reads were decoded to wrong data without being noticed",
 }
 _LOST_IN_BACKGROUND = "codeword_reads.uncorrectable_in_background"
 _REFUSED = "writes_detail.refused_codewords"
@@ -96,10 +96,12 @@ def found_in(
             share = lost / max(1, total("codeword_reads.count"))
             yield Problem(LOSES_DATA, f"{as_share(share)} {said}", share)
     if _LOST_IN_BACKGROUND not in allowed and (lost := total(_LOST_IN_BACKGROUND)):
-        yield Problem(LOSES_DATA, f"{lost:,.0f} codewords that were moved were uncorrectable", 1e-12 * lost)
+        yield Problem(LOSES_DATA, f"{lost:,.0f} codewords were uncorrectable when the drive moved them", 1e-12 * lost)
     if _REFUSED not in allowed and (refused := total(_REFUSED)):
         share = refused / max(1, total("writes_detail.host_codewords"))
-        yield Problem(OVERLOADED, f"{as_share(share)} of codewords written were refused, as there was no room", share)
+        yield Problem(
+            OVERLOADED, f"{as_share(share)} of codewords written were refused, as there was no free space", share
+        )
     if open_loop and (told := _overload(rows)):
         yield told
 
@@ -131,7 +133,10 @@ def _overload(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     # Rust judges whether queues grow.
     if all(row.get("growth.rate") for row in rows):
         rate, waiting = _mean(rows, "growth.rate"), _mean(rows, "growth.waiting")
-        told = f"responses grow by {as_share(rate)} of the time that passes, and {waiting:,.0f} requests wait at last"
+        told = (
+            f"response times grow by {as_share(rate)} of the time that passes, and {waiting:,.0f} requests wait at the "
+            "end"
+        )
         return Problem(OVERLOADED, told, rate)
     # Little's law: the mean number of waiting requests is the arrival rate times the mean response time.
     shares = [

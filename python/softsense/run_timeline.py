@@ -72,11 +72,11 @@ class RunTimeline:
         begin, end = self.window_ns
         simulated = self._recording.simulated_ns
         if self._recording.ended_early:
-            return f"the timeline ends at {end * 1e-6:,.6g} ms, after a million spans: the window is too wide"
+            return f"the timeline ends at {end * 1e-06:,.6g} ms, after a million spans: choose a narrower window"
         if simulated < begin:
             return (
-                f"the timeline is empty: the run ends after {simulated * 1e-6:,.6g} ms, the window begins at "
-                f"{begin * 1e-6:,.6g} ms"
+                f"the timeline is empty: the run ends after {simulated * 1e-06:,.6g} ms, before the window begins "
+                f"at {begin * 1e-06:,.6g} ms"
             )
         return None
 

@@ -150,7 +150,8 @@ class SeededComparison:
             return f"{told}, {less:,.1f} us less than {self.reference}."
         if less <= half:
             return (
-                f"{told}; these seeds do not show that it is faster than {self.reference} ({plus_minus(less, half)})."
+                f"{told}; these seeds do not show that {best['policy']} is faster than {self.reference} "
+                f"(difference {plus_minus(less, half)} us)."
             )
         return f"{told}, {plus_minus(less, half)} us less than {self.reference}."
 
@@ -185,7 +186,7 @@ def compare_seeds(
         first = int(json.loads(base.to_json())["seed"])
         seeds = range(first, first + seeds)
     if not seeds or len(set(seeds)) < len(seeds):
-        raise ConfigError(f"seeds: found {list(seeds)}, expected some, each once")
+        raise ConfigError(f"seeds: found {list(seeds)}, expected at least one seed, and each seed once")
     opened = trace if trace is None or isinstance(trace, Trace) else Trace(os.fspath(trace))
     result = SeededComparison(list(seeds))
     for done, seed in enumerate(seeds):

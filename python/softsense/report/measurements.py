@@ -27,7 +27,7 @@ def of_fer(result: FerResult) -> str:
 
     document = result.to_dict()
     points, thresholds = document["points"], document["thresholds"]
-    warnings = [fer_disagreement(points), "Interrupted: some was not measured." if result.interrupted else None]
+    warnings = [fer_disagreement(points), "Interrupted: the measurement is incomplete." if result.interrupted else None]
     tables = [Table.of_columns(title, columns) for title, columns in fer_levels(points)]
     sections = [
         Section("Frame error rates", parts=[fer_chart(result), *tables, *fer_notes(points, thresholds)]),
@@ -58,7 +58,7 @@ def of_codes(compared: CodeComparison) -> str:
 
     unlike = [fer_disagreement(result.points) for result in compared.results]
     found = [f"{label}: {told}" for label, told in zip(compared.labels, unlike, strict=True) if told]
-    said = [*found, *(["Interrupted: some was not measured."] if compared.interrupted else [])]
+    said = [*found, *(["Interrupted: the measurement is incomplete."] if compared.interrupted else [])]
     thresholds = [result.thresholds for result in compared.results]
     for label, of_code in zip(compared.labels, thresholds, strict=True):
         said.append(f"{label}: {_finding(of_code)}")
@@ -104,7 +104,7 @@ def _finding(thresholds: Sequence[Mapping[str, Any]]) -> str:
             sentences.append(
                 f"A frame fails with probability {as_rate(failure)} at a raw bit error rate of {listed(rates)}."
             )
-    return " ".join(sentences) or "No curve crosses a failure probability that thresholds are told for."
+    return " ".join(sentences) or "No curve crosses a failure probability for which thresholds are given."
 
 
 def _thresholds(thresholds: Sequence[dict[str, Any]], notes: Sequence[str] = ()) -> list[Section]:

@@ -26,7 +26,8 @@ _AGES = {
 }
 
 _WARNINGS = {
-    "beyond_table": "were at raw bit error rates beyond the decode table: their outcome is a guess",
+    "beyond_table": "were at raw bit error rates outside the range of the decode table: their outcomes are guesses. "
+    "`softsense table build CODE --for CONFIG` makes a table whose range has all rates",
     "uncorrectable": "stayed uncorrectable at the last level",
 }
 
@@ -87,8 +88,8 @@ def warnings(comparison: Comparison) -> str:
         if problem.reason == OVERLOADED and not run.summary["writes_detail"]["refused_codewords"]
     ]
     sentences = [
-        f"{run.name} reads at references that follow the true age of the data, which no controller knows: a bound for "
-        "policies that read as [read] of the config says."
+        f"{run.name} reads at references that follow the true age of the data, which no controller knows. Its "
+        "times are a bound for policies that read as [read] of the config says."
         for run in comparison.all_runs
         if follows_age(run.summary)
     ]
@@ -98,8 +99,9 @@ def warnings(comparison: Comparison) -> str:
         others = len({each.name for _, each in overloaded}) - 1
         and_others = f", nor with {others} more" if others else ""
         sentences.append(
-            f"The drive cannot serve the load with {run.name}{and_others}: {problem.told}. Response times are those of "
-            "requests that wait for one another, and grow with the length of the run."
+            f"The drive cannot serve the load with {run.name}{and_others}: {problem.told}. Its response times are "
+            "mostly waiting, and grow with the length of the run. Lower the rate of requests, or simulate a "
+            "faster drive."
         )
     sentences += _not_steady(comparison)
     for key, said in _WARNINGS.items():
@@ -113,17 +115,17 @@ def warnings(comparison: Comparison) -> str:
     if behind:
         (share, times), run = max(behind, key=lambda each: each[0][0])
         sentences.append(
-            f"{as_share(share)} of codewords with {run.name} were left to soft levels around references that stay "
-            f"behind the states: at the start the raw bit error rate is {times:.1f} times the best. Decode tables "
-            "take such levels for better than they are, and more data may be lost than is said: `reliability.exact` "
-            "decodes really."
+            f"{as_share(share)} of codewords with {run.name} needed soft levels around references that do not "
+            f"follow the states: at the start the raw bit error rate is {times:.1f} times the rate at the best "
+            "references. Decode tables assume better soft levels, so more data may be lost than is reported. "
+            "`reliability.exact` decodes each codeword, and has no such error."
         )
     emptiest = max(comparison.all_runs, key=_unwritten)
     if (share := _unwritten(emptiest)) >= UNWRITTEN:
         sentences.append(_read_of_nothing(emptiest, share, alone=len(comparison.all_runs) == 1))
     writes = [(run, run.summary["writes_detail"]) for run in comparison.all_runs]
     refused = [(detail["refused_codewords"], detail["host_codewords"], run) for run, detail in writes]
-    if sentence := _worst(refused, "codewords written", "were refused: there was no room left"):
+    if sentence := _worst(refused, "codewords written", "were refused, as there was no free space"):
         first = min(detail["read_only_from_s"] for _, detail in writes if detail["read_only_from_s"] is not None)
         sentences.append(f"{sentence[:-1]}, after {first:,.3g} s at the earliest.")
     lost = [
@@ -131,7 +133,7 @@ def warnings(comparison: Comparison) -> str:
         for run, detail in writes
         if "power_loss" in run.summary
     ]
-    said = "were acknowledged, and lost with the power before a flush had asked for them"
+    said = "were acknowledged before any flush, and were lost with the power"
     if lost and (sentence := _worst(lost, "codewords written", said)):
         sentences.append(sentence)
     return "\n".join(sentences)
@@ -149,8 +151,8 @@ def _idle_ages(comparison: Comparison) -> list[str]:
         fields = [path.rpartition(".")[2] for path in ages]
         ages = [_AGES[name].format(start[name]) for name in fields]
     return [
-        f"Nothing depends on {listed(ages)} that the start has: at any other age the numbers are the same. "
-        "`reliability` has error rates that do not change with it; `threshold_voltage` has cells that grow old."
+        f"No result depends on {listed(ages)} at the start: the error rates of this `reliability` do not change "
+        "with age. Cells of `threshold_voltage` age."
     ]
 
 
@@ -160,10 +162,15 @@ def _not_steady(comparison: Comparison) -> list[str]:
     for run in comparison.all_runs:
         measurement = run.summary.get("measurement") or {"warmed_up": True, "steady": None}
         if not measurement["warmed_up"]:
-            told.append("The run ended before its warm-up did: all numbers are of the warm-up.")
+            told.append(
+                "The run ended during its warm-up: all numbers are of the warm-up. Simulate more requests, or shorten "
+                "`measurement.warmup`."
+            )
         elif measurement["steady"] is False:
             warmup = f"{measurement['warmup_requests']:,} requests of warm-up"
-            told.append(f"{run.name} was not in a steady state after {warmup}: what is measured may still change.")
+            told.append(
+                f"{run.name} was not in a steady state after {warmup}: its numbers may still change in a longer run."
+            )
         elif (gc := run.summary["gc"]).get("used_up_room"):
             told.append(
                 f"The drive was not in its steady state with {run.name}: of {gc['free_blocks_at_start']:,} free blocks "
@@ -201,9 +208,12 @@ def _read_of_nothing(run: RunResult, share: float, *, alone: bool) -> str:
     among = reads["unmapped"] + reads["count"] + reads["from_controller"]
     told = f"{reads['unmapped']:,} of {among:,} codewords read ({as_share(share)})"
     told += "" if alone else f" with {run.name}, the most of any policy,"
-    told += " were never written, or were trimmed: no flash is read for them, and response times are shorter for it."
+    told += (
+        "were never written, or were trimmed. No flash is read for them, which makes response times shorter. "
+        "`precondition.mapped_fraction` says how much data the drive holds at the start."
+    )
     mean = reads["mean_us"]
-    return told if mean is None else f"{told} A codeword read from flash took {as_us(mean)} us on average."
+    return told if mean is None else f"{told} A codeword that was read from flash took {as_us(mean)} us on average."
 
 
 def own_costs(comparison: Comparison) -> list[str]:
@@ -230,7 +240,7 @@ def _worst(counted: Sequence[tuple[int, int, RunResult]], among: str, said: str)
 
 def _interrupted(comparison: Comparison) -> str:
     if len(comparison.all_runs) == 1:
-        return "Interrupted: these are the requests served until then."
+        return "Interrupted: the numbers are of the requests that were served until then."
     return "Interrupted: the policies served different numbers of requests, so their rows do not compare."
 
 
