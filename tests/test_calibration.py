@@ -145,7 +145,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, replaced: str, by
 
 
 def test_loads_that_are_all_held_out_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="not held out"):
+    with pytest.raises(ConfigError, match="only loads that are held out"):
         read_measured([written(tmp_path)], hold_out=["reads"])
     with pytest.raises(ConfigError, match="found `nothing`"):
         read_measured([written(tmp_path)], hold_out=["nothing"])
@@ -158,7 +158,7 @@ def test_odd_measurements_are_told(tmp_path: Path) -> None:
     notes = read_measured([written(tmp_path, text)]).notes
     assert any("writes, too" in note and "60,000 of 80,000 writes" in note for note in notes)
     assert any("took 20 us or less" in note and "cache" in note for note in notes)
-    assert any("again and writes, too are one load" in note and "throttled" in note for note in notes)
+    assert any("again and writes, too are the same load" in note and "throttled" in note for note in notes)
 
 
 def test_a_heavier_load_that_is_served_less_or_sooner_is_told(tmp_path: Path) -> None:
@@ -171,10 +171,10 @@ def test_a_heavier_load_that_is_served_less_or_sooner_is_told(tmp_path: Path) ->
 
     assert notes(more) == []
     [fewer] = notes(more.replace("write_iops = 60000", "write_iops = 40000"))
-    assert "40,000 after 60,000" in fewer
+    assert "falls from 60,000 to 40,000" in fewer
     assert "throttled" in fewer
     [sooner] = notes(more.replace("p50_us = 90", "p50_us = 30"))
-    assert "reader.read.p50_us is 30 us after 90 us" in sooner
+    assert "reader.read.p50_us falls from 90 us to 30 us" in sooner
     assert "another way" in sooner
 
 

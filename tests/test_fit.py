@@ -115,7 +115,7 @@ def test_a_hidden_drive_is_found(hidden: tuple[hidden_drives.Hidden, Path, fit.F
     claimed, covered, missed = hidden_drives.judged(fitted, drawn.truth)
     assert claimed >= 15
     assert covered >= 0.85 * claimed, missed
-    assert any("as a sum alone" in text for text in fit.unknown(fitted))
+    assert any("only the sum of sensing" in text for text in fit.unknown(fitted))
     (queue,) = fit.to_dict(fitted)["queue_depth"]
     assert (queue["depth"], queue["from"]) == (1, "sum of latencies over the time of the log's clock")
     assert queue["mean"] == pytest.approx(1, abs=0.01)
@@ -157,7 +157,7 @@ def test_a_config_that_has_reads_elsewhere_than_the_fit_is_refused() -> None:
     rows = [{"round": 3.0, "distance": {"share": share, "by_chance": 0.006}} for share in (0.01, 0.025)]
     fit.refuse_another(rows)
     rows[0]["distance"]["share"] = 0.08
-    with pytest.raises(ConfigError, match=r"7.4 % of reads of round 3 elsewhere.*expected at most 2.0 %"):
+    with pytest.raises(ConfigError, match=r"7.4 % of the reads of round 3 at other latencies.*expected at most 2.0 %"):
         fit.refuse_another(rows)
 
 
@@ -404,7 +404,7 @@ def test_a_link_takes_its_time_of_a_lone_read_and_bounds_many(
     ]
     assert served[0]["read_mb_per_s"] == pytest.approx(1000, rel=0.02)
     assert served[1]["read_mb_per_s"] > 1500
-    with pytest.raises(softsense.ConfigError, match="expected a link that is faster"):
+    with pytest.raises(softsense.ConfigError, match="expected a faster link"):
         fit.config_toml(replace(fitted, link=fit.Link.parse("1MB/s")))
 
 
@@ -547,7 +547,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     assert np.array_equal(both.rounds[0].edges_us, both.rounds[1].edges_us)
     odd = tmp_path / "other.log"
     odd.write_text(rows(size=8192))
-    with pytest.raises(FileError, match="other bytes"):
+    with pytest.raises(FileError, match="another size"):
         fit.open_log([mixed, odd])
 
 
@@ -577,4 +577,4 @@ def test_real_drives_are_read(shared: Path) -> None:
 def test_a_device_without_end_is_no_log(capfd: pytest.CaptureFixture[str]) -> None:
     """Reading all of it first would never end."""
     assert cli.main(["fit", "/dev/zero"]) == 2
-    assert capfd.readouterr().err == "error: /dev/zero: found bytes that are no text, expected a latency log\n"
+    assert capfd.readouterr().err == "error: /dev/zero: found a binary file, expected the text of a latency log\n"

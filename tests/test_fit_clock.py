@@ -81,10 +81,10 @@ TABLE: dict[str, tuple[Callable[[], str], dict[str, object], tuple[int, str] | l
     "mean of 10 ms": (lambda: windows(10, np.mean), {}, [":1: found a block size of 0", "log_avg_msec"]),
     "mean of 100 ms": (lambda: windows(100, np.mean), {}, [":1: found a block size of 0", "log_avg_msec"]),
     "maximum of 10 ms": (lambda: windows(10, np.max), {}, [":1: found a block size of 0", "maximum"]),
-    "mean of 1 ms, with size": (lambda: kept("1"), {}, ["a line each 1 ms", "means", "log_avg_msec"]),
-    "mean of 10 ms, with size": (lambda: kept("10"), {}, ["a line each 10 ms", "means", "log_avg_msec"]),
-    "mean of 100 ms, with size": (lambda: kept("100"), {}, ["a line each 100 ms", "means", "log_avg_msec"]),
-    "maximum of 10 ms, with size": (lambda: kept("max"), {}, ["a line each 10 ms", "maxima", "log_avg_msec"]),
+    "mean of 1 ms, with size": (lambda: kept("1"), {}, ["a line every 1 ms", "means", "log_avg_msec"]),
+    "mean of 10 ms, with size": (lambda: kept("10"), {}, ["a line every 10 ms", "means", "log_avg_msec"]),
+    "mean of 100 ms, with size": (lambda: kept("100"), {}, ["a line every 100 ms", "means", "log_avg_msec"]),
+    "maximum of 10 ms, with size": (lambda: kept("max"), {}, ["a line every 10 ms", "maxima", "log_avg_msec"]),
     "mean and maximum": (
         lambda: "".join(f"{10 * i}, 92000, 310000, 0, 0, 0\n" for i in range(2000)),
         {},
@@ -122,14 +122,14 @@ TABLE: dict[str, tuple[Callable[[], str], dict[str, object], tuple[int, str] | l
     "a read each 10 ms by a timer": (
         lambda: lines(10**7 * np.arange(READS) + drive(), drive()),
         {},
-        ["a line each 10 ms", "--clock none if a line is one read"],
+        ["a line every 10 ms", "--clock none if each line is one read"],
     ),
     "a read each 10 ms, said": (lambda: lines(10**7 * np.arange(READS) + drive(), drive()), {"clock": "none"}, (0, "")),
     "every tenth read": (lambda: thinned(10), {}, idle("90.0%")),
     "every hundredth read": (lambda: thinned(100), {}, idle("99.0%")),
     "every thousandth read": (lambda: thinned(1000), {}, idle("99.9%")),
-    "clock in us": (lambda: alone(tick=1000), {}, ["they fit times in us", "--clock us"]),
-    "clock in ns": (lambda: alone(tick=1), {}, ["they fit times in ns", "--clock ns"]),
+    "clock in us": (lambda: alone(tick=1000), {}, ["these fit times in us", "--clock us"]),
+    "clock in ns": (lambda: alone(tick=1), {}, ["these fit times in ns", "--clock ns"]),
     "clock in us, said": (lambda: alone(tick=1000), {"clock": "us"}, (1, "")),
     "clock in ns, said": (lambda: alone(tick=1), {"clock": "ns"}, (1, "")),
     "clock in us, 8 outstanding": (lambda: lines(*outstanding(8), tick=1000), {}, idle("99.2%")),
@@ -199,9 +199,9 @@ def test_jobs_of_json_are_counted_by_what_they_took(tmp_path: Path) -> None:
     assert opened(64, clock="none").depth == 64
     assert "70.0% of the time no read was outstanding" in opened(1, 3_000).notes[0]
     for told, says in (
-        (lambda: opened(64), ["found a depth of 1 ", "expected 64 as iodepth", "--depth"]),
-        (lambda: opened(1, jobs=4), ["found a depth of 4 ", "expected 1 as iodepth"]),
-        (lambda: opened(16, 155_000, depth=4), ["found a depth of 15.5 ", "expected 4 as --depth"]),
+        (lambda: opened(64), ["found a depth of 1 ", "expected 64, as iodepth", "--depth"]),
+        (lambda: opened(1, jobs=4), ["found a depth of 4 ", "expected 1, as iodepth"]),
+        (lambda: opened(16, 155_000, depth=4), ["found a depth of 15.5 ", "expected 4, as --depth"]),
     ):
         with pytest.raises(FileError) as raised:
             told()
@@ -236,7 +236,7 @@ def test_logs_named_as_jobs_of_one_run_are_said_to_be(tmp_path: Path) -> None:
     for path in paths:
         path.write_text(alone())
     (note,) = fit.open_log(paths).notes
-    assert note.startswith("2 logs are named as those of jobs of one run, a_lat:")
+    assert note.startswith("2 logs have names of jobs of one run, a_lat:")
     assert not fit.open_log(paths[1:]).notes
 
 
@@ -263,4 +263,4 @@ def test_idle_time_is_said_before_the_fit(
     # As if it was stopped at once.
     monkeypatch.setattr(fit, "fit_log", lambda *_, **__: None)
     assert cli.main(["fit", str(path), "--out", str(tmp_path / "out"), "--no-progress"]) == 130
-    assert capfd.readouterr().err.startswith("note: 90.0% of the time no read was outstanding: gaps, or reads")
+    assert capfd.readouterr().err.startswith("note: 90.0% of the time no read was outstanding: gaps between reads, or reads")

@@ -163,7 +163,10 @@ def calibrate(
     def off(points: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         found = simulated(points, name, plan.effort)
         if all("error" in each for each in found):
-            raise ConfigError(f"{measured.base}: no drive near it could be simulated: {found[0]['error']}")
+            raise ConfigError(
+                f"{measured.base}: found no drive near this config that can be simulated, expected at least one; the "
+                f"first error is: {found[0]['error']}"
+            )
         return np.array([target.off(each) for each in found])
 
     try:

@@ -161,7 +161,8 @@ def read_measured(
         found = _of_toml(Path(paths[0]))
     elif user_bytes is None:
         raise ConfigError(
-            f"{paths[0]}: found JSON of fio without the capacity of the drive, expected --capacity, such as 960GB"
+            f"{paths[0]}: found JSON of fio, which does not have the capacity of the drive, expected --capacity "
+            "with it, such as --capacity 960GB"
         )
     else:
         loads = tuple(_of_fio(Path(path)) for path in paths)
@@ -172,7 +173,7 @@ def read_measured(
             raise ConfigError(f"hold_out: found `{name}`, expected some of: {', '.join(names)}")
     loads = tuple(replace(load, held_out=load.held_out or load.name in hold_out) for load in found.loads)
     if all(load.held_out for load in loads):
-        raise ConfigError(f"{paths[0]}: found no load that is not held out, expected at least one to fit")
+        raise ConfigError(f"{paths[0]}: found only loads that are held out, expected at least one load for the fit")
     found = replace(found, base=base or found.base, loads=loads, notes=tuple(_odd(loads)))
     load_config(found.base, found.settings)
     return found
@@ -212,7 +213,9 @@ def _load(told: Any, where: str) -> Load:
         raise ConfigError(f"{where}: filled: found {filled!r}, expected a share of the drive above 0 and up to 1")
     measured = dict(_quantities(told.get("measured"), [job.name for job in jobs], where))
     if not measured:
-        raise ConfigError(f"{where}: measured: found nothing, expected what was measured, such as write_iops")
+        raise ConfigError(
+            f"{where}: measured: found an empty table, expected at least one measured number, such as write_iops"
+        )
     return Load(name, jobs, measured, float(filled), bool(told.get("held_out", False)))
 
 
@@ -221,7 +224,7 @@ def _job(options: Mapping[str, str], where: str) -> Job:
     job, _ = job_of({"runtime": "1", **options}, where)
     if any(job.name == kind for kind in KINDS) or "." in job.name:
         raise ConfigError(
-            f"{where}: found a job with the name `{job.name}`, expected one without a point, not of a kind"
+            f"{where}: found a job with the name `{job.name}`, expected a name without a dot that is not read or write"
         )
     return replace(job, runtime_s=None, ramp_s=0.0, logs=(), group_reporting=False)
 
@@ -300,13 +303,17 @@ def _odd(loads: Sequence[Load]) -> Iterator[str]:
                 for kind in KINDS
                 if (offered := load.offered_iops(kind)) and f"{kind}_iops" in load.measured
             )
-            yield f"{load.name}: the drive served {got}: the rate was not reached, and says where the drive saturates"
+            yield (
+                f"{load.name}: the drive served {got}: it did not reach the offered rate, so this load measures where "
+                "the drive saturates"
+            )
         for job in load.jobs:
             low, middle = (load.measured.get(f"{job.name}.read.{p}") for p in ("p10_us", "p50_us"))
             if low and middle and low < _OF_MEMORY * middle:
                 yield (
-                    f"{load.name}: one read in ten of {job.name} took {low:g} us or less, and half of them "
-                    f"{middle:g} us or more: some may have come from a cache, which is no part of this model"
+                    f"{load.name}: one read in ten of {job.name} took {low:g} us or less, and half of the reads "
+                    f"took {middle:g} us or more: some reads may have come from a cache, which the model does not "
+                    "have"
                 )
     for i, load in enumerate(loads):
         for other in loads[:i]:
@@ -323,8 +330,8 @@ def _odd_repeats(load: Load, other: Load) -> Iterator[str]:
             apart = abs(math.log(load.measured[name] / other.measured[name]))
             if apart > _SAME:
                 yield (
-                    f"{load.name} and {other.name} are one load, and {name} differs by {math.expm1(apart):.0%}: "
-                    "was the drive throttled, or not steady?"
+                    f"{load.name} and {other.name} are the same load, and {name} differs by "
+                    f"{math.expm1(apart):.0%}: the drive may have been throttled, or not in a steady state"
                 )
 
 
@@ -336,13 +343,14 @@ def _odd_rise(light: Load, heavy: Load) -> Iterator[str]:
             continue
         if name in RATES and math.log(before / after) > _SAME:
             yield (
-                f"{heavy.name} is a heavier load than {light.name}, and {name} is {after:,.0f} after {before:,.0f}: "
-                "was the drive throttled, or not steady?"
+                f"{heavy.name} is a heavier load than {light.name}, but {name} falls from {before:,.0f} to "
+                f"{after:,.0f}: the drive may have been throttled, or not in a steady state"
             )
         if name.endswith(".p50_us") and before > _SOONER * after:
             yield (
-                f"{heavy.name} is a heavier load than {light.name}, and {name} is {after:,.0f} us after "
-                f"{before:,.0f} us: the drive does its work in another way there, which no one set of parameters has"
+                f"{heavy.name} is a heavier load than {light.name}, but {name} falls from {before:,.0f} us to "
+                f"{after:,.0f} us: the drive works in another way there, and one set of parameters cannot describe "
+                "both loads"
             )
 
 

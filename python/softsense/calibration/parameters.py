@@ -54,18 +54,29 @@ PARAMETERS = (
     Parameter("sense_ratio", "", 1, 4, "sensing of the slowest page type over that of the fastest"),
     Parameter("dies", "", 4, 512, "arrays that read and program by themselves, of 16 KiB a page"),
     Parameter("bus.transfer_us", "us", 0.6, 12, "a codeword of 4 KiB on its channel"),
-    Parameter("host.link.command_us", "us", 0.2, 4, "a command at the drive's end of the link"),
+    Parameter("host.link.command_us", "us", 0.2, 4, "time of a command at the drive's end of the link"),
     Parameter(
         "steady_write_mb_per_s", "MB/s", 1, 1, "random writes of a full drive, as closed forms have it", writes=True
     ),
-    Parameter("spare", "", 0.03, 0.6, "flash beyond what the drive sells, as a share of it", writes=True),
-    Parameter("flash.suspend.program_us", "us", 5, 500, "from a read's coming to a program's rest", writes=True),
-    Parameter("flash.suspend.spread", "us", 1, 400, "how much longer than that, in the mean", writes=True),
+    Parameter("spare", "", 0.03, 0.6, "flash beyond the sold capacity, as a share of that capacity", writes=True),
+    Parameter(
+        "flash.suspend.program_us", "us", 5, 500, "from the arrival of a read until a program is suspended", writes=True
+    ),
+    Parameter("flash.suspend.spread", "us", 1, 400, "additional time until suspension, in the mean", writes=True),
     Parameter("flash.suspend.while_writes_wait", "", 0.02, 1, "suspensions that happen while writes wait", writes=True),
-    Parameter("flash.suspend.least_run_us", "us", 5, 1000, "that a program runs before it rests again", writes=True),
+    Parameter(
+        "flash.suspend.least_run_us",
+        "us",
+        5,
+        1000,
+        "time that a program runs before it is suspended again",
+        writes=True,
+    ),
     Parameter("host.write_buffer_bytes", "bytes", 2**18, 2**26, "the write buffer", writes=True),
-    Parameter("host.link.write_command_us", "us", 0.2, 20, "the same of a write", writes=True),
-    Parameter("write_pace", "", 0.85, 1.3, "the pace at which writes are let on, over that rate", writes=True),
+    Parameter(
+        "host.link.write_command_us", "us", 0.2, 20, "time of a write command at that end of the link", writes=True
+    ),
+    Parameter("write_pace", "", 0.85, 1.3, "pace of writes, over steady_write_mb_per_s", writes=True),
     Parameter(
         "host.write_pacing.burst_bytes",
         "bytes",
@@ -74,7 +85,7 @@ PARAMETERS = (
         "of writes that may run ahead of their pace",
         writes=True,
     ),
-    Parameter("host.max_outstanding", "", 16, 2048, "requests that are in the drive, at most", writes=True),
+    Parameter("host.max_outstanding", "", 16, 2048, "most requests that are in the drive at once", writes=True),
 )
 """All parameters."""
 

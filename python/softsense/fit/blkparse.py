@@ -66,16 +66,15 @@ def read(lines: Lines, read_bytes: int | None, deep: bool = False, claimed: int 
     if not rows:
         found = f"{others:,} requests that are no reads" if others else "no pair of Q and C"
         raise FileError(f"{lines.path}: found {found}, expected Q and C events of reads")
-    notes = [f"{others:,} requests that are no reads are left out"] if others else []
+    notes = [f"{others:,} requests other than reads are left out"] if others else []
     if missing := unpaired + len(waiting):
-        notes.append(f"{missing:,} events without their pair (merged, split, or cut off) are left out")
+        notes.append(f"{missing:,} Q or C events without their counterpart (merged, split, or cut off) are left out")
     table, size = one_size(np.array(rows), 1, read_bytes, str(lines.path), notes)
     alone = table if deep else table[table[:, 2] == 1]
     if len(alone) < LEAST_READS:
         raise FileError(
-            f"{lines.path}: found {len(alone)} reads that were queued alone, of {len(table):,}, expected "
-            f"{LEAST_READS:,}: one "
-            "outstanding read is what tells latencies apart"
+            f"{lines.path}: found {len(alone)} reads of {len(table):,} that were outstanding alone, expected at "
+            f"least {LEAST_READS:,}: only the latency of a single outstanding read has no waits in it"
         )
     if len(alone) < len(table):
         notes.append(f"{len(table) - len(alone):,} reads that were queued behind others are left out of the latencies")

@@ -57,9 +57,10 @@ def refuse_another(checks: Sequence[dict[str, Any]]) -> None:
     most, row = max(off, key=lambda each: each[0])
     if most > MOST_DISTANCE:
         raise ConfigError(
-            f"fit: the simulator has {as_share(most)} of reads of round {row['round']:g} elsewhere than the fit has "
-            f"them, expected at most {as_share(MOST_DISTANCE)}: the log has reads that the config cannot express, and "
-            "no fitted.toml was written; `fit.fit_log` and `fit.to_dict` have what was fitted"
+            f"fit: found {as_share(most)} of the reads of round {row['round']:g} at other latencies in the "
+            f"simulator than in the fit, expected at most {as_share(MOST_DISTANCE)}: the log has reads that a "
+            "config cannot describe. No fitted.toml was written; `fit.fit_log` and `fit.to_dict` of the Python "
+            "package give the fitted parameters"
         )
 
 

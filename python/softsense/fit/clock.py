@@ -30,7 +30,7 @@ _BLOCK = 64
 _ON_GRID = 0.97
 _GRID = 20
 _IMPLAUSIBLE = 500
-_UNJUDGED = "--clock none: its times are not judged"
+_UNJUDGED = "--clock none ignores the times"
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ def agreed(place: str, found: float, claimed: int, source: str, way_out: str) ->
     """Raises `FileError` where the number outstanding that was found is not that of `--depth`, to a factor of 1.5."""
     if not claimed / _AGREES <= max(found, 1.0) <= claimed * _AGREES:
         raise FileError(
-            f"{place}: found a depth of {found:.3g} ({source}), expected {claimed} as --depth says ({way_out})"
+            f"{place}: found a depth of {found:.3g} ({source}), expected {claimed}, as --depth says ({way_out})"
         )
 
 
 def told(place: str, depth: int, source: str, claimed: int | None, mean: float | None = None) -> Queue:
     """The queue of a file whose own counts say that at most `depth` are outstanding; `claimed` has to agree."""
     if claimed is not None:
-        agreed(place, depth, claimed, source, "without it this is taken")
+        agreed(place, depth, claimed, source, "without --depth the depth of the file is taken")
     return Queue(claimed or depth, mean, source)
 
 
@@ -141,9 +141,9 @@ def judge(log: Stamped, clock: str | None, claimed: int | None, deep: bool) -> Q
     if len(runs) > 1 and claimed is None:
         at, before, after = log.lines[backwards[0]], log.times[backwards[0] - 1], log.times[backwards[0]]
         raise FileError(
-            f"{log.place}:{at}: found a time of {after:,.9g} after {before:,.9g}, expected times that go "
-            f"on: {len(runs)} jobs or runs are in one file (give each a file; --depth 1 if they ran one after another, "
-            "else how many reads were outstanding)"
+            f"{log.place}:{at}: found a time of {after:,.9g} after {before:,.9g}, expected times in ascending "
+            f"order: the file has {len(runs)} jobs or runs (give each its own file; or give --depth 1 if they ran "
+            "one after another, or else the number of reads that were outstanding)"
         )
     queues = [_run(run, unit, tick) for run in runs]
     alone = max(queues, key=lambda queue: queue.depth)
@@ -157,12 +157,14 @@ def judge(log: Stamped, clock: str | None, claimed: int | None, deep: bool) -> Q
         agreed(log.place, alone.depth if alone.depth > 1 else alone.mean or 1.0, claimed, alone.source, _UNJUDGED)
         alone = replace(alone, depth=claimed)
     elif alone.depth > 1 and (not deep or alone.depth >= _IMPLAUSIBLE):
-        way_out = f"--deep-log if it is such a log; --depth {alone.depth} fits it, waits and all"
+        way_out = (
+            f"--deep-log takes a log with several reads outstanding; --depth {alone.depth} fits this log with its waits"
+        )
         if alone.depth >= _IMPLAUSIBLE:
-            way_out = f"--unit if latencies have another unit, --clock if times have; {_UNJUDGED}"
+            way_out = f"--unit if latencies have another unit, --clock if times have another unit; {_UNJUDGED}"
         raise FileError(
             f"{log.place}: found a depth of {alone.depth:,} ({alone.source}), expected one read outstanding: waits "
-            f"hide what a read takes ({way_out})"
+            f"hide the time of a read itself ({way_out})"
         )
     if alone.depth > 1:
         return alone
@@ -173,8 +175,8 @@ def judge(log: Stamped, clock: str | None, claimed: int | None, deep: bool) -> Q
         _single(run, clock, unit)
     return noting_idle(
         replace(least, depth=alone.depth),
-        "gaps, or reads that are not in the log (or times of another unit: --clock). Each line is taken for one read; "
-        "means at irregular times would look alike",
+        "gaps between reads, or reads that are not in the log (or times in another unit: --clock). Each line is "
+        "taken for one read; lines with means of several reads would look the same",
     )
 
 
@@ -214,9 +216,10 @@ def _single(run: Stamped, clock: str | None, unit: float) -> None:
     steps = np.diff(times)
     if window := _grid(times, steps):
         raise FileError(
-            f"{run.place}: found a line each {window * unit / 1e3:,.6g} ms with a latency of {us.mean() / 1e3:.3g} ms, "
-            "expected one for each read: means or maxima of all reads between (log_avg_msec; 0 writes each read; "
-            "--clock none if a line is one read, issued by a timer)"
+            f"{run.place}: found a line every {window * unit / 1000.0:,.6g} ms with a latency of "
+            f"{us.mean() / 1000.0:.3g} ms, expected a line for each read: these look like means or maxima of many "
+            "reads (fio writes each read with log_avg_msec=0; --clock none if each line is one read, issued by a "
+            "timer)"
         )
     if clock is not None:
         return
@@ -225,9 +228,9 @@ def _single(run: Stamped, clock: str | None, unit: float) -> None:
         follows = us[1:] <= each * 1.02 + 1.5 * _TO_US[name]
         if np.mean(follows) > 1 - 2 * _FEW and us[1:].sum() > each.sum() / 2:
             raise FileError(
-                f"{run.place}: found latencies of {us.mean():.3g} us and times that are {np.mean(steps):.3g} apart, "
-                f"expected ms: they fit times in {name} (--clock {name} if they are; --unit if latencies are not in "
-                "ns; --clock ms if both are right)"
+                f"{run.place}: found latencies of {us.mean():.3g} us and times that are {np.mean(steps):.3g} "
+                f"apart, expected times in ms: these fit times in {name} (--clock {name} if that is their unit; "
+                "--unit if latencies are not in ns; --clock ms if both units are right)"
             )
 
 
@@ -264,8 +267,8 @@ def of_jobs(place: str, jobs: Sequence[dict[str, Any]], said: int, claimed: int 
         agreed(place, found, claimed, source, _UNJUDGED)
     elif not said / _AGREES <= max(found, 1.0) <= said * _AGREES:
         raise FileError(
-            f"{place}: found a depth of {found:.3g} ({source}), expected {said} as {by_options} say (--depth says "
-            f"which; {_UNJUDGED})"
+            f"{place}: found a depth of {found:.3g} ({source}), expected {said}, as {by_options} say (--depth "
+            f"gives the right one; {_UNJUDGED})"
         )
     return noting_idle(Queue(claimed or said, found, source), "gaps between reads")
 

@@ -51,8 +51,8 @@ class Deep:
         if self.depth < 2:
             where = f" in {self.source}" if self.source else ""
             raise ConfigError(
-                f"--deep-log: found a depth of {self.depth}{where}, expected 2 or more (--depth says it where no log "
-                "does)"
+                f"--deep-log: found a depth of {self.depth}{where}, expected 2 or more (--depth gives the depth "
+                "where the log does not have it)"
             )
 
 
@@ -109,7 +109,8 @@ class Depth:
         if self.misfit > _POOR:
             lines.append(
                 f"No number of dies explains the logs: they are {self.misfit:.1f} times as far from the simulated "
-                "drive as chance would have them, and the interval is wider for it. Such a drive queues elsewhere, too."
+                "drive as chance allows, and the interval is wider because of it. Requests in such a drive also "
+                "wait elsewhere."
             )
         return lines
 
@@ -150,7 +151,7 @@ def fit_depth(fit: Fit, logs: Sequence[Deep], progress: Progress | None = None) 
     (a deviance that divides the likelihood).
     """
     if not logs:
-        raise ConfigError("--deep-log: found none, expected a log with several reads outstanding")
+        raise ConfigError("--deep-log: found no log, expected at least one log with several reads outstanding")
     devices = [config_toml(fit, dies=dies) for dies in DIES]
     scores, deviances = np.zeros((2, len(logs), len(DIES)))
     freedom = np.zeros(len(logs))

@@ -64,8 +64,8 @@ def divided(fit: Fit, p: Parameters) -> Times:
     first = float(p.at_us[0])
     if fit.link and link + memory > first:
         raise ConfigError(
-            f"--link: found {fit.link.name}, which {read_bytes:,} bytes take {link:.1f} us to cross, expected a link "
-            f"that is faster: the first reads of the log take {first:.1f} us in all"
+            f"--link: found {fit.link.name}, which takes {link:.1f} us to transfer {read_bytes:,} bytes, expected "
+            f"a faster link: the fastest reads of the log take {first:.1f} us in all"
         )
     jitter = float(np.min(p.sigma_us[p.share >= _SEEN_SHARE]))
     if fit.structure.hit:

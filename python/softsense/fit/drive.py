@@ -219,8 +219,8 @@ def fit_log(
     chosen, notes = _chosen(log, hold_out)
     moved = shifts.of_rounds(chosen)
     notes += [
-        f"all reads of round {each.round:g} took {abs(us):.3g} us {'longer' if us > 0 else 'less'} than those of a "
-        "usual round: a shift, as of host or clock, and no retries"
+        f"all reads of round {each.round:g} took {abs(us):.3g} us {('longer' if us > 0 else 'less')} than those of "
+        "a usual round: the fit takes this for a shift of the host or the clock, not for retries"
         for each, us in zip(chosen, moved, strict=True)
         if us
     ]
@@ -243,13 +243,14 @@ def fit_log(
     worst = max(each.model_error for each in rounds)
     if worst > 0:
         notes.append(
-            f"the model is off by up to {worst:.0%} of the reads of a usual bin, beyond chance: it is a simplification "
-            "that so many reads "
-            "show. Reads count less for it, and intervals are wider"
+            f"the model differs from the log by up to {worst:.0%} of the reads of a usual bin, beyond chance: so "
+            "many reads show that the model simplifies. Each read has less weight because of this, and intervals "
+            "are wider"
         )
     if log.depth > 1 and log.format != "blkparse":
         notes.append(
-            f"{log.depth} reads were outstanding: times contain waits for other reads, and peaks may not be page types"
+            f"{log.depth} reads were outstanding: latencies contain waits for other reads, and peaks may not be "
+            "page types. A log with one read outstanding (iodepth=1) has no such waits"
         )
     every = (*log.notes, *notes)
     by_round = {each.round: us for each, us in zip(chosen, moved, strict=True) if us}
@@ -270,8 +271,8 @@ def _chosen(log: Log, hold_out: Sequence[float]) -> tuple[list[Histogram], list[
             others = float(np.median(slow[[other is not each for other in chosen]]))
             if share > _ODD_FACTOR * others and each.round == min(known) and len(chosen) > _LEAST_ROUNDS:
                 notes.append(
-                    f"round {each.round:g} is left out: {share:.2%} of its reads take longer than {bound:g} us, and "
-                    f"{others:.3%} of those of a usual round: a first reading unlike all that follow"
+                    f"round {each.round:g} is left out: {share:.2%} of its reads take longer than {bound:g} us, "
+                    f"compared with {others:.3%} in a usual round. The first round differs from all later ones"
                 )
                 chosen.remove(each)
                 break

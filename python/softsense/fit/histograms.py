@@ -134,9 +134,8 @@ def check_unit(median_us: float, place: str) -> None:
     low, high = _PLAUSIBLE_US
     if not low <= median_us <= high:
         raise FileError(
-            f"{place}: found a median latency of {median_us:.3g} us, expected {low:g} to {high:,g}: is it in "
-            "another unit? "
-            "(--unit ns, us or ms)"
+            f"{place}: found a median latency of {median_us:.3g} us, expected {low:g} to {high:,g} us: the unit "
+            "may be wrong (--unit ns, us or ms)"
         )
 
 
@@ -147,7 +146,9 @@ def check_held_out(log: Log, hold_out: Sequence[float]) -> None:
         expected = ", ".join(f"{number:g}" for number in known)
         raise ConfigError(f"--hold-out: found round {missing[0]:g}, expected one of {expected}")
     if set(known) <= set(hold_out):
-        raise ConfigError("--hold-out: found all rounds of the log, expected one at least to be left for the fit")
+        raise ConfigError(
+            "--hold-out: found all rounds of the log, expected at least one round that is left for the fit"
+        )
 
 
 def usable(log: Log) -> Log:
@@ -164,21 +165,21 @@ def usable(log: Log) -> Log:
         else:
             kept.append(each)
     if not kept:
-        raise FileError(f"{log.source}: found no round with {LEAST_READS:,} reads, expected one at least")
+        raise FileError(f"{log.source}: found no round with {LEAST_READS:,} reads, expected at least one")
     medians = np.array([float(each.quantile_us(0.5)[0]) for each in kept])
     usual = float(np.median(medians))
     for each, median in zip(list(kept), medians, strict=True):
         if not usual / _OTHER_BINS <= median <= usual * _OTHER_BINS:
             notes.append(
-                f"round {each.round:g} is left out: its median is {median:.4g} us where those of others are about "
-                f"{usual:.4g} us, as if its bins had another width"
+                f"round {each.round:g} is left out: its median is {median:.4g} us, and medians of other rounds are "
+                f"about {usual:.4g} us, as if its bins had another width"
             )
             kept.remove(each)
     beyond = [each.beyond / each.reads for each in kept]
     if max(beyond) > 0:
         told = f"{beyond[0]:.4%}" if len(kept) == 1 else f"{min(beyond):.4%} to {max(beyond):.4%}"
         last = kept[0].edges_us[-1]
-        notes.append(f"{told} of the reads of a round are in no bin; taken as longer than {last:g} us")
+        notes.append(f"{told} of the reads of a round are in no bin: the fit takes them as longer than {last:g} us")
     return replace(log, rounds=tuple(kept)).noting(*notes)
 
 
@@ -191,7 +192,9 @@ def one_size(
     sizes, counts = np.unique(reads[:, column], return_counts=True)
     if wanted is None and len(sizes) > 1:
         found = ", ".join(f"{int(s):,} ({c:,} reads)" for s, c in list(zip(sizes, counts, strict=True))[:6])
-        raise FileError(f"{place}: found reads of several sizes, {found} bytes, expected one (--read-bytes says which)")
+        raise FileError(
+            f"{place}: found reads of several sizes, {found} bytes, expected one size (--read-bytes chooses one)"
+        )
     size = int(sizes[0]) if wanted is None else wanted
     kept = reads[reads[:, column] == size]
     if len(kept) == 0:

@@ -66,35 +66,34 @@ def claims(fit: Fit) -> list[Claim]:
 def unknown(fit: Fit) -> list[str]:
     """Parameters that no log of this kind tells, a sentence each."""
     found = [
-        "sensing, transfer, decode and overhead of a page type are known as a sum alone (`base_us`); between page "
-        "types only "
-        "sensing differs, so differences are differences of `sense_us`",
-        "the raw bit error rate is not seen, only how often reads are retried",
+        "the log tells only the sum of sensing, transfer, decode and overhead of a page type (`base_us`); only "
+        "sensing differs between page types, so their differences are differences of `sense_us`",
+        "the log does not tell the raw bit error rate, only how often reads are retried",
     ]
     if not fit.structure.hit:
         found.append(
-            "no read was served from memory, so nothing tells overhead from flash, nor software's jitter from "
-            "that of pages"
+            "no read was served from memory, so the overhead cannot be told from the time in flash, nor the "
+            "jitter of software from that of pages"
         )
     if not fit.structure.ladder:
         found.append("no retries stand out, so how long a retry takes and how often there is a second one are unknown")
     if fit.growth is not None:
         found.append(
-            "reads and time grow together from round to round: what reads disturb and what retention loses are "
-            "one growth; P/E "
-            "cycles do not change at all"
+            "reads and time grow together from round to round, so read disturb cannot be told from retention "
+            "loss; P/E cycles do not change at all"
         )
     else:
         found.append("growth by reads, retention and P/E cycles is unknown: there are fewer than three rounds")
     if fit.link is None:
         found.append(
-            "the link between host and drive is in the overhead, where reads at once do not wait for one another "
-            "(--link says how fast it is)"
+            "the time on the link between host and drive is part of the overhead, where simultaneous reads do not "
+            "wait for one another (--link gives the speed of the link)"
         )
     if fit.log.depth <= 1:
-        taken = "" if fit.log.depth else ", which is taken for granted,"
+        taken = "" if fit.log.depth else " (the log does not show this; it is assumed)"
         found.append(
-            f"with one read outstanding{taken} nothing tells how many units serve reads at once, nor how they queue"
+            f"with one read outstanding{taken} the log does not tell how many dies serve reads at once, nor how "
+            "reads queue"
         )
     return found
 
@@ -103,9 +102,9 @@ def _rows(fit: Fit, p: Parameters, mode: Parameters) -> Iterator[tuple[str, NDAr
     s = fit.structure
     flash = p.share[:, int(s.hit) :].sum(axis=1)
     if s.hit:
-        yield "hits.at_us", p.at_us[:, 0], "us", "a read that memory serves: overhead and memory", ["at_us[0]"]
+        yield "hits.at_us", p.at_us[:, 0], "us", "a read that memory serves: time of overhead and memory", ["at_us[0]"]
         yield "hits.share", p.share[:, 0], "share", "of all reads", ["odds[0]"]
-        yield "hits.sigma_us", p.sigma_us[:, 0], "us", "how far it spreads: jitter of host and link", ["sigma_us[0]"]
+        yield "hits.sigma_us", p.sigma_us[:, 0], "us", "spread of these reads: jitter of host and link", ["sigma_us[0]"]
     types = page_types(s, mode)
     minor = [k for k in range(int(s.hit), s.peaks) if k not in types]
     for kind, peaks in (("page_types", types), ("minor_peaks", minor)):
@@ -130,21 +129,27 @@ def _rows(fit: Fit, p: Parameters, mode: Parameters) -> Iterator[tuple[str, NDAr
     if s.ladder:
         yield "retry.step_us", p.step_us, "us", "from one retry to the next", ["step_us", "p_retry[0]"]
         yield "retry.p_first", p.p_retry[:, 0], "share", "of flash reads that are retried", ["p_retry[0]"]
-        yield "retry.p_second", p.p_retry[:, 1], "share", "of those that are retried again", ["p_retry[1]"]
-        yield "retry.p_further", p.p_retry[:, 2], "share", f"of those, and so on, up to {STEPS}", ["p_retry[2]"]
+        yield "retry.p_second", p.p_retry[:, 1], "share", "of retried reads that are retried again", ["p_retry[1]"]
+        yield (
+            "retry.p_further",
+            p.p_retry[:, 2],
+            "share",
+            f"of these that are retried a third time, and so on, up to {STEPS}",
+            ["p_retry[2]"],
+        )
     if s.slow:
-        yield "slow.share", p.slow_share, "share", "of reads that are skewed more", ["slow_share"]
+        yield "slow.share", p.slow_share, "share", "of reads with a larger skew", ["slow_share"]
         yield "slow.mean_us", p.slow_us, "us", "mean of that skew", ["slow_us", "slow_share"]
     if s.late:
-        about = "of all reads that are late by one delay: less than a retry takes, as of the host"
+        about = "of all reads that are late by one delay, shorter than a retry, such as of the host"
         yield "late.share", p.late_share, "share", about, ["late_share"]
         yield "late.by_us", p.late_us, "us", "that delay", ["late_us", "late_share"]
     if s.busy:
-        about = "of reads that wait for the rest of an operation, any part of it as likely"
+        about = "of reads that wait for the rest of an operation, at any point of it"
         yield "busy.share", p.busy_share, "share", about, ["busy_share"]
         yield "busy.longest_us", p.busy_us, "us", "how long that operation takes", ["busy_us", "busy_share"]
     if s.pauses:
-        yield "pauses.share", p.pause_share, "share", "of reads that wait for something long", ["pause_share"]
+        yield "pauses.share", p.pause_share, "share", "of reads that wait for a long operation", ["pause_share"]
         yield "pauses.mean_us", p.pause_us, "us", "mean of those waits", ["pause_us", "pause_share"]
 
 

@@ -45,7 +45,7 @@ class Lines:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise FileError(f"{self.path}:{line}: found bytes that are no UTF-8, expected text") from None
+            raise FileError(f"{self.path}:{line}: found bytes that are not UTF-8, expected text") from None
 
     def _bytes(self) -> bytes:
         """The bytes of the file. Devices and pipes may have no end, but data that is not text shows within the first
@@ -55,10 +55,10 @@ class Lines:
             data = file.read(_SURE)
             if len(data) == _SURE:
                 if b"\0" in data and not data.startswith((_GZIP, _ZSTD)):
-                    raise FileError(f"{self.path}: found bytes that are no text, expected a latency log")
+                    raise FileError(f"{self.path}: found a binary file, expected the text of a latency log")
                 data += file.read(_MOST - _SURE + 1)
         if len(data) > _MOST:
-            raise FileError(f"{self.path}: found more than 1 GiB, expected a smaller log, or it compressed")
+            raise FileError(f"{self.path}: found more than 1 GiB, expected a smaller log, or the same log compressed")
         return data
 
     def number(self, at: int, text: str, what: str) -> float:

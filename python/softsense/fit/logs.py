@@ -50,7 +50,7 @@ def open_log(
     Returns the part of the log that can be fitted. Raises `FileError` and `ConfigError` naming file and line.
     """
     if not files:
-        raise ConfigError("LOG: found no file, expected one at least")
+        raise ConfigError("LOG: found no file, expected at least one")
     if log_format is not None and log_format not in FORMATS:
         raise ConfigError(f"--format: found {log_format!r}, expected {', '.join(FORMATS)}")
     if unit is not None and unit not in UNITS:
@@ -68,8 +68,8 @@ def open_log(
         if len({o.read_bytes for o in opened}) > 1:
             sizes = ", ".join(f"{o.source}: {o.read_bytes:,}" for o in opened)
             raise FileError(
-                f"{opened[1].source}: found reads of other bytes than in {opened[0].source} ({sizes}), expected "
-                "one size"
+                f"{opened[1].source}: found reads of another size than in {opened[0].source} ({sizes}), expected "
+                "the same size in all logs"
             )
         rounds = _together(opened)
         notes = tuple(dict.fromkeys([*_jobs_of_one_run(files), *(note for o in opened for note in o.notes)]))
@@ -91,8 +91,8 @@ def _jobs_of_one_run(files: Sequence[str | Path]) -> list[str]:
     names = [Path(file).name for file in files]
     runs = [name.partition("lat.")[0] for name in names if _OF_A_JOB.search(name)]
     return [
-        f"{runs.count(run)} logs are named as those of jobs of one run, {run}lat: each is taken for a round of its "
-        "own. If they ran at once, reads of one waited for those of others"
+        f"{runs.count(run)} logs have names of jobs of one run, {run}lat: the fit takes each log for a round. If "
+        "the jobs ran at once, their reads waited for one another"
         for run in dict.fromkeys(runs)
         if runs.count(run) > 1
     ]
@@ -146,8 +146,9 @@ def _recognise(lines: Lines) -> str:
         return "fio"
     if len(cells) > _MOST_COLUMNS and all(set(cell) <= _NUMERAL for cell in cells):
         raise FileError(
-            f"{lines.path}:{at}: found {len(cells)} numbers, as fio's log of histograms has them (write_hist_log), "
-            "expected a latency log: --output-format=json+ has the histogram of a whole job, write_lat_log each read"
+            f"{lines.path}:{at}: found {len(cells)} numbers, as in fio's log of histograms (write_hist_log), "
+            "expected a latency log: write_lat_log writes each read, and --output-format=json+ the histogram of a "
+            "whole job"
         )
     raise FileError(
         f"{lines.path}:{at}: found {first[:60]!r}, expected a latency log of fio, its JSON, events of blkparse or "
@@ -170,15 +171,15 @@ def _fio_log(lines: Lines, unit: str, read_bytes: int | None, depth: int | None,
         )
         if direction >= latency > 0 and block in (0, 1, 2) and len(cells) > 5:
             raise FileError(
-                f"{place}:{at}: found {line[:60]!r}, expected a line for each read: mean and maximum of many "
-                f"are two numbers before the direction (log_window_value; {_EACH})"
+                f"{place}:{at}: found {line[:60]!r}, expected a line for each read: two numbers before the "
+                f"direction are mean and maximum of many reads (log_window_value; {_EACH})"
             )
         if latency < 0 or direction not in (0, 1, 2):
             raise FileError(f"{place}:{at}: found {line[:60]!r}, expected {_FIO[1]}, and 0, 1 or 2 for the direction")
         if block == 0:
             raise FileError(
-                f"{place}:{at}: found a block size of 0, expected that of a read: fio writes it where a line is the "
-                f"mean or the maximum of many reads (log_avg_msec; {_EACH})"
+                f"{place}:{at}: found a block size of 0, expected the size of a read: fio writes 0 where a line is "
+                f"the mean or the maximum of many reads (log_avg_msec; {_EACH})"
             )
         rows.append((time, latency, direction, block, at))
     table = np.array(rows)
@@ -186,7 +187,7 @@ def _fio_log(lines: Lines, unit: str, read_bytes: int | None, depth: int | None,
     notes: list[str] = []
     if len(reads) < len(table):
         if len(reads) == 0:
-            raise FileError(f"{place}: found {len(table):,} writes and trims and no read, expected reads")
+            raise FileError(f"{place}: found {len(table):,} writes and trims and no read, expected a log with reads")
         notes.append(f"{len(table) - len(reads):,} writes and trims are left out")
     reads, size = one_size(reads, 3, read_bytes, place, notes)
     us = reads[:, 1] * UNITS[unit]
@@ -222,11 +223,14 @@ def _fio_json(lines: Lines, claimed: int | None, clock: str | None) -> Log:
     total = bins_of(job.get("read", {}) for job in jobs)
     if not total:
         found = f"{written:,} writes and no read" if written else "no bins of reads"
-        raise FileError(f"{place}: found {found}, expected `bins` of reads: was it --output-format=json+?")
+        raise FileError(f"{place}: found {found}, expected `bins` of reads: fio writes them with --output-format=json+")
     said = {key: value for each in options for key, value in each.items()}
     sizes = {_bytes(each["bs"], place) for each in options if "bs" in each}
     if len(sizes) > 1 or "bsrange" in said or "bssplit" in said:
-        raise FileError(f"{place}: found jobs of several block sizes, expected one: their bins are not told apart")
+        raise FileError(
+            f"{place}: found jobs of several block sizes, expected one size: the bins of a job do not tell the sizes "
+            "apart"
+        )
     if sum(total.values()) < LEAST_READS:
         raise FileError(
             f"{place}: found {sum(total.values())} reads, expected at least {LEAST_READS:,} to fit anything"

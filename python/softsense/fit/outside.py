@@ -81,7 +81,10 @@ def outside(fit: Fit) -> list[Outside]:
     found = _found(s, whole, np.array([_shares(s, whole, each) for each in rounds]))
     if s.late and _varies(late.min(), late.max()):
         by_us = float(whole.late_us)
-        why = f"{by_us:.3g} us later than their peak, less than a retry takes, in some rounds more than in others"
+        why = (
+            f"{by_us:.3g} us later than their peak, less than a retry takes, and more often in some rounds than in "
+            "others"
+        )
         found.insert(0, Outside("comes and goes", None, by_us, None, float(late.min()), float(late.max()), why))
     return found
 
@@ -132,14 +135,19 @@ def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Out
             why = f"reads of page type {number} alone that take {after:.3g} us longer, whose share it loses"
             why += ", as retries of one page type do" if after >= floor else f": {told}"
         elif base is None:
-            kind, why = "unexplained", "sooner than every page type, as of an SLC cache or a part of a page"
+            kind, why = (
+                "unexplained",
+                "earlier than every page type, as reads of an SLC cache or of a part of a page are",
+            )
         elif after > whole_read:
             kind = "long jump"
-            why = f"a single jump of {after:.4g} us after page type {number}, more than a whole read of it takes"
+            why = (
+                f"a single delay of {after:.4g} us after page type {number}, longer than a whole read of that page type"
+            )
         else:
             kind = "comes and goes" if varies[i] else "unexplained"
             why = f"{after:.3g} us after page type {number}, {told}"
-            why += ", in some rounds more than in others" if varies[i] else ""
+            why += ", more often in some rounds than in others" if varies[i] else ""
         found.append(Outside(kind, at, after, number, float(low[i]), float(high[i]), why))
     return found
 

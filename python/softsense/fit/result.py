@@ -109,7 +109,7 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
     vague = [row.name for row in rows if not row.is_told]
     lines += ["", "Not told by this log:", *(f"  - {text}" for text in identified.unknown(fit))]
     if vague:
-        lines.append(f"  - too little is seen of {', '.join(vague)}")
+        lines.append(f"- the log has too few reads that show {', '.join(vague)}")
     if fit.growth is not None:
         lines += [
             "",
@@ -140,8 +140,8 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
             )
         off = check["distance"]
         lines.append(
-            f"The simulator has {as_share(off['share'])} of reads elsewhere than the fit, {as_share(off['by_chance'])} "
-            f"by chance; the log has {as_share(off['log'])}."
+            f"{as_share(off['share'])} of reads have other latencies in the simulator than in the fit "
+            f"({as_share(off['by_chance'])} by chance), and {as_share(off['log'])} in the log."
         )
         if check["shift_us"]:
             lines.append(
@@ -150,9 +150,9 @@ def table(fit: Fit, checks: Sequence[dict[str, Any]] = (), deep: Depth | None = 
             )
         if (grown := check["growth"]) and abs(grown["parameters"] / grown["law"] - 1) > _OFF_LAW:
             lines.append(
-                f"Beyond {grown['bound_us']:g} us the law of growth has {as_share(grown['law'])} of reads and the "
-                f"config {as_share(grown['parameters'])}: no retries, pauses or slow peaks were fitted that could grow "
-                "so."
+                f"The law of growth has {as_share(grown['law'])} of reads beyond {grown['bound_us']:g} us, and the "
+                f"config has {as_share(grown['parameters'])}: the fit has no retries, pauses or slow peaks that "
+                "could grow like this."
             )
     if deep:
         lines += ["", *deep.told()]

@@ -42,7 +42,7 @@ def read_histogram(lines: Lines, unit: str = "us") -> Log:
     sums = columns.sum(axis=0)
     filled = sums > 0
     if not filled.any():
-        raise FileError(f"{lines.path}: found only empty rounds, expected one with reads at least")
+        raise FileError(f"{lines.path}: found only empty rounds, expected at least one round with reads")
     # Many reads of a worn drive may take longer than the last edge, so a sum may be small; no sum exceeds all reads.
     whole = (sums >= _PERCENT_SUMS[0]) & (sums <= _PERCENT_SUMS[1])
     percent = bool(np.sum(whole[filled]) >= 0.5 * np.sum(filled) and sums.max() <= _PERCENT_SUMS[1])
@@ -160,14 +160,14 @@ def read_tails(
                 [lines.number(at, cell, "a round or per cent") if cell else np.nan for cell in cells[: len(bounds) + 1]]
             )
     if not bounds or not rows:
-        raise FileError(f"{path}: found no column such as `over 400us` with values, expected one at least")
+        raise FileError(f"{path}: found no column such as `over 400us` with values, expected at least one")
     table = np.array(rows)
     if log is not None and hold_out:
         known = np.array([each.round for each in log.rounds])
         nearest = known[np.argmin(np.abs(table[:, :1] - known), axis=1)]
         table = table[~np.isin(nearest, hold_out)]
         if len(table) == 0:
-            raise FileError(f"{path}: found only rounds near those that are held out, expected some near others")
+            raise FileError(f"{path}: found only rounds near held-out rounds, expected some near other rounds")
     return {bound: (table[:, 0], table[:, i + 1] / 100) for i, bound in enumerate(bounds)}
 
 
