@@ -96,7 +96,9 @@ def test_cases_that_lose_data_are_counted_nowhere() -> None:
     )
     assert [bool(one.problems) for one in found.compared] == [False, True]
     told = found.text()
-    assert told.startswith("1 of 2 cases are not counted, because their runs cannot be used:\n  14,000 cycles, 90 days: ")
+    assert told.startswith(
+        "1 of 2 cases are not counted, because their runs cannot be used:\n  14,000 cycles, 90 days: "
+    )
     assert "uncorrectable" in told.splitlines()[1]
     assert "in 0 of 0 other cases" in told
 

@@ -159,7 +159,7 @@ def test_a_comparison_that_was_stopped_goes_on_to_the_same_result(compared: Code
         (["teaching-1/2", "teaching-1/2"], ["found teaching-1/2 twice with decoder min-sum", "each code once"]),
         (["teaching-1/2", "same.qc"], ["found same.qc twice", "which is teaching-1/2"]),
         ([BCH, BCH], [f"found {BCH} twice", "each code once"]),
-        ([BCH, "--decoder", "min-sum,bit-flipping"], ["found 1 code and decoder", "two or more"]),
+        ([BCH, "--decoder", "min-sum,bit-flipping"], ["found 1 pair of code and decoder", "at least two"]),
         (["teaching-1/2", "--decoder", "min-sum,min-sum"], ["twice with decoder min-sum"]),
         (["teaching-1/2", BCH, "--traps", "sets.toml"], ["found a list of one code", "expected `none`"]),
         (["teaching-1/2", "nowhere.qc"], ["nowhere.qc"]),

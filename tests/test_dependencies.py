@@ -168,7 +168,7 @@ def test_what_needs_an_extra_says_which_before_all_else(command: str, extra: str
     done = without_extras(*command.split())
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.endswith(f"expected `pip install 'softsense[{extra}]'`")
+    assert line.endswith(f"expected an installation with it: pip install 'softsense[{extra}]'")
 
 
 def test_licences_of_packages() -> None:

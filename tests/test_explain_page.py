@@ -170,4 +170,7 @@ def test_a_port_that_is_taken_is_told(address: str) -> None:
     command = [sys.executable, "-m", "softsense", "explain", "--serve", "--port", port]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == f"error: --port: found {port} taken by another program, expected a free one (0 takes any)\n"
+    assert (
+        done.stderr
+        == f"error: --port: found {port}, which another program uses, expected a free port (0 chooses one)\n"
+    )

@@ -125,7 +125,7 @@ def test_a_log_that_cannot_be_written_costs_the_log_alone(
     out = tmp_path / "out"
     assert cli.main(["run", str(config), *set_small, "--requests-log", "--out", str(out)]) == 2
     said = capsys.readouterr()
-    full = "cannot write: No space left on device; everything else is written"
+    full = "cannot write: No space left on device; all other results are written"
     assert said.err == f"error: {out}/requests.parquet: {full}\n"
     assert sorted(path.name for path in out.iterdir()) == [
         "config.toml",

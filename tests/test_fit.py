@@ -473,7 +473,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "prose": ("once upon a time\n", ["bad.log:1", "expected a latency log"]),
     "unit": (rows(latency=200), ["median latency of 0.2", "--unit"]),
     "milliseconds": (rows(latency=2e11), ["median latency", "--unit"]),
-    "writes": (rows(kind=1), ["2,000 writes", "expected reads"]),
+    "writes": (rows(kind=1), ["2,000 writes", "expected a log with reads"]),
     "sizes": (rows() + rows(size=8192, begin=400), ["4,096 (2,000 reads)", "8,192", "--read-bytes"]),
     "letters": (rows() + "5, eight, 0, 4096, 0\n", ["bad.log:2001", "eight", "latency"]),
     "direction": (rows() + "5, 200000, 7, 4096, 0\n", ["bad.log:2001", "direction"]),

@@ -263,4 +263,6 @@ def test_idle_time_is_said_before_the_fit(
     # As if it was stopped at once.
     monkeypatch.setattr(fit, "fit_log", lambda *_, **__: None)
     assert cli.main(["fit", str(path), "--out", str(tmp_path / "out"), "--no-progress"]) == 130
-    assert capfd.readouterr().err.startswith("note: 90.0% of the time no read was outstanding: gaps between reads, or reads")
+    assert capfd.readouterr().err.startswith(
+        "note: 90.0% of the time no read was outstanding: gaps between reads, or reads"
+    )

@@ -265,7 +265,9 @@ def test_satellites_that_come_and_go_are_told() -> None:
     assert (late.at_us, late.after_us) == (None, pytest.approx(14, abs=0.5))
     assert (late.low, late.high) == (pytest.approx(0.02, abs=0.01), pytest.approx(0.12, abs=0.02))
     assert "of all reads: 14" in str(late)
-    assert str(late).endswith("us later than their peak, less than a retry takes, and more often in some rounds than in others")
+    assert str(late).endswith(
+        "us later than their peak, less than a retry takes, and more often in some rounds than in others"
+    )
     assert any(each.at_us == pytest.approx(242, abs=1.5) for each in told), told
 
 

@@ -181,7 +181,7 @@ def test_what_cannot_be_calibrated_is_named(
 
 def test_chips_that_are_not_known_are_named(config: Path) -> None:
     for overrides, message in (
-        (["reliability=perfect"], "reliability: found no decode table"),
+        (["reliability=perfect"], "reliability: found a reliability without a decode table"),
         (["reliability.table.variation.chip_factors=[]"], "chip_factors: found no factors"),
     ):
         with pytest.raises(ConfigError, match=re.escape(message)):

@@ -331,7 +331,7 @@ def test_tables_of_others_are_no_store(tmp_path: Path, statement: str) -> None:
     Store(tmp_path / "store").close()
     with contextlib.closing(sqlite3.connect(tmp_path / "store")) as base:
         base.executescript(statement)
-    with pytest.raises(FileError, match=r"store: found .*, expected those of a store"):
+    with pytest.raises(FileError, match=r"store: found .*, expected the tables of a store"):
         Store(tmp_path / "store")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError, match="pipe: found a file that is no SQLite database"):

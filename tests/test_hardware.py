@@ -116,7 +116,11 @@ def test_every_point_of_a_sweep_has_the_area_of_its_config() -> None:
     ("equal_area", "grid", "says"),
     [
         ('"yes"', '"seed_of" = [1]', "equal_area: found"),
-        ("true", '"decoder.time.ldpc.checks_per_cycle" = [1, 2]', "found swept with `equal_area`"),
+        (
+            "true",
+            '"decoder.time.ldpc.checks_per_cycle" = [1, 2]',
+            "found a swept field whose value follows from `equal_area`",
+        ),
         ("true", '"decoder.node_nm" = [130.0]', "are larger than"),
     ],
 )
@@ -124,7 +128,7 @@ def test_equal_area_without_a_meaning_is_refused(equal_area: str, grid: str, say
     with pytest.raises(softsense.ConfigError, match=says):
         Planned(Sweep.parse(SWEEP.format(equal_area=equal_area, grid=grid)))
     text = 'config = "mlc-25nm"\nequal_area = true\n'
-    with pytest.raises(softsense.ConfigError, match="equal_area: found decoders of unknown hardware"):
+    with pytest.raises(softsense.ConfigError, match="equal_area: found decoders whose area is unknown"):
         Planned(Sweep.parse(text))
 
 

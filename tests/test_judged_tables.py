@@ -131,7 +131,7 @@ def test_building_and_judging_say_the_same(unjudged: Path, softsense_process: So
 def test_what_cannot_be_judged_is_refused(softsense_command: Softsense, tmp_path: Path, unjudged: Path) -> None:
     judge = ("table", "judge")
     thresholds = softsense_command(*judge, "laldpc-thresholds", "--out", "a.toml")
-    assert_bad_input(thresholds, "laldpc-thresholds: code:", "does not ship", "--code FILE")
+    assert_bad_input(thresholds, "laldpc-thresholds: code:", "is no shipped code", "--code FILE")
     assert_bad_input(softsense_command(*judge, "bch-2KB-t57", "--out", "a.toml"), "bch-2KB-t57: found no p_fail_lo")
     other = softsense_command(*judge, str(unjudged), "--code", "flash-8/9", "--out", "a.toml")
     assert_bad_input(other, "code: found `teaching-1/2:", "expected that of `flash-8/9:")

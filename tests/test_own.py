@@ -568,7 +568,7 @@ def test_errors_of_rules_end_the_run_with_their_traceback(
 def test_code_of_ones_own_can_be_refused(here: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     here("raise SystemExit\n")
     monkeypatch.setenv("SOFTSENSE_OWN", "refuse")
-    with pytest.raises(ConfigError, match="SOFTSENSE_OWN=refuse, expected a shipped one"):
+    with pytest.raises(ConfigError, match="SOFTSENSE_OWN=refuse, expected the name of a shipped one"):
         Config.open("mlc-25nm", ["read.policy=own.py:A"])
 
 

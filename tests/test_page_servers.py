@@ -132,7 +132,7 @@ def test_while_a_server_answers_nothing_of_a_request_is_loaded(evil: Path) -> No
     with served(careless, named=("good.py",)) as server:
         for name in ("evil.py:X", "this:X", f"{evil}:X"):
             status, content = got(f"{server.address}{quote(name)}")
-            assert (status, "a server runs what its command line names" in content.decode()) == (400, True)
+            assert (status, "a server runs only code that its command line names" in content.decode()) == (400, True)
         evil.with_name("good.py").write_text("class X:\n    def next(self, read):\n        return None\n")
         assert got(f"{server.address}good.py:X") == (200, b"loaded")
     with own.only(()), pytest.raises(ConfigError, match="a server runs"):
@@ -155,7 +155,7 @@ def test_a_device_of_the_command_line_may_have_code_of_its_own(tmp_path: Path, e
         assert got(f"{server.address}api/explain?policies=mine.py:Ladder")[0] == 400
     with served(explained.answered) as server:
         status, content = got(f"{server.address}api/explain?policies=two_step&technique=cells&seed=2")
-        assert (status, b"mine.py:Ladder`, expected a shipped one" in content) == (400, True)
+        assert (status, b"mine.py:Ladder`, expected the name of a shipped one" in content) == (400, True)
 
 
 FOREIGN = [

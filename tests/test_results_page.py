@@ -140,12 +140,12 @@ def test_files_that_are_none_of_ours_are_passed_over(tmp_path: Path) -> None:
         followed("simulating", 3, 0.5)
     good = json.loads((tmp_path / following.NAME).read_text())
     strange = {
-        "a": ("not json", "a/.progress.json: found no JSON"),
+        "a": ("not json", "a/.progress.json: found text that is not JSON"),
         "b": ("[]", "b/.progress.json: found a list, expected an object"),
         "c": ('{"state": "running"}', "c/.progress.json: found no `what`"),
         "d": (json.dumps(good | {"history": 5}), "`history`: found `5`, expected a list"),
         "e": (json.dumps(good | {"history": [1, 2, 3]}), "`history[0]`: found `1`, expected a list of 2"),
-        "f": (json.dumps(good | {"fraction": float("nan")}), "found no JSON"),
+        "f": (json.dumps(good | {"fraction": float("nan")}), "found text that is not JSON"),
         "g": ("[" * 100_000, "nested too deep"),
         "h": (json.dumps(good | {"count": 10**400}), "an integer of 401 digits"),
         "i": (json.dumps(good | {"name": "\ud800"}), "not UTF-8"),
@@ -168,7 +168,7 @@ def test_files_that_are_none_of_ours_are_passed_over(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == text(state) + "\n"
-    with pytest.raises(FileError, match="found no folder"):
+    with pytest.raises(FileError, match="found no such folder"):
         Results(tmp_path / "nowhere")
 
 

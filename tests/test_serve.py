@@ -271,7 +271,7 @@ def test_what_answers_something_else_is_one_error(tmp_path: Path) -> None:
 
     threading.Thread(target=answer, daemon=True).start()
     for kind, says in (
-        (FileError, "not that of a drive"),
+        (FileError, "that no drive gives"),
         (FileError, "ended the connection"),
         (ConfigError, "^a: found b"),
     ):

@@ -244,5 +244,5 @@ def test_time_in_a_listed_event_gives_the_rate_of_all() -> None:
 def test_what_is_out_of_range_is_one_error(given: dict[str, Any], match: str) -> None:
     with pytest.raises(ConfigError, match=match):
         split("teaching-1/2", **({"rber": [0.07, 0.05], "workers": 1} | QUICK | given))
-    with pytest.raises(ConfigError, match="too little"):
+    with pytest.raises(ConfigError, match="too few chains"):
         rate_from_time(1e-9, np.zeros((3, 4)))

@@ -707,7 +707,7 @@ def test_workers_that_are_lost_are_one_error_and_a_killed_one_fails_its_point(tm
     file = sweep_file(tmp_path)
     with pytest.raises(SoftsenseError, match="workers: ModuleNotFoundError: No module named 'softsense'"):
         sweep(file, out=tmp_path / "out", workers=Raising(ModuleNotFoundError("No module named 'softsense'")))
-    with pytest.raises(SoftsenseError, match="workers: found them gone"):
+    with pytest.raises(SoftsenseError, match="workers: found that all workers are gone"):
         sweep(file, out=tmp_path / "out", workers=Raising(CancelledError()))
     result = sweep(file, out=tmp_path / "out", workers=Raising(KilledWorker("key", "worker")))
     assert result.count("failed") == 12
@@ -795,7 +795,7 @@ def test_a_damaged_file_is_one_error(tmp_path: Path, spoil: Callable[[Path], Any
 
 def test_a_folder_is_one_sweep_s_at_a_time(tmp_path: Path) -> None:
     file = sweep_file(tmp_path)
-    at_work = f"process {os.getpid()} on .* at work here"
+    at_work = f"process {os.getpid()} on .* at work in this folder"
     with points.Kept(tmp_path / "out" / "points"), pytest.raises(FileError, match=rf"points: found {at_work}"):
         sweep(file, out=tmp_path / "out", workers=1)
     with Folder(tmp_path / "out"), pytest.raises(FileError, match=rf"out: found {at_work}"):
@@ -866,7 +866,7 @@ def test_a_trace_that_changes_under_way_is_a_failed_point(tmp_path: Path) -> Non
     planned = Planned(Sweep.open(sweep_file(tmp_path, text)))
     (tmp_path / "one.trace").write_text(trace_lines(30, 4096))
     result = sweep(planned, out=tmp_path / "out", workers=1)
-    assert "found another content" in result.failures["error"][0]
+    assert "found other content" in result.failures["error"][0]
 
 
 # Columns.
@@ -1159,7 +1159,7 @@ def test_a_large_sweep_has_light_results(softsense_command: Softsense, tmp_path:
     assert (state["runs"][0]["points"]["planned"], state["runs"][0]["points"]["of"]) == (1000, 5000)
     assert len(json.dumps(state)) < 1_000_000
     compared = softsense_command(["results", "compare", "out", "other"])
-    assert "and 4,960 more; --json has all" in compared.stdout
+    assert "and 4,960 more rows; --json has all of them" in compared.stdout
     assert "Ratios of other to out, of all" in compared.stdout
     assert len(compared.stdout) < 60_000
 

@@ -273,7 +273,7 @@ def test_frames_of_all_kinds_are_the_same_trace(tmp_path: Path) -> None:
         softsense.Trace.from_frame(frame)
     with pytest.raises(softsense.ConfigError, match="found int, expected a data frame"):
         softsense.Trace.from_frame(3)
-    with pytest.raises(softsense.ConfigError, match="--delimiter: found with a data frame"):
+    with pytest.raises(softsense.ConfigError, match="--delimiter: found together with a data frame"):
         softsense.Trace.from_frame(frame, columns, delimiter="tab")
 
 

@@ -364,7 +364,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "lists in lists in lists": (f"sets = {'[' * 5000}", ""),
     "another format": (GOOD.replace("version 1", "version 2"), "version 2"),
     "another format's number": (GOOD.replace(f'"{traps.FORMAT}"', "1"), "format: found 1"),
-    "another matrix": (GOOD.replace('matrix = "', 'matrix = "0'), "matrix: found the sets of"),
+    "another matrix": (GOOD.replace('matrix = "', 'matrix = "0'), "matrix: found sets of"),
     "a code of two lines": (GOOD.replace('matrix = "', 'matrix = "0').replace(TEACHING, "a\\nb"), "matrix"),
     "a matrix that is a number": (GOOD.replace('matrix = "', "matrix = 1 # "), "matrix"),
     "bits in words": (GOOD.replace("most_bits = 3", 'most_bits = "3"'), "most_bits"),
@@ -414,7 +414,7 @@ def test_what_cannot_be_read_is_one_error_that_names_it(tmp_path: Path) -> None:
 
 
 def test_sets_of_another_code_are_refused_by_measurements() -> None:
-    with pytest.raises(softsense.ConfigError, match=r"^traps: found those of teaching-1/2"):
+    with pytest.raises(softsense.ConfigError, match=r"^traps: found absorbing sets of teaching-1/2"):
         softsense.measure_fer("flash-8/9", [0.005], traps=find_traps(TEACHING, most_bits=3))
 
 

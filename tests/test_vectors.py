@@ -219,7 +219,7 @@ def test_a_decoder_in_verilog_is_held_to_them(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert "frames are the same" in done.stdout
     done = ran("--channel", "awgn:2")
-    assert (done.returncode, "takes hard decisions" in done.stderr) == (2, True)
+    assert (done.returncode, "takes only hard decisions" in done.stderr) == (2, True)
     decoder = (tmp_path / "min_sum.v").read_text(encoding="utf-8")
     (tmp_path / "min_sum.v").write_text(decoder.replace("* magnitude + 8)", "* magnitude + 7)"), encoding="utf-8")
     done = ran("--frames", "3")

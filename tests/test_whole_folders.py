@@ -299,7 +299,7 @@ def test_a_lock_ends_with_its_process_and_is_no_trap(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert process.stdout
     assert process.stdout.readline() == b"has it\n"
-    with pytest.raises(softsense.FileError, match=rf"out: found process {process.pid} on .* at work here"):
+    with pytest.raises(softsense.FileError, match=rf"out: found process {process.pid} on .* at work in this folder"):
         Folder(tmp_path / "out").__enter__()
     process.kill()
     process.communicate()
@@ -387,7 +387,7 @@ def test_what_does_not_belong_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     for words in (["compare", "a", "b"], ["compare", "b", "a"], ["export", "a", "--out", "a.csv"]):
         code, said, complained = told(*words)
         assert (code, said) == (2, "")
-        assert complained.startswith("error: a/summary.json: found another file than results.json was written for")
+        assert complained.startswith("error: a/summary.json: found a file that differs from the one in results.json")
     assert not Path("a.csv").exists()
     Path("a/summary.json").unlink()
     assert "missing    summary.json" in told("show", "a")[1]

@@ -196,8 +196,8 @@ def parallelism_of(config: Config, reference: Config) -> list[str]:
     hardware = reference.decoder_hardware()
     if hardware is None:
         raise ConfigError(
-            "decoder.time: found decoders of unknown hardware in the reference, expected `bch` or "
-            "`ldpc` for a comparison at equal area"
+            "decoder.time: found decoders whose area is unknown in the reference config, expected "
+            "`decoder.time.bch` or `decoder.time.ldpc`, which describe a circuit, for a comparison at equal area"
         )
     return config.parallelism_of_area(hardware["total_mm2"])
 

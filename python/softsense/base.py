@@ -48,7 +48,9 @@ def check_extra(what: str, extra: str) -> None:
     """Raise `ConfigError` if a module that `what` needs, and that an extra of softsense brings, is not installed."""
     for name in _EXTRAS[extra]:
         if find_spec(name) is None:
-            raise ConfigError(f"{what}: found no {name}, expected `pip install 'softsense[{extra}]'`")
+            raise ConfigError(
+                f"{what}: found no package {name}, expected an installation with it: pip install 'softsense[{extra}]'"
+            )
 
 
 def by_lot(of: int, most: int) -> list[int]:

@@ -55,8 +55,8 @@ class CodeComparison:
         for label, channel in zip(self.labels, channels, strict=True):
             if channel != channels[0]:
                 raise ConfigError(
-                    f"codes: found {label} on another channel than {self.labels[0]}, expected all on one: the same "
-                    "placement of references, and the same cells and page"
+                    f"codes: found {label} on another channel than {self.labels[0]}, expected the same channel for "
+                    "all: the same placement of references, cells and page"
                 )
 
     @property
@@ -182,7 +182,7 @@ def compare_codes(
 
 def _check(pairs: Sequence[tuple[Code, str]], traps: Any) -> None:
     if len(pairs) < 2:
-        raise ConfigError(f"codes: found {len(pairs)} code and decoder, expected two or more")
+        raise ConfigError(f"codes: found {len(pairs)} pair of code and decoder, expected at least two")
     met: dict[tuple[Any, ...], str] = {}
     for code, decoder in pairs:
         known = (*_identity(code), decoder if code.kind == "ldpc" else None)

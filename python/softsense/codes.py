@@ -251,7 +251,9 @@ def hardware_at_equal_rate(codes: Sequence[Code], gbps: float | None = None, **c
     """
     for name in (*_PARALLELISM["ldpc"], *_PARALLELISM["bch"], _MULTIPLIERS):
         if circuit.get(name) is not None:
-            raise ConfigError(f"{name}: found {circuit[name]} beside a data rate to reach, expected one of them")
+            raise ConfigError(
+                f"{name}: found {circuit[name]} together with a data rate to reach, expected only one of the two"
+            )
     if gbps is None:
         gbps = max(hardware(code, **circuit)["decoder"]["gbps"] for code in codes)
     if not 0 < gbps <= 1e6:

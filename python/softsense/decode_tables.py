@@ -150,10 +150,12 @@ def build_table(
     levels = levels or ("1" if bch else f"1-{wanted.levels if wanted else MAX_LEVEL}")
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels)
     if chosen != list(range(1, len(chosen) + 1)):
-        raise ConfigError(f"levels: found {', '.join(map(str, chosen))}, expected all levels from 1 on, such as 1-7")
+        raise ConfigError(
+            f"levels: found {', '.join(map(str, chosen))}, expected all levels from 1 to the deepest, such as 1-7"
+        )
     if bch and len(chosen) > 1:
         raise ConfigError(
-            f"levels: found 1-{len(chosen)} for {opened.name}, expected 1: a BCH code takes hard decisions"
+            f"levels: found 1-{len(chosen)} for {opened.name}, expected 1: a BCH code takes only hard decisions"
         )
     if wanted and wanted.levels > len(chosen):
         raise ConfigError(
@@ -270,7 +272,7 @@ def _reading(config: str | os.PathLike[str], table: list[str]) -> Config:
     reliability = json.loads(whole.to_json())["reliability"]
     if "table" not in reliability:
         found = reliability if isinstance(reliability, str) else next(iter(reliability))
-        raise ConfigError(f"reliability: found `{found}`, expected `table`: nothing else reads decode tables")
+        raise ConfigError(f"reliability: found `{found}`, expected `table`: only that reliability reads a decode table")
     return whole.with_overrides(table)
 
 

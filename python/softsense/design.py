@@ -106,13 +106,19 @@ def ecc_by_age(
     oob = _oob(oob_bytes, of_kind if kind == "bch" else {})
     stages = stages or ("points" if points else "room")
     if stages == "points" and not points:
-        raise ConfigError("rber: found stages by points without any, expected raw bit error rates, or stages by room")
+        raise ConfigError(
+            "rber: found stages by points without points, expected raw bit error rates, or stages by room"
+        )
     if stages == "points" and squeezes:
-        raise ConfigError(f"squeeze: found {list(squeezes)} with stages by points, expected stages by room, or none")
+        raise ConfigError(
+            f"squeeze: found {list(squeezes)} together with stages by points, expected stages by room, or no squeeze"
+        )
     fitted = _core.fit_wear(list(points), law) if points else None
     rber = fitted["model"] if fitted else of_kind.get("rber")
     if rber is None:
-        raise ConfigError("rber: found no raw bit error rates, expected points, or a config whose reliability has them")
+        raise ConfigError(
+            "rber: found no raw bit error rates, expected points, or a config whose reliability has raw bit error rates"
+        )
     unit, units = geometry["codeword_bytes"], geometry["codewords_per_page"]
     asked: dict[str, Any] = {"uber": uber}
     if stages == "points":
@@ -123,7 +129,9 @@ def ecc_by_age(
     variation = {} if points else _varied(of_kind.get("variation", {}))
     if code == "bch":
         if tables:
-            raise ConfigError(f"tables: found {', '.join(tables)} for BCH codes, expected none")
+            raise ConfigError(
+                f"tables: found {', '.join(tables)} together with BCH codes, expected no tables, or LDPC codes"
+            )
         found = _core.design_by_age(unit_bytes=unit, units_per_page=units, oob_bytes=oob, **asked)
         overrides = _of_bch(found, rber, variation, oob)
     else:
@@ -159,7 +167,10 @@ def _varied(variation: dict[str, Any]) -> dict[str, Any]:
 def _oob(given: int | None, bch: dict[str, Any]) -> int:
     oob = given if given is not None else bch.get("oob_bytes")
     if oob is None:
-        raise ConfigError("oob_bytes: found none, expected the out-of-band area of a unit, or a `reliability.bch`")
+        raise ConfigError(
+            "oob_bytes: found no value, expected the bytes of the out-of-band area of a unit, or a config with "
+            "`reliability.bch`"
+        )
     return int(oob)
 
 

@@ -219,7 +219,10 @@ class Flight(Generic[_J]):
             if self._workers.here:
                 raise
             if isinstance(error, CancelledError):
-                message = "workers: found them gone, expected them to stay (the same call goes on)"
+                message = (
+                    "workers: found that all workers are gone, expected at least one (the same command or call "
+                    "continues the work)"
+                )
                 raise SoftsenseError(message) from None
             raise SoftsenseError(f"workers: {type(error).__name__}: {error}".removesuffix(": ")) from error
 

@@ -78,17 +78,19 @@ def read_json(file: Path, most_bytes: int = MOST_JSON_BYTES) -> Any:
     except OSError as error:
         raise FileError(f"{file}: cannot read: {error.strerror or error}") from None
     if len(content) > most_bytes:
-        raise FileError(f"{file}: found more than {most_bytes:,} bytes, expected a smaller file")
+        raise FileError(f"{file}: found more than {most_bytes:,} bytes, expected at most that many")
     try:
         found = json.loads(content.decode("utf-8"), parse_int=_whole)
         # Values that cannot be written as JSON again are refused: NaN, infinities, and halves of surrogate pairs.
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeError:
-        raise FileError(f"{file}: found no JSON: bytes or characters that are not UTF-8") from None
+        raise FileError(f"{file}: found bytes or characters that are not UTF-8, expected JSON") from None
     except ValueError as error:
-        raise FileError(f"{file}: found no JSON: {error}") from None
+        raise FileError(f"{file}: found text that is not JSON ({error}), expected JSON") from None
     except RecursionError:
-        raise FileError(f"{file}: found lists or objects nested too deep, expected JSON of softsense") from None
+        raise FileError(
+            f"{file}: found lists or objects that are nested too deep, expected JSON that softsense has written"
+        ) from None
     return found
 
 
@@ -126,7 +128,8 @@ class Lock:
                 os.close(self._file)
                 other = (lock_of(folder) or {"process": "another process"})["process"]
                 raise FileError(
-                    f"{folder}: found {other} at work here, expected the folder to be free (wait, or use another one)"
+                    f"{folder}: found {other} at work in this folder, expected a folder that no process uses (wait "
+                    "for its end, or choose another folder)"
                 ) from None
             try:
                 os.ftruncate(self._file, 0)

@@ -347,7 +347,9 @@ def reliability_by_age(
             of_age = next((code for code in codes if cycles <= code["to_pe_cycles"]), codes[-1]) if codes else {}
             mean = {name: float(sample[name].mean()) for name in ("rber", "p_fail_hard", "p_uncorrectable")}
             if np.isnan(mean["p_uncorrectable"]):
-                message = "found real decodes, expected a decode table, in which failure probabilities are looked up"
+                message = (
+                    "found `exact`, expected `reliability.table`: failure probabilities are looked up in a decode table"
+                )
                 raise ConfigError(f"reliability.exact: {message}")
             row = {"pe_cycles": cycles, "retention_days": days, **mean, "references": references, "not_measured": None}
             row["retries"] = float(sample["mean_steps"].mean()) - 1
@@ -438,8 +440,8 @@ def calibrate(config: Config, p_fail: float, level: int = 1) -> list[float]:
     variation = _known_chips(config)
     if variation["overdispersion"]:
         raise ConfigError(
-            "reliability.table.variation.overdispersion: found overdispersion, expected 0, as all "
-            "rates must scale together"
+            "reliability.table.variation.overdispersion: found overdispersion, expected 0: all raw bit error "
+            "rates have to scale together"
         )
     if not 0 < p_fail < 1:
         raise ConfigError(f"p_fail: found {p_fail:g}, expected a probability above 0 and below 1")
@@ -491,7 +493,7 @@ def _known_chips(config: Config) -> dict[str, Any]:
     """The variation of a config with a decode table and known chips."""
     reliability = json.loads(config.to_json())["reliability"]
     if not isinstance(reliability, dict) or "table" not in reliability:
-        raise ConfigError("reliability: found no decode table, expected `reliability.table`")
+        raise ConfigError("reliability: found a reliability without a decode table, expected `reliability.table`")
     variation: dict[str, Any] = reliability["table"]["variation"]
     if not variation["chip_factors"]:
         raise ConfigError(

@@ -185,7 +185,7 @@ class Results:
             return Results(path, Signed.read(path / MANIFEST))
         found = f"found no {MANIFEST}" if path.is_dir() else "found no such folder"
         if left := _unfinished(path):
-            found = f"found what {left['process']} has not finished, or was killed before it had"
+            found = f"found unfinished results of {left['process']}, which still runs or was killed"
         raise FileError(f"{path}: {found}, expected a folder of results (`softsense results list` shows them)")
 
     @property
@@ -258,8 +258,8 @@ class Results:
         path = self.folder / name
         if self.manifest.strange(self.folder, [name]).get(name) == "changed":
             raise FileError(
-                f"{path}: found another file than {MANIFEST} was written for, expected the one whose SHA-256 it has "
-                "(the same command makes both anew)"
+                f"{path}: found a file that differs from the one in {MANIFEST}, expected the file with its SHA-256 "
+                "(the same command writes both again)"
             )
         return path
 
@@ -286,7 +286,7 @@ def find(root: str | os.PathLike[str]) -> Found:
     """
     top = Path(root)
     if not top.is_dir():
-        raise FileError(f"{top}: found no such folder, expected one with results")
+        raise FileError(f"{top}: found no such folder, expected a folder with results")
     found = Found()
     for path in (top, *(path for depth in range(1, _DEPTH + 1) for path in top.glob("/".join("*" * depth)))):
         # Anything but a folder has no such files, either.

@@ -102,7 +102,10 @@ def make(
     weights = fails(by_default).mean(axis=1)
     retried = weights > _RETRIED
     if not retried.any():
-        raise ConfigError("pe_cycles: found no age at which default references fail 1 % of codewords, expected one")
+        raise ConfigError(
+            "pe_cycles: found no age at which default references fail 1 % of codewords, expected at least one: cover "
+            "more P/E cycles"
+        )
 
     known, rows, candidates = int(known_share * counted_cells) // 2 * 2, [], {}
     for at in range(states - 1) if boundary is None else [boundary]:

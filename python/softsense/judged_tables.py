@@ -112,7 +112,9 @@ def rungs_of(rber: Sequence[float], level: Mapping[str, Any], down_to: float) ->
 def check_runs(runs: int) -> None:
     """Raise `ConfigError` for a single run, which has no spread."""
     if runs == 1:
-        raise ConfigError("judge: found 1, expected 0 or at least 2 runs, whose spread says how sure they are")
+        raise ConfigError(
+            "judge: found 1, expected 0 or at least 2: the interval of a rate follows from the spread of several runs"
+        )
 
 
 @dataclass(frozen=True)

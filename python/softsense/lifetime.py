@@ -203,12 +203,14 @@ def lifetime(
     """
     demand = demand or Demand()
     if not 0 <= demand.uber < 1:
-        raise ConfigError(f"uber: found {demand.uber:g}, expected a share below 1, and not below 0")
+        raise ConfigError(f"uber: found {demand.uber:g}, expected a share from 0 to below 1")
     if demand.mean_iterations is not None and not demand.mean_iterations > 0:
         raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
     fields = json.loads(config.to_json())
     if ages := fields["precondition"]["ssds"]:
-        message = f"found ages of {len(ages)} SSDs, expected none: a lifetime needs blocks that wear alike"
+        message = (
+            f"found ages of {len(ages)} SSDs, expected an empty list: a lifetime is that of blocks that all wear alike"
+        )
         raise ConfigError(f"precondition.ssds: {message}")
     candidates = _candidates(config, fields["reliability"], list(tables))
     shares = list(utilisations) or [1 - fields["ftl"]["over_provisioning"]]
@@ -295,14 +297,17 @@ def _candidates(config: Config, reliability: Any, tables: list[str]) -> list[_Ca
     """The codes of the tables, or those of the config."""
     if isinstance(reliability, dict) and "bch" in reliability:
         if tables:
-            raise ConfigError(f"tables: found {', '.join(tables)} with `reliability.bch`, expected none: it has codes")
+            raise ConfigError(
+                f"tables: found {', '.join(tables)} together with `reliability.bch`, expected no tables: the config "
+                "names its own codes"
+            )
         return [_of_age(config, reliability["bch"]["oob_bytes"], code) for code in config.bch_codes()]
     if not isinstance(reliability, dict) or "table" not in reliability:
         message = "found no decode table, expected `reliability.table` or `reliability.bch`"
         raise ConfigError(f"reliability: {message}")
     tables = tables or [reliability["table"]["file"]]
     if len(set(tables)) < len(tables):
-        raise ConfigError(f"tables: found {', '.join(tables)}, expected each once")
+        raise ConfigError(f"tables: found {', '.join(tables)}, expected each table once")
     return [_Candidate(table, table) for table in tables]
 
 
@@ -358,14 +363,20 @@ class _Wear:
         try:
             code = Code.open(table if table.startswith("bch:") else document["code"].split(":")[0])
         except SoftsenseError:
-            message = f"table {table}: found one of `{document['code']}`, expected one of a code that can be opened"
+            message = (
+                f"table {table}: found a table of `{document['code']}`, expected the table of a code that softsense "
+                "can open"
+            )
             raise ConfigError(message) from None
         if not 1 <= level <= len(document["level"]):
             raise ConfigError(f"level: found {level}, expected 1 to {len(document['level'])}, the levels of {table}")
         reader = DecodeTable(table)
         iterations = _mean_iterations(document, level)
         if demand.mean_iterations is not None and iterations is None:
-            raise ConfigError(f"table {table}: found no iterations at level {level}, expected them to be bounded")
+            raise ConfigError(
+                f"table {table}: found no numbers of iterations at level {level}, expected a table with `iterations`, "
+                "or no limit on the mean number of iterations"
+            )
 
         whole, measured = (str(self._folder / name) for name in ("whole.toml", "measured.toml"))
         for path in (whole, measured):
@@ -386,7 +397,8 @@ class _Wear:
         while met(high):
             if high == _MOST_PE:
                 message = (
-                    f"found rates that {table} corrects after {high:,} P/E cycles, expected them to grow with wear"
+                    f"found raw bit error rates that {table} still corrects after {high:,} P/E cycles, expected "
+                    "rates that grow with wear"
                 )
                 raise ConfigError(f"reliability.table.rber: {message}")
             low, high = high, min(2 * high, _MOST_PE)
@@ -398,8 +410,10 @@ class _Wear:
             beyond = 1.0 - float(reader.reaches(sampled(pe_cycles)["rber"]).mean())
             if beyond > self._most_beyond:
                 raise ConfigError(
-                    f"table {table}: found {beyond:.3g} of the codewords beyond its raw bit error rates at "
-                    f"{pe_cycles:,} P/E cycles, expected at most {self._most_beyond:g} (reliability.table.most_beyond)"
+                    f"table {table}: found a share of {beyond:.3g} of the codewords outside its raw bit error "
+                    f"rates at {pe_cycles:,} P/E cycles, expected at most {self._most_beyond:g} "
+                    "(reliability.table.most_beyond); `softsense table build CODE --for CONFIG` makes a table "
+                    "whose range has all rates"
                 )
         share = candidate.user_share or code.data_bits / code.codeword_bits
         _, uber, _ = end = at(low)

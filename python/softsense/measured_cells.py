@@ -112,7 +112,9 @@ def rber_grid(file: str | os.PathLike[str]) -> str:
     for where, row in _lines(file, GRID_COLUMNS):
         cycles, days, rber = (_number(where, name, text) for name, text in zip(GRID_COLUMNS, row, strict=True))
         if (int(cycles), days) in rates:
-            raise ConfigError(f"{where}: found {cycles:g} P/E cycles and {days:g} days again, expected each age once")
+            raise ConfigError(
+                f"{where}: found {cycles:g} P/E cycles and {days:g} days a second time, expected each age once"
+            )
         rates[int(cycles), days] = rber
     if not rates:
         raise ConfigError(f"{file}: found no rates, expected a line for each age")
@@ -120,7 +122,10 @@ def rber_grid(file: str | os.PathLike[str]) -> str:
     for wear in pe_cycles:
         for days in retention_days:
             if (wear, days) not in rates:
-                raise ConfigError(f"{file}: found no rate at {wear} P/E cycles and {days:g} days, expected a full grid")
+                raise ConfigError(
+                    f"{file}: found no rate at {wear} P/E cycles and {days:g} days, expected a full grid: a rate at "
+                    "every P/E cycles for every number of days"
+                )
     rows = ",\n".join(
         "    [" + ", ".join(f"{rates[wear, days]:g}" for days in retention_days) + "]" for wear in pe_cycles
     )
@@ -158,18 +163,20 @@ def _read(file: Path) -> list[_Measurement]:
         sigma = _number(where, "sigma", row[-1]) if row[-1].strip() else None
         of_age = ages.setdefault((int(pe_cycles), days), {})
         if int(state) in of_age:
-            raise ConfigError(f"{where}: found state {int(state)} of this age again, expected each once")
+            raise ConfigError(f"{where}: found state {int(state)} of this age a second time, expected each state once")
         of_age[int(state)] = (mean, sigma)
     measurements: list[_Measurement] = []
     for (cycles, days), states in ages.items():
         if sorted(states) != list(range(len(states))):
             where = f"{cycles} P/E cycles and {days:g} days"
-            raise ConfigError(f"{file}: found states {sorted(states)} at {where}, expected all from 0 on")
+            raise ConfigError(f"{file}: found states {sorted(states)} at {where}, expected all states from 0 on")
         values = [states[state] for state in range(len(states))]
         sigmas = [sigma for _, sigma in values if sigma is not None]
         if len(sigmas) not in (0, len(values)):
             where = f"{cycles} P/E cycles and {days:g} days"
-            raise ConfigError(f"{file}: found spreads of some states at {where}, expected those of all or of none")
+            raise ConfigError(
+                f"{file}: found spreads of some states at {where}, expected spreads of all states or of none"
+            )
         measurements.append((cycles, days * 24, [mean for mean, _ in values], sigmas or None))
     if not measurements:
         raise ConfigError(f"{file}: found no measurements, expected a line for each age and state")

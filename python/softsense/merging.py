@@ -52,13 +52,15 @@ def merge(
     """
     paths = list(dict.fromkeys(Path(source) for source in sources))
     if not paths:
-        raise FileError("merge: found no shards, expected some")
+        raise FileError("merge: found no shards, expected at least one")
     if Path(out).is_dir() or any(path.is_dir() for path in paths):
         return merge_points(Path(out), paths, progress)
     found = []
     for number, path in enumerate(paths):
         if Path(out).exists() and path.exists() and path.samefile(out):
-            raise FileError(f"{path}: found it among the stores to be merged into itself, expected it once")
+            raise FileError(
+                f"{path}: found this store both as target and as source, expected a target that is none of the sources"
+            )
         found.append(_read(path))
         if progress:
             progress("reading stores", number + 1, (number + 1) / len(paths))
@@ -108,8 +110,8 @@ def _check_tasks(sources: Sequence[_Source]) -> None:
             told, first = tasks.setdefault(identity, (json.dumps(task[1:]), source))
             if told != json.dumps(task[1:]):
                 raise FileError(
-                    f"{source.name}: task {identity[:12]}: found {task[1]} in units of {task[2]} frames, expected what "
-                    f"{first.name} has"
+                    f"{source.name}: task {identity[:12]}: found {task[1]} in units of {task[2]} frames, expected "
+                    f"the same as in {first.name}"
                 )
 
 
@@ -168,9 +170,9 @@ def _check_within(place: Place, inner: tuple[Row, _Source], outer: tuple[Row, _S
     ours, theirs = ([*each, *[0] * (length - len(each))] for each in pairs)
     if any(a > b for a, b in zip(ours, theirs, strict=True)):
         raise FileError(
-            f"{source.name}: task {place[0][:12]}, errors {place[1]}, units {row.first_unit} to {row.end - 1}: found "
-            f"{row.counts.failures} failures, expected what {first.name} has of the same frames "
-            f"({whole.counts.failures} in units {whole.first_unit} to {whole.end - 1})"
+            f"{source.name}: task {place[0][:12]}, errors {place[1]}, units {row.first_unit} to {row.end - 1}: "
+            f"found {row.counts.failures} failures, expected the same as in {first.name}, which has "
+            f"{whole.counts.failures} in units {whole.first_unit} to {whole.end - 1}"
         )
 
 
@@ -182,7 +184,7 @@ def _results(sources: Sequence[_Source]) -> dict[tuple[str, int], str]:
             before, first = known.setdefault(key, (text, source))
             if before != text:
                 raise FileError(
-                    f"{source.name}: result {key[0][:12]}, unit {key[1]}: found another than {first.name} has, "
-                    "expected the same"
+                    f"{source.name}: result {key[0][:12]}, unit {key[1]}: found another result than in "
+                    f"{first.name}, expected the same"
                 )
     return {key: text for key, (text, _) in known.items()}

@@ -191,21 +191,32 @@ def load(path: str, name: str, directory: str) -> Loaded:
     """
     place, _, item = name.rpartition(":")
     if (setting := os.environ.get("SOFTSENSE_OWN", "")) not in ("", _ALLOWED):
-        expected = f"expected a shipped one (without SOFTSENSE_OWN, or with SOFTSENSE_OWN={_ALLOWED}, yours runs)"
+        expected = (
+            "expected the name of a shipped one (your own code runs without SOFTSENSE_OWN, or with "
+            f"SOFTSENSE_OWN={_ALLOWED})"
+        )
         raise RefusedError(f"{path}: found `{name}` with SOFTSENSE_OWN={setting}, {expected}")
     if (places := _only.get()) is not None and place not in places:
-        raise RefusedError(f"{path}: found `{name}`, expected a shipped one: a server runs what its command line names")
+        raise RefusedError(
+            f"{path}: found `{name}`, expected the name of a shipped one: a server runs only code that its command "
+            "line names"
+        )
     if (text := _provided.get().get(place)) is not None:
         module = _executed(place, text)
     elif place.endswith(".py"):
         beside = Path(directory) / place
         file = next((at for at in (beside, Path(place)) if at.is_file()), None)
         if file is None:
-            raise ConfigError(f"{path}: found `{name}`, but no file {place}, beside the config or in this folder")
+            raise ConfigError(
+                f"{path}: found `{name}`, expected a file {place} beside the config or in this folder, where there is "
+                "none"
+            )
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
-            raise ConfigError(f"{path}: found `{name}`, but {file} cannot be read: {error}") from None
+            raise ConfigError(
+                f"{path}: found `{name}`, whose file {file} cannot be read ({error}), expected a file that can be read"
+            ) from None
         _ask(path, name, str(file), beside=file == beside)
         module = _executed(str(file), text)
     else:
@@ -234,12 +245,14 @@ def _ask(path: str, name: str, file: str, *, beside: bool) -> None:
         by = opened.overrides_of if _mentioned(name, opened.overrides) else opened.config
         if not by:
             # A page that the command serves may ask for anything.
-            raise RefusedError(f"{path}: found `{name}`, which is not on the command line, expected a shipped one")
+            raise RefusedError(
+                f"{path}: found `{name}`, which is not on the command line, expected the name of a shipped one"
+            )
     for asks in filter(None, (by, opened.config if beside else "")):
         if not (_command.allows or _is_of_here(asks, _command.words)):
             found = f"found `{name}` with {asks}, which is neither in this folder nor on the command line"
             allowed = f"--allow-own, or SOFTSENSE_OWN={_ALLOWED}, runs {file}"
-            raise RefusedError(f"{path}: {found}, expected a shipped one ({allowed})")
+            raise RefusedError(f"{path}: {found}, expected the name of a shipped one ({allowed})")
     _command.told.add(real)
     _command.say(f"runs {file}, which {f'{path} of {by}' if by else 'the command line'} names")
 
@@ -331,7 +344,8 @@ def _imported(path: str, name: str, place: str) -> tuple[types.ModuleType, str]:
         spec = None
     if spec is None or not spec.origin or not os.path.isfile(spec.origin) or not spec.origin.endswith(".py"):
         raise ConfigError(
-            f"{path}: found `{name}`, but no module `{place}` in Python, expected one, or a file such as {place}.py"
+            f"{path}: found `{name}`, but Python has no module `{place}`, expected an installed module, or a file "
+            f"such as {place}.py"
         )
     text = Path(spec.origin).read_text(encoding="utf-8")
     try:

@@ -77,7 +77,9 @@ def _plain(value: Any) -> Any:
 
 def share_told(part: int, parts: int, kept: object, of_all: object, others: object) -> str:
     """A message: a shard has done its share, where its store is, and the command that merges all shards."""
-    return f"shard {part} of {parts} has done its share: {kept}\nwhen all have: softsense merge {of_all} {others}"
+    return (
+        f"shard {part} of {parts} is complete: {kept}\nwhen all shards are complete: softsense merge {of_all} {others}"
+    )
 
 
 def missing_parts(parts: Iterable[Part]) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
@@ -97,7 +99,10 @@ def check_plans(sources: Iterable[tuple[str, Sequence[Part]]]) -> None:
     for name, of in plans:
         if other := sorted(of - expected):
             nearest = min(sorted(expected), key=lambda plan: len(_differences(other[0], plan)))
-            raise FileError(f"{name}: found another plan than that of {most}: {differing(other[0], nearest)}")
+            raise FileError(
+                f"{name}: found another plan than in {most}, expected shards of the same command: "
+                f"{differing(other[0], nearest)}"
+            )
 
 
 def differing(found: str, expected: str) -> str:

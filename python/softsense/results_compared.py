@@ -124,7 +124,7 @@ class Compared:
             columns = [(name, [values[i] for _, values in self.differences]) for i, name in enumerate(names)]
             blocks = [paneled("What differs", "", [what for what, _ in self.differences], columns, 150)]
         else:
-            blocks = ["Nothing differs in config, traces, seeds and version."]
+            blocks = ["Config, traces, seeds and version are the same."]
         told = [(label, rows) for label in self.labels[:_MOST_ROWS] if (rows := self._of(label))]
         for label, rows in told:
             columns = []
@@ -135,7 +135,7 @@ class Compared:
                     columns.append(("ratio", [_told(change(values[0], values[i])) for _, values in rows]))
             blocks.append(paneled(label, "", [metric for metric, _ in rows], columns, 150))
         if (left := len(self.labels) - _MOST_ROWS) > 0:
-            blocks.append(f"and {left:,} more; --json has all")
+            blocks.append(f"and {left:,} more rows; --json has all of them")
             blocks += self._spread() if isinstance(self.tables[0], _Designs) else []
         return "\n\n".join(blocks)
 
@@ -156,7 +156,7 @@ class Compared:
             if rows:
                 metrics, *cells = (list(column) for column in zip(*rows, strict=True))
                 columns = list(zip(("10 %", "median", "90 %", "of"), cells, strict=True))
-                title = f"Ratios of {results.folder} to {self.results[0].folder}, of all"
+                title = f"Ratios of {results.folder} to {self.results[0].folder}, of all designs"
                 blocks.append(paneled(title, "", metrics, columns, 150))
         return blocks
 
@@ -191,7 +191,7 @@ def compare_results(results: Sequence[Results], metrics: Sequence[str] = (), eve
     """
     kinds = dict.fromkeys("compare" if each.manifest.kind == "run" else each.manifest.kind for each in results)
     if len(kinds) > 1:
-        raise ConfigError(f"found results of {' and '.join(kinds)}, expected results of one kind")
+        raise ConfigError(f"found results of {' and '.join(kinds)}, expected results of the same kind")
 
     def asked(known: Sequence[str]) -> list[str]:
         if metrics:

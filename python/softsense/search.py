@@ -260,7 +260,10 @@ def objectives(sweep: Sweep) -> tuple[list[tuple[str, str | None]], list[str]]:
     for pair in sweep.pairs:
         for column, which in zip((pair.x, pair.y), pair.better, strict=True):
             if better.setdefault(column, which) != which:
-                message = f"frontier.pairs: found {column} better lower and higher, expected one of them for a search"
+                message = (
+                    f"frontier.pairs: found {column} as better lower and as better higher, expected one direction for "
+                    "a search"
+                )
                 raise ConfigError(f"{sweep.origin}: {message}")
     traces: list[str | None] = [trace.name for trace in sweep.traces] or [None]
     wanted = [(column, trace, which) for column, which in better.items() for trace in traces]

@@ -218,7 +218,9 @@ class Shard(Store):
         self._plan = plan
         for part in self.plans():
             if part.plan != plan:
-                self._refuse(f"found a shard of another plan, expected one of this: {differing(part.plan, plan)}")
+                self._refuse(
+                    f"found a shard of another command, expected a shard of this command: {differing(part.plan, plan)}"
+                )
         self.note(Part(plan, self.part, self.parts, ended=False))
 
     def _end(self) -> None:

@@ -77,7 +77,10 @@ def ladder(task: FrameTask, rbers: Iterable[float], effective: float = LEAST_EFF
     """
     wanted = sorted(set(rbers), reverse=True)
     if len(wanted) < 2:
-        raise ConfigError(f"rber: found {len(wanted)} raw bit error rates, expected the first rung and others below it")
+        raise ConfigError(
+            f"rber: found {len(wanted)} raw bit error rates, expected at least two: the first rate, and lower rates "
+            "after it"
+        )
     if not 0 < effective < 1:
         raise ConfigError(f"effective: found {effective:g}, expected between 0 and 1")
     laws = [task.region_probabilities(rber) for rber in wanted]
@@ -302,7 +305,7 @@ def rate_from_time(listed_rate: float, present: ArrayLike) -> tuple[float, float
     """
     times = np.asarray(present, dtype=np.float64)
     if times.ndim != 2 or len(times) < 2 or not times.any():
-        raise ConfigError("present: found too little, expected two chains or more with sets that are present")
+        raise ConfigError("present: found too few chains, expected at least two chains with sets that are present")
     of_chains = times.mean(axis=1)
     share = float(of_chains.mean())
     return listed_rate / share, float(of_chains.std(ddof=1)) / math.sqrt(len(of_chains)) / share

@@ -340,13 +340,13 @@ class Store:
             and counts.frames - counts.failures <= converged <= counts.frames
         ):
             self._refuse(
-                f"{place}: found {counts.failures} failures, {counts.undetected} of them undetected, and {converged} "
-                f"converged of {counts.frames} frames, expected parts of a whole"
+                f"{place}: found {counts.failures} failures, {counts.undetected} of them undetected, and "
+                f"{converged} converged of {counts.frames} frames, expected counts that fit together"
             )
         rows = self._rows.setdefault(of, [])
         at = bisect.bisect(rows, row.first_unit, key=lambda each: each.first_unit)
         if (at and rows[at - 1].end > row.first_unit) or (at < len(rows) and row.end > rows[at].first_unit):
-            self._refuse(f"{place}: found units that are counted already, expected each once")
+            self._refuse(f"{place}: found units that are counted already, expected each unit once")
         rows.insert(at, row)
         return at
 
@@ -379,9 +379,9 @@ class Store:
         # Views and triggers of somebody else would run whenever a table is read or written.
         if tables != (expected := _tables(version)):
             found = ", ".join(" ".join(str(sql).split())[:_MOST_SHOWN] for (sql,) in tables if (sql,) not in expected)
-            self._refuse(f"found {found or 'too few tables'}, expected those of a store")
+            self._refuse(f"found {found or 'too few tables'}, expected the tables of a store")
         if (state := self._base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            self._refuse(f"found a damaged database ({' '.join(state.split())}), expected a whole one")
+            self._refuse(f"found a damaged database ({' '.join(state.split())}), expected an undamaged one")
         for identity, *task in self._base.execute("SELECT identity, code, spec, unit_frames FROM tasks"):
             self._tasks[identity] = (task[0], task[1], task[2])
             json.loads(task[1])
@@ -391,7 +391,9 @@ class Store:
             if _crc(values) != crc:
                 self._refuse(f"{place}: found a damaged row, expected one that fits its checksum {crc:#010x}")
             if identity not in self._tasks:
-                self._refuse(f"{place}: found counts of an unknown task, expected it among the tasks")
+                self._refuse(
+                    f"{place}: found counts of an unknown task, expected only counts of the tasks of this store"
+                )
             counts = Counts(frames, failures, undetected, tuple(json.loads(iterations)))
             self._keep((identity, errors), Row(first_unit, units, counts))
 
@@ -460,7 +462,10 @@ class _Blaming:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            raise FileError(f"{self._name}: found a store that another process uses, expected it to be free") from None
+            raise FileError(
+                f"{self._name}: found a store that another process uses, expected a store that no process uses: wait "
+                "for its end, or choose another store"
+            ) from None
         if isinstance(error, sqlite3.Error | ValueError | TypeError | RecursionError):
             # SQLite's message may quote a table's definition.
             raise FileError(f"{self._name}: cannot use as a store: {_in_one_line(str(error))}") from None

@@ -44,7 +44,10 @@ class Fairness:
     def _measured(self) -> dict[str, Any]:
         means = [(_of(run, name)["all"]["mean_us"], self._shared(name)["all"]["mean_us"]) for name, run in self._pairs]
         if missing := [name for (name, _), pair in zip(self._pairs, means, strict=True) if None in pair]:
-            raise ConfigError(f"host.tenants: found no request of {missing[0]!r} that completed, expected some")
+            raise ConfigError(
+                f"host.tenants: found no completed request of {missing[0]!r}, expected at least one: simulate more "
+                "requests"
+            )
         found: dict[str, Any] = json.loads(_core.fairness_json(*map(list, zip(*means, strict=True))))
         return found
 
@@ -168,7 +171,7 @@ def to_be_compared(config: Config) -> dict[int, str]:
     tenants = json.loads(config.to_json())["host"].get("tenants", [])
     active = {number: tenant["name"] for number, tenant in enumerate(tenants) if not tenant.get("idle")}
     if len(active) < 2:
-        message = f"host.tenants: found {len(active)} that issue requests, expected at least two, to be compared"
+        message = f"host.tenants: found {len(active)} tenants that issue requests, expected at least two to compare"
         raise ConfigError(message)
     return active
 

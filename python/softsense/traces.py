@@ -106,7 +106,10 @@ class Trace(_core.Trace):
         for option in _OF_TEXT:
             if options.get(option):
                 place = f"--{option.replace('_', '-')}"
-                raise ConfigError(f"{place}: found with a data frame, expected none: its columns have names")
+                raise ConfigError(
+                    f"{place}: found together with a data frame, expected only one of the two: columns of a data frame "
+                    "have names"
+                )
         names = frame.collect_schema().names()
         given = {option: value for option, value in options.items() if option not in _OF_TEXT}
         if given.get("columns") is None and given.get("format") is None:
@@ -177,7 +180,9 @@ def _parquet(path: str) -> pl.LazyFrame:
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
     except pl.exceptions.PolarsError as error:
-        raise TraceError(f"{path}: found a file that is not Parquet ({_first_line(error)}), expected one") from None
+        raise TraceError(
+            f"{path}: found a file that is not Parquet ({_first_line(error)}), expected a Parquet file"
+        ) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -197,7 +197,7 @@ class Traps:
 
         chosen = trap or next(iter(self.list), None)
         if chosen is None:
-            raise CodeError(f"{self.code.name}: found no absorbing set to draw")
+            raise CodeError(f"{self.code.name}: found no absorbing set, expected at least one to draw")
         return plots.draw_trap(self.code, chosen, style, columns)
 
 
@@ -229,7 +229,7 @@ def load_traps(source: str | os.PathLike[str], code: Code) -> Traps:
         _check(f"{place}: {key}", found[key], 0, 2**63 - 1)
     if found["matrix"] != matrix_identity(code):
         raise CodeError(
-            f"{place}: matrix: found the sets of {found['code']!r}, of another matrix than {code.name}, "
+            f"{place}: matrix: found sets of {found['code']!r}, whose matrix differs from that of {code.name}, "
             "expected sets of this code"
         )
     sets = found["sets"]
@@ -449,7 +449,9 @@ def find_traps(
     _check("impulses", impulses, 0, MOST_IMPULSES)
     _check("seed", seed, 0, 2**64 - 1)
     if not most_bits and not impulses:
-        raise CodeError("most_bits: found neither a search nor impulses, expected one of them")
+        raise CodeError(
+            "most_bits: found neither a search (--bits above 0) nor impulses, expected at least one of the two"
+        )
     known: set[tuple[int, ...]] = set()
     hits, stray = Counter[tuple[int, ...]](), Counter[tuple[int, int]]()
     longest, workers = 0, chosen_workers(workers)

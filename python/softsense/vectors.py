@@ -182,7 +182,7 @@ def expect_free(folder: Path, force: bool) -> None:
     """Raise `FileError` if a folder has vectors that may not be replaced."""
     there = next((folder / name for name in _FILES if (folder / name).exists()), None)
     if there and not force:
-        raise FileError(f"{there}: is there already: use --force to replace it")
+        raise FileError(f"{there}: found a file, expected none (--force replaces it)")
 
 
 def _as_json(step: dict[str, Any]) -> dict[str, Any]:

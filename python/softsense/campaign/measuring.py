@@ -114,7 +114,10 @@ def measure_fer(
     chosen = parse_levels(levels) if isinstance(levels, str) else checked_levels(levels or [1])
     standing = json.loads(_core.placement_json(placement))
     if (cells is None) != (not pe_cycles and not retention_days) or (cells is not None and rber is not None):
-        raise ConfigError("cells: expected either rber, or cells with pe_cycles and retention_days")
+        raise ConfigError(
+            "cells: found another combination of arguments, expected either rber, or cells with pe_cycles and "
+            "retention_days"
+        )
     with opened_store(store) as kept, ExitStack() as begun:
         campaign = Campaign(opened, decoder, iterations, seed, goal, kept, listed)
         channel: dict[str, Any] = {"placement": standing}
@@ -170,7 +173,8 @@ def opened_traps(code: Code, traps: Traps | str | os.PathLike[str] | None) -> Tr
     if isinstance(traps, Traps):
         if matrix_identity(traps.code) != matrix_identity(code):
             raise ConfigError(
-                f"traps: found those of {traps.code.name}, of another matrix, expected those of {code.name}"
+                f"traps: found absorbing sets of {traps.code.name}, which has another matrix, expected absorbing "
+                f"sets of {code.name}"
             )
         return traps
     return shipped_traps(code) if traps == SHIPPED else load_traps(traps, code)

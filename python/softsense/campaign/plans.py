@@ -238,7 +238,7 @@ class Campaign:
     def _check_level(self, level: int) -> None:
         if self._bch and level > 1:
             raise ConfigError(
-                f"levels: found {level} for {self.code.name}, expected 1: a BCH code takes hard decisions"
+                f"levels: found {level} for {self.code.name}, expected 1: a BCH code takes only hard decisions"
             )
 
     def plans(self, places: Sequence[Place]) -> list[Plan[list[dict[str, Any]]]]:

@@ -44,12 +44,14 @@ def compare_across(
 
     for name, given in (("--requests-log", requests_log), ("--equal-area", equal_area)):
         if given:
-            raise ConfigError(f"{name}: found it with --across, expected it for one drive")
+            raise ConfigError(
+                f"{name}: found together with --across, expected only one of the two: {name} is for a single config"
+            )
     if by not in STATISTICS:
         raise ConfigError(f"--by: found `{by}`, expected one of {', '.join(STATISTICS)}")
     axes = Axes.parse(texts)
     if seeds and any(text.startswith("seeds") for text in texts):
-        raise ConfigError("--seeds: found it with --across seeds, expected one of them")
+        raise ConfigError("--seeds: found together with --across seeds, expected only one of the two")
     axes = replace(axes, seeds=seeds or axes.seeds)
     of_trace = {name: options[name] for name in TRACE_OPTIONS}
     resolved = softsense.load_config(config, overrides, seed=seed)
@@ -105,5 +107,5 @@ def compare_across(
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
         if interrupted:
             told = f"{len(found.compared)} of {len(found.planned)} cases"
-            click.echo(f"interrupted: what is shown and written covers {told}", err=True)
+            click.echo(f"interrupted: the results that are shown and written cover {told}", err=True)
         return INTERRUPTED if interrupted else 0

@@ -73,7 +73,7 @@ def calibrate_command(
             plan = calibration.QUICK if quick else None
             found = calibration.calibrate(drive, plan=plan, seed=seed, workers=workers, store=store, progress=report)
         if found is None:
-            click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
+            click.echo("interrupted: finished work is kept, and the same command continues it", err=True)
             return INTERRUPTED
         calibration.write(found, folder, draw=not as_json)
         folder.sign(manifest)

@@ -199,9 +199,9 @@ def code_bench(
 
     if (channel is None) == (errors is None):
         found = "neither --channel nor --errors" if channel is None else "both --channel and --errors"
-        raise CodeError(f"--channel: found {found}, expected one, such as --channel bsc:0.0075")
+        raise CodeError(f"--channel: found {found}, expected exactly one channel, such as --channel bsc:0.0075")
     if seconds is not None and frames is not None:
-        raise CodeError("--frames: found both --seconds and --frames, expected one")
+        raise CodeError("--frames: found both --seconds and --frames, expected only one of the two")
     code = Code.open(name, redundant_checks)
     interrupted = False
     try:
@@ -222,9 +222,12 @@ def code_bench(
     is_file = code.name not in dict(Code.entries())
     if is_file and decoder == "min-sum" and result["decoder"].startswith("layered-"):
         slow = "is not made of circulants, which the fast decoders need"
-        click.echo(f"note: {code.name} {slow}: {result['decoder']} is some hundred times slower", err=True)
+        click.echo(
+            f"note: {code.name} {slow}: {result['decoder']} is some hundred times slower than a decoder of circulants",
+            err=True,
+        )
     if interrupted:
-        click.echo("interrupted: what is shown covers what had been decoded", err=True)
+        click.echo("interrupted: the results that are shown cover the frames that were decoded until then", err=True)
     return INTERRUPTED if interrupted else 0
 
 
@@ -431,7 +434,10 @@ def code_design_command(
     elif parity_bytes is None and parity_bits is None:
         parity = parity_of_rate(data, rate)
     else:
-        raise CodeError("--rate: found parity beside it, expected one of the two")
+        raise CodeError(
+            "--rate: found together with parity bytes or bits, expected only one of the two: the parity follows from "
+            "the rate"
+        )
     sizes = None if circulants is None else whole_numbers("--circulants", circulants, "256,512")
     chosen = [word.strip().lower().replace("-", "_") for word in families.split(",") if word.strip()]
     with (
@@ -465,5 +471,5 @@ def _bits(option: str, in_bytes: int | None, in_bits: int | None) -> int:
     """Bits that were given either in bytes or in bits."""
     if (in_bytes is None) == (in_bits is None):
         found = "neither bytes nor bits" if in_bytes is None else "both bytes and bits"
-        raise CodeError(f"{option}: found {found}, expected one of them")
+        raise CodeError(f"{option}: found {found}, expected exactly one of them")
     return in_bits if in_bytes is None else 8 * in_bytes  # type: ignore[return-value]

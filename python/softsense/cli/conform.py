@@ -45,7 +45,7 @@ def code_conform(backend: str, algorithms: str, codes: tuple[str, ...], as_json:
 
     names = [word.strip() for word in algorithms.split(",") if word.strip()]
     if not names:
-        raise CodeError("--decoder: found no name, expected at least one, such as min-sum")
+        raise CodeError("--decoder: found no name, expected at least one algorithm, such as min-sum")
     interrupted = False
     with progress_bars(no_progress, "frames") as report:
         try:
@@ -60,6 +60,6 @@ def code_conform(backend: str, algorithms: str, codes: tuple[str, ...], as_json:
         if raised := next((each.traceback for each in found.differences if each.traceback), None):
             click.echo(f"\n{raised}", nl=False, err=True)
     if interrupted:
-        click.echo("interrupted: what is shown covers what had been decoded", err=True)
+        click.echo("interrupted: the results that are shown cover the frames that were decoded until then", err=True)
         return INTERRUPTED
     return 0 if found.conforms else _DIFFERS

@@ -29,12 +29,12 @@ def failed(error: BaseException) -> int:
             drop_output()
         return complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
     if isinstance(error, UnicodeError):
-        return complain("found a name or text that is not UTF-8, expected UTF-8")
+        return complain("found a name or a text that is not UTF-8, expected UTF-8")
     if isinstance(error, MemoryError):
         return complain("found too little memory for the device or the jobs, expected a smaller device or fewer jobs")
     if isinstance(error, ImportError):
         # Everything that is imported was installed with softsense.
-        return complain(f"cannot load a library: memory is short, or the installation is incomplete: {error}")
+        return complain(f"cannot load a library: {error} (memory may be short, or the installation incomplete)")
     return _report_bug(error)
 
 

@@ -123,7 +123,10 @@ def _serve(config: str, host: str, port: int) -> None:
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name not in taken and source is not click.core.ParameterSource.DEFAULT:
-            raise ConfigError(f"{parameter.opts[0]}: found with --serve, expected it chosen on the page")
+            raise ConfigError(
+                f"{parameter.opts[0]}: found together with --serve, expected only one of the two: the page has a "
+                "control for this option"
+            )
     from softsense.live import explaining, server
 
     # Made here, so that a device that cannot be explained is reported before a browser is opened.

@@ -75,5 +75,8 @@ def fairness_command(
             if not as_json:
                 click.echo(f"\nwrote {', '.join(str(path) for path in folder.written())}")
     if interrupted:
-        click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
+        click.echo(
+            "interrupted: the results that are shown and written cover the requests that were simulated until then",
+            err=True,
+        )
     return INTERRUPTED if interrupted else 0

@@ -140,5 +140,5 @@ def fer(
     if picture:
         save_picture(picture, result.plot(), as_json)
     if interrupted:
-        click.echo("interrupted: what is shown covers what had been decoded", err=True)
+        click.echo("interrupted: the results that are shown cover the frames that were decoded until then", err=True)
     return INTERRUPTED if interrupted else 0

@@ -84,7 +84,8 @@ def fio_command(
     }
     if job_files and options:
         raise ConfigError(
-            f"--{next(iter(options))}: found it with a job file, expected one of them: the file has its options"
+            f"--{next(iter(options))}: found together with a job file, expected only one of the two: write the "
+            "option into the job file"
         )
     jobs: list[Job] = []
     ignored: list[str] = []
@@ -96,11 +97,16 @@ def fio_command(
         jobs = [job]
     if ignored:
         told = ", ".join(sorted(set(ignored)))
-        click.echo(f"{told}: of the computer that fio runs on, and of no meaning here", err=True)
+        click.echo(
+            f"ignored: {told} (options of the computer that runs fio, which a simulated drive does not have)", err=True
+        )
     for job in jobs:
         for kind, prefix in job.logs:
             if not Path(prefix).parent.is_dir():
-                raise ConfigError(f"write_{kind}_log: found `{prefix}`, expected a name in a folder that there is")
+                raise ConfigError(
+                    f"write_{kind}_log: found `{prefix}`, whose folder does not exist, expected a name in an existing "
+                    "folder"
+                )
     resolved = softsense.load_config(config, overrides, seed=seed)
     interrupted = False
     try:
@@ -122,5 +128,7 @@ def fio_command(
             path.write_text(text, encoding="ascii")
         click.echo(f"wrote {log}", err=True)
     if interrupted:
-        click.echo("interrupted: what is shown covers what had been simulated", err=True)
+        click.echo(
+            "interrupted: the results that are shown cover the requests that were simulated until then", err=True
+        )
     return INTERRUPTED if interrupted else 0

@@ -114,8 +114,8 @@ def fit_command(
     check_extra("fit", "fit")
     if depth is not None and len(deep_logs) > 1:
         raise ConfigError(
-            f"--depth: found {depth} beside {len(deep_logs)} deep logs, expected none: each has a depth of its own, "
-            "which its clock or its JSON tells"
+            f"--depth: found {depth} together with {len(deep_logs)} deep logs, expected no --depth: each deep log "
+            "has its own depth, which its clock or its JSON tells"
         )
     log = fit.open_log(logs, **options, depth=None if deep_logs else depth)
     held = fit.held_out(log, hold_out)
@@ -144,7 +144,7 @@ def fit_command(
                 link=across,
             )
             if fitted is None:
-                click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
+                click.echo("interrupted: finished work is kept, and the same command continues it", err=True)
                 return INTERRUPTED
             checked = held or (fitted.rounds[-1].round,)
             checks = []

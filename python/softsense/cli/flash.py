@@ -97,7 +97,10 @@ def flash_show(
 
     cells = Cells.open(name, pe_cycles, retention_days * 24, references, temperature, effective_reads)
     if effective_reads and cells.adjacent_stress is None:
-        raise ConfigError(f"--effective-reads: found {effective_reads:g} for {name}, whose cells reads do not disturb")
+        raise ConfigError(
+            f"--effective-reads: found {effective_reads:g} for {name}, whose cells are not disturbed by reads, "
+            "expected 0, or cells with `read_disturb`"
+        )
     drawn, number = None, flash.page_number(cells, page)
     if picture:
         check_picture(picture)

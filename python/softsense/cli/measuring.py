@@ -60,7 +60,8 @@ def opened_shard(store: Path | None, shard: str | None) -> Iterator[Path | Store
     part, parts = parse_part(shard)
     if store is None:
         raise ConfigError(
-            f"--shard: found {shard} without --store, expected the store of all shards, such as --store all.fer"
+            f"--shard: found {shard} without --store, expected --store with the store of all shards, such as "
+            "--store all.fer"
         )
     with Shard(store, part, parts) as opened:
         yield opened

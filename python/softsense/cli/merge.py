@@ -38,9 +38,12 @@ def merge_command(out: Path, sources: tuple[Path, ...], as_json: bool, no_progre
     also = f", and {results:,} new result{'s' * (results > 1)} of other work" if results else ""
     click.echo(f"merged {merged.sources} into {out}: {merged.held:,} {unit}, {merged.new:,} of them new{also}")
     if merged.twice:
-        click.echo(f"{merged.twice:,} {unit} were in several, and count once")
+        click.echo(f"{merged.twice:,} {unit} were in several stores, and count once")
     if merged.left_out:
-        click.echo(f"{merged.left_out:,} {unit} are left out, as their ranges lie across others: to be counted anew")
+        click.echo(
+            f"{merged.left_out:,} {unit} are left out, as their ranges overlap others in part: the command of the "
+            "measurement counts them again"
+        )
     for said, shards in (("missing", merged.missing), ("unfinished", merged.unfinished)):
         if shards:
             named = [str(shard) for shard in shards[:_MOST_NAMED]]

@@ -99,10 +99,10 @@ def reproduce_command(
             click.echo(tables.describe(rows, indent="  "))
         return 0
     if quick and full:
-        raise ConfigError("--full: found both --quick and --full, expected one")
+        raise ConfigError("--full: found both --quick and --full, expected only one of the two")
     everything = name == "all"
     if everything and figures:
-        raise ConfigError("--figure: found figures of all papers, expected the name of one paper")
+        raise ConfigError("--figure: found the papers `all`, expected the name of the one paper whose figures to make")
     chosen = papers.papers() if everything else [papers.paper(name)]
     parts = [part.strip() for text in figures for part in text.split(",")]
     # Faults of the command line are errors before anything runs.
@@ -147,7 +147,7 @@ def reproduce_command(
             if plan.left_out:
                 left = ", ".join(workload.name for workload in plan.left_out)
                 of = f"{paper.name}: " if everything else ""
-                said = f"{of}left out, as --traces was not given: {left}"
+                said = f"{of}left out: {left} (needs real traces: --traces FOLDER)"
                 click.echo(said + ("" if as_json or everything else "\n"), err=as_json or everything)
             with (
                 Folder(out / paper.name, within=folder) if everything else contextlib.nullcontext(folder) as of_its_own,
@@ -209,5 +209,5 @@ def reproduce_command(
         click.echo(papers.table(results[0]))
         click.echo(f"\nwrote {', '.join(map(str, written))}")
     if interrupted:
-        click.echo("interrupted: what is shown and written covers the figures that were complete", err=True)
+        click.echo("interrupted: the results that are shown and written cover the figures that were complete", err=True)
     return INTERRUPTED if interrupted else 0

@@ -90,7 +90,11 @@ def results_show(folder: Path, as_json: bool) -> None:
         *((key, json.dumps(value)) for key, value in manifest.asked.items()),
         ("files", ", ".join(manifest.files)),
         *((state, name) for name, state in strange.items()),
-        *([("unchecked", "an older softsense wrote no SHA-256 of files")] if manifest.sha256 is None else []),
+        *(
+            [("unchecked", "an older version of softsense wrote no SHA-256 of files")]
+            if manifest.sha256 is None
+            else []
+        ),
     ]
     click.echo(tables.describe(rows))
     if "table.txt" not in strange and (table := found.folder / "table.txt").is_file():
@@ -118,7 +122,7 @@ def results_compare(folders: tuple[Path, ...], metrics: tuple[str, ...], everyth
     from softsense.results_compared import compare_results
 
     if len(folders) < 2:
-        raise ConfigError(f"results compare: found {len(folders) or 'no'} folder(s), expected two or more")
+        raise ConfigError(f"results compare: found {len(folders) or 'no'} folder(s), expected at least two")
     try:
         compared = compare_results([Results.open(each) for each in folders], metrics, everything)
     except ConfigError as error:

@@ -121,7 +121,7 @@ def compare(
 
         return compare_across(config, out, policies, jobs, seeds, across, by or "p99", as_json, **options)
     if by:
-        raise ConfigError(f"--by: found {by} without --across, expected both")
+        raise ConfigError(f"--by: found {by} without --across, expected --across with it, or no --by")
     resolved = softsense.load_config(config, options["overrides"], seed=options["seed"])
     resolved = _at_equal_area(resolved, options["equal_area"], as_json)
     names = policy_names(policies)
@@ -129,7 +129,9 @@ def compare(
         # An unknown retry is an error before anything is scanned or simulated.
         with_policy(resolved, name)
     if seeds and options["requests_log"]:
-        raise ConfigError("--requests-log: found it with --seeds, expected one seed")
+        raise ConfigError(
+            "--requests-log: found together with --seeds, expected only one of the two: a log is of one seed"
+        )
     asked = {"policies": names, "baseline": not no_baseline}
 
     def simulate(trace: Trace | None, log: Path | bool, progress: Progress) -> Comparison | SeededComparison:
@@ -278,9 +280,12 @@ def _measure(
             click.echo(f"wrote {', '.join(str(path) for path in folder.written())}")
         if log_error:
             told = log_error.replace(str(log), str(folder.path / "requests.parquet"))
-            return complain(f"{told}; everything else is written")
+            return complain(f"{told}; all other results are written")
         if interrupted:
-            click.echo("interrupted: what is shown and written covers what had been simulated", err=True)
+            click.echo(
+                "interrupted: the results that are shown and written cover the requests that were simulated until then",
+                err=True,
+            )
         return INTERRUPTED if interrupted else 0
 
 

@@ -151,9 +151,11 @@ def age_command(
 
     hours = units.parse_hours(retention, "--retention")
     if not (hours or pe_cycles or reads):
-        raise ConfigError("--retention: found nothing to age by, expected --retention, --pe-cycles or --reads")
+        raise ConfigError("--retention: found no ageing, expected at least one of --retention, --pe-cycles and --reads")
     if not -273.15 < temperature < 1000:
-        raise ConfigError(f"--temperature: found {temperature:g}, expected degrees Celsius")
+        raise ConfigError(
+            f"--temperature: found {temperature:g}, expected degrees Celsius above -273.15 and below 1000"
+        )
     aged = {"retention_hours": hours, "temperature_c": temperature, "pe_cycles": pe_cycles, "reads": reads}
     _print_answer(_asked(drive, {"age": {**aged, "powered": powered}}), as_json, text.aged)
 
@@ -172,7 +174,9 @@ def status_command(drive: Path, watch: bool, page_file: Path | None, as_json: bo
     from softsense.serve import client, text, watching
 
     if watch and as_json:
-        raise ConfigError("--json: found --watch, too, expected one of them: --json is one document")
+        raise ConfigError(
+            "--json: found together with --watch, expected only one of the two: --json prints one document"
+        )
     _check_page(page_file)
     with client.Drive(drive) as asked:
         if watch:

@@ -112,10 +112,13 @@ def sweep_command(
         else:
             click.echo(frontier.table(result))
         if interrupted:
-            click.echo("interrupted: what is finished is kept, and the same command goes on", err=True)
+            click.echo("interrupted: finished work is kept, and the same command continues it", err=True)
             return INTERRUPTED
         if folder and not as_json:
             click.echo(f"\nwrote {', '.join(map(str, folder.written()))}")
         if not result.count(points.OK, points.WITHOUT_LIFETIME):
-            return complain(f"{file}: found no point that could be simulated; point 1: {result.failures['error'][0]}")
+            return complain(
+                f"{file}: found no point that could be simulated, expected at least one; the error of point 1 is: "
+                f"{result.failures['error'][0]}"
+            )
         return 0

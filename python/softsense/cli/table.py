@@ -109,7 +109,10 @@ def table_build(name: str, to: Path, force: bool, as_json: bool, no_progress: bo
     click.echo(f"{built.frames:,} frames; made monotone, by at most {as_share(built.largest_change)}")
     if not (below and above):
         beyond = " and ".join([f"below {built.rber[0]:g}"] * (not below) + [f"above {built.rber[-1]:g}"] * (not above))
-        click.echo(f"it tells nothing {beyond}: --for CONFIG makes a table that reaches all that a config reads")
+        click.echo(
+            f"it has no failure probabilities {beyond}: --for CONFIG makes a table whose range has all rates of a "
+            "config"
+        )
     if folder:
         click.echo(f"wrote {', '.join(str(path) for path in folder.written() if path != file)}")
 
@@ -173,7 +176,10 @@ def table_judge(
         return
     click.echo(f"wrote {to}: {done.entries} failure probabilities by splitting, {done.frames:,} frames; ", nl=False)
     where = ", ".join(f"level {level} at {rate:g}" for level, rate in done.apart)
-    click.echo(f"of {done.compared} others that both say, {len(done.apart)} are apart{f': {where}' if where else ''}")
+    click.echo(
+        f"of {done.compared} other probabilities that were measured by both methods, {len(done.apart)} "
+        f"differ{(f': {where}' if where else '')}"
+    )
 
 
 def _code_of(table: str) -> str:
@@ -181,7 +187,7 @@ def _code_of(table: str) -> str:
     name: str = _core.read_toml(_core.DecodeTable(table).text, table)["code"].split(":")[0]
     if name not in {shipped for shipped, _ in softsense.Code.entries()}:
         raise softsense.TableError(
-            f"{table}: code: found `{name}`, which does not ship, expected its file: --code FILE"
+            f"{table}: code: found `{name}`, which is no shipped code, expected the file of the code: --code FILE"
         )
     return name
 

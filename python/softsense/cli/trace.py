@@ -52,7 +52,10 @@ def trace_stats(file: str, save_columns: Path | None, as_json: bool, no_progress
     opened = opened_trace(file, no_progress, options)
     if save_columns:
         if (columns := opened.columns_toml()) is None:
-            raise ConfigError("--save-columns: found a format with a parser of its own, expected one made of columns")
+            raise ConfigError(
+                "--save-columns: found a format without columns to save, expected a format that is made of columns "
+                "(--columns)"
+            )
         with replacing(save_columns) as path:
             path.write_text(columns, encoding="utf-8")
     click.echo(json.dumps(json.loads(opened.stats_json()), indent=2) if as_json else tables.describe(opened.describe()))

@@ -64,7 +64,8 @@ def code_vectors(
 
     if folder is None and not as_json:
         raise CodeError(
-            "--out: found neither --out nor --json, expected a folder for the vectors, such as --out vectors"
+            "--out: found neither --out nor --json, expected at least one of the two: --out FOLDER writes the "
+            "vectors, such as --out vectors"
         )
     if folder is not None:
         expect_free(folder, force)

@@ -222,7 +222,10 @@ def design_code(
             raise CodeError(f"shares: found {share:g} of level {of}, {expected}")
     # A decoder that does not exist, or cannot decode the level, is refused before hours of work.
     if Code.construct("any", 16, 4, [3] * 8).decoder(decoder, iterations).max_level < level:
-        raise CodeError(f"decoder: found {decoder}, which decodes hard decisions, for level {level}")
+        raise CodeError(
+            f"decoder: found {decoder}, which takes only hard decisions, for level {level}, expected another decoder, "
+            "or level 1"
+        )
     reading = Reading(targets, decoder, iterations)
     shapes = shapes_of(data_bits, parity_bits, circulant_sizes)
     workers = chosen_workers(workers)
@@ -242,7 +245,10 @@ def design_code(
         )
         found = [candidate for candidate in all_of(steps) if candidate]
         if not found:
-            raise CodeError("column weights: found none that make a matrix, expected others, or smaller circulants")
+            raise CodeError(
+                "column weights: found no column weights that make a matrix, expected other limits of the column "
+                "weights, or smaller circulants"
+            )
         found.sort(key=lambda candidate: -candidate.profile.rber)
         if measured:
             measure(work, found[:measured], reading, frames, seed)

@@ -54,7 +54,7 @@ def deepest_level(of_config: int, asked: int | None, code: Code, decoder: str, o
     """The deepest level that is read, where a decoder gains nothing beyond level `of_decoder`."""
     if asked is not None and asked > of_decoder:
         who = "BCH codes take" if code.kind == "bch" else f"{decoder} takes"
-        raise ConfigError(f"max_level: found {asked}, expected {of_decoder}: {who} hard decisions")
+        raise ConfigError(f"max_level: found {asked}, expected {of_decoder}: {who} only hard decisions")
     return min(of_config, of_decoder)
 
 
@@ -91,5 +91,7 @@ def page_type_of(resolved: dict[str, Any], cells: Cells, page: int) -> int:
     types = resolved["flash"]["page_types"]
     if len(types) not in (1, len(cells.pages)):
         found, expected = ", ".join(kind["name"] for kind in types), ", ".join(cells.pages)
-        raise ConfigError(f"flash.page_types: found {found}, expected one, or those of the cells: {expected}")
+        raise ConfigError(
+            f"flash.page_types: found {found}, expected one page type, or one for each page of the cells: {expected}"
+        )
     return page if len(types) > 1 else 0

@@ -140,8 +140,8 @@ def explain(
             break
     else:
         raise ConfigError(
-            f"needs: found no codeword that needs level {needs} among {_MOST_TRIED:,}, expected one: cells of more P/E "
-            f"cycles or longer retention fail more often (raw bit error rate here: {rber:.2g})"
+            f"needs: found no codeword that needs level {needs} among {_MOST_TRIED:,}, expected at least one: more "
+            f"P/E cycles or longer retention raise the raw bit error rate, which is {rber:.2g} here"
         )
     attempts = [attempt(codeword, each) for each in sensed]
     required = next((row["level"] for row in attempts if row["converged"]), None)

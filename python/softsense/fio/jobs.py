@@ -166,7 +166,9 @@ def job_of(options: Mapping[str, str | None], where: str = "fio") -> tuple[Job, 
         raise fault("random_distribution", "random, or zipf and its exponent, such as zipf:1.1")
     runtime_s = time_s("runtime")
     if runtime_s is None and not {"size", "number_ios"} & given.keys():
-        raise ConfigError(f"{where}: found neither runtime nor size, expected one of them: a job has to end")
+        raise ConfigError(
+            f"{where}: found neither runtime nor size, expected at least one of the two: a job has to end"
+        )
     if runtime_s is None and "time_based" in given:
         raise fault("time_based", "it with runtime", "it without runtime")
     read_share = _READ_SHARE[rw]
@@ -289,7 +291,9 @@ def overrides_of(jobs: Sequence[Job], user_bytes: int, held: float = 1.0) -> lis
     for field, name in (("runtime_s", "runtime"), ("ramp_s", "ramp_time")):
         if len(times := {getattr(job, field) for job in jobs}) > 1:
             told = " and ".join("none" if each is None else f"{each:g} s" for each in sorted(times, key=str))
-            raise ConfigError(f"fio: {name}: found {told}, expected the same for all jobs: they are measured together")
+            raise ConfigError(
+                f"fio: {name}: found {told}, expected the same value for all jobs: all jobs are measured together"
+            )
     tenants, in_flight = [], 0
     for job in jobs:
         share = (held or 1.0) if job.size is None else job.size

@@ -103,7 +103,7 @@ def choices(config: str) -> dict[str, Any]:
     codeword_bytes = resolved["geometry"]["codeword_bytes"]
     codes = [name for name, _ in Code.entries() if _opened(name).data_bits == 8 * codeword_bytes]
     if not codes:
-        raise ConfigError(f"geometry.codeword_bytes: found {codeword_bytes}, expected what a shipped code has of data")
+        raise ConfigError(f"geometry.codeword_bytes: found {codeword_bytes}, expected the data bytes of a shipped code")
     return {
         "config": config,
         "pages": list(cells.pages),

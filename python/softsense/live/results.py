@@ -53,7 +53,7 @@ class Results:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise FileError(f"{folder}: found no folder, expected one with results")
+            raise FileError(f"{folder}: found no such folder, expected a folder with results")
         self.folder = folder.resolve()
 
     def answered(self, path: str, query: Mapping[str, str], key: Key) -> Answer | None:
@@ -285,4 +285,4 @@ def text(state: Mapping[str, Any]) -> str:
             line += f", {run['elapsed_s']:.0f} s" + (f", about {run['left_s']:.0f} s left" if run["left_s"] else "")
         lines.append(line)
     lines += [f"skipped {line}" for line in state["skipped"]]
-    return "\n".join(lines) or "no run has said anything here yet"
+    return "\n".join(lines) or "no run has written its progress here yet"

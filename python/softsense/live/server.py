@@ -119,7 +119,7 @@ class Server(ThreadingHTTPServer):
             taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
             if taken:
                 raise ConfigError(
-                    f"--port: found {port} taken by another program, expected a free one (0 takes any)"
+                    f"--port: found {port}, which another program uses, expected a free port (0 chooses one)"
                 ) from None
             why = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise ConfigError(f"--host: found {host}, port {port}: cannot listen there: {why}") from None
@@ -194,7 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
             return as_json({"error": str(error)[:_MOST_TOLD]}, HTTPStatus.BAD_REQUEST)
         except Exception:
             self.server.handle_error(self.request, self.client_address)
-            said = "the answer failed: what the terminal of the server says is a bug, or an error of your own code"
+            said = (
+                "the answer failed, by a bug or an error in your own code: the terminal of the server has the message"
+            )
             return as_json({"error": said}, HTTPStatus.INTERNAL_SERVER_ERROR)
         return found or as_json({"error": "found no such page"}, HTTPStatus.NOT_FOUND)
 
@@ -207,16 +209,19 @@ class _Handler(BaseHTTPRequestHandler):
         """
         headers = self.headers
         if headers.defects or headers.get_payload() or self._has_body():
-            return "found a malformed header or a body, expected neither"
+            return "found a malformed header or a body, expected well-formed headers and no body"
         hosts = headers.get_all("Host", [])
         if len(hosts) != 1 or not self.server.knows(hosts[0]):
             return "Host: found another name, expected this server's"
         others = [origin for origin in headers.get_all("Origin", []) if origin != f"http://{hosts[0]}"]
         others += [site for site in headers.get_all("Sec-Fetch-Site", []) if site not in _BY_THEMSELVES]
         if others:
-            return "found a request of another page, expected this address to be pasted into the address bar"
+            return (
+                "found a request of another page, expected a request of this page: paste its address into the address "
+                "bar"
+            )
         if not hmac.compare_digest(key.encode(), self.server.key(path).encode()):
-            return "found another address, expected the one that the command has printed"
+            return "found another address, expected the address that the command has printed"
         return None
 
     def _has_body(self) -> bool:
@@ -272,7 +277,9 @@ def _parameters(query: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, max_num_fields=_MOST_PARAMETERS)
     except ValueError:
-        raise ConfigError(f"query: found no NAME=VALUE&..., or more than {_MOST_PARAMETERS}, expected a few") from None
+        raise ConfigError(
+            f"query: found another form, expected NAME=VALUE&... with at most {_MOST_PARAMETERS} parameters"
+        ) from None
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ConfigError("query: found a parameter twice, expected it once")

@@ -30,7 +30,7 @@ def _tail(comparison: Comparison) -> Chart:
 
 def _slowdown(comparison: Comparison) -> Chart:
     if not comparison.baseline:
-        raise ValueError("panel: found `slowdown` without a baseline, expected a comparison that has one")
+        raise ValueError("panel: found `slowdown` without a baseline, expected a comparison with a baseline")
     return run_charts.slowdowns(comparison, _first_kind(comparison), _STATS)
 
 

@@ -159,8 +159,8 @@ class Kept:
                 content = path.read_bytes()
                 if hashlib.sha256(content).hexdigest() != path.stem:
                     raise FileError(
-                        f"{path}: found a damaged file, expected one whose SHA-256 is its name "
-                        "(without it, its points are simulated again)"
+                        f"{path}: found a damaged file, expected one whose SHA-256 is its name (remove it, and its "
+                        "points are simulated again)"
                     )
                 buffer = io.BytesIO(content)
                 # Another version of softsense keeps other numbers, of points with other identities.

@@ -143,8 +143,8 @@ class Planned:
                 reference = base.with_overrides(list(sweep.overrides)).decoder_hardware()
             if reference is None:
                 raise ConfigError(
-                    f"{sweep.origin}: equal_area: found decoders of unknown hardware in the config, expected "
-                    "`decoder.time` with `bch` or `ldpc`"
+                    f"{sweep.origin}: equal_area: found decoders whose area is unknown in the config, expected "
+                    "`decoder.time.bch` or `decoder.time.ldpc`, which describe a circuit"
                 )
             self._area = reference["total_mm2"]
         file = Path(sweep.config)
@@ -177,7 +177,10 @@ class Planned:
         self._resolving.forget()
         if all(point.error for point in self.points):
             first = self.points[0].error
-            raise ConfigError(f"{sweep.origin}: found no point that can be simulated, expected some; point 1: {first}")
+            raise ConfigError(
+                f"{sweep.origin}: found no point that can be simulated, expected at least one; the error of point 1 "
+                f"is: {first}"
+            )
 
     @property
     def size(self) -> int:
@@ -215,7 +218,10 @@ class Planned:
         # A policy that knows the level in advance is on no frontier.
         policies = [each for each in sweep.policies if sweep.all_designs or not knows_level(each)]
         if sweep.policies and not policies:
-            message = f"found {', '.join(sweep.policies)} alone, which cannot be built, expected others for a search"
+            message = (
+                f"found only {', '.join(sweep.policies)}, which cannot be built, expected at least one other policy "
+                "for a search"
+            )
             raise ConfigError(f"{sweep.origin}: policies: {message}")
         _, better = objectives(sweep)
         return Searching(sweep.search, policies, better)
@@ -336,7 +342,10 @@ class Planned:
                     known[policy, seed] = self._resolving.resolved(setting, policy, seed, overrides), asked
                 config, asked = known[policy, seed]
                 if trace is None and not config.has_workload:
-                    raise ConfigError("workload: found none, expected a [workload] in the config, or traces")
+                    raise ConfigError(
+                        "workload: found no requests, expected a [workload] section in the config, or `traces` in the "
+                        "sweep file"
+                    )
             except RefusedError:
                 raise
             except SoftsenseError as error:
@@ -382,7 +391,8 @@ class Planned:
             name = text.partition("=")[0]
             if name in setting:
                 raise ConfigError(
-                    f"{name}: found swept with `equal_area`, expected another field: the area says what it is"
+                    f"{name}: found a swept field whose value follows from `equal_area`, expected another field, "
+                    "or no `equal_area`"
                 )
         self._got.append(", ".join(bought))
         return bought

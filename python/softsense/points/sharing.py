@@ -88,7 +88,9 @@ def merge_points(out: Path, sources: Sequence[Path], progress: Progress | None =
     for number, folder in enumerate(sources):
         part = _noted(folder)
         if part is None and not any(folder.glob("*.parquet")):
-            raise FileError(f"{folder}: found no points, expected a folder such as {out / f'{POINTS}-1-of-4'}")
+            raise FileError(
+                f"{folder}: found no results of a shard, expected a folder such as {out / f'{POINTS}-1-of-4'}"
+            )
         noted.append((str(folder), [part] if part else []))
         with Kept(folder) as kept:
             frames.append((folder, kept.frame()))
@@ -101,7 +103,10 @@ def merge_points(out: Path, sources: Sequence[Path], progress: Progress | None =
         for folder, frame in frames:
             both = frame.join(known, on="id", how="semi").sort("id")
             if not both.equals(known.join(both, on="id", how="semi").sort("id")):
-                raise FileError(f"{folder}: found other numbers of a point than another shard has, expected the same")
+                raise FileError(
+                    f"{folder}: found a point with other numbers than in another shard, expected the same numbers: the "
+                    "shards may be of different versions"
+                )
             twice += len(both)
             known = pl.concat([known, frame.join(known, on="id", how="anti")])
         new = known.filter(~pl.col("id").is_in(list(before)))

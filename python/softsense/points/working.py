@@ -115,7 +115,10 @@ def _lifetime_numbers(config: Config, demand: str) -> dict[str, float | None]:
 def _opened(path: str, options: tuple[tuple[str, Any], ...], sha256: str) -> Trace:
     """A trace, scanned once in each process."""
     if sha256_of(Path(path)) != sha256:
-        raise TraceError(f"{path}: found another content than when the sweep was started, expected the same")
+        raise TraceError(
+            f"{path}: found other content than at the start of the sweep, expected an unchanged file: restore the "
+            "file, or start the sweep in a new folder (--out)"
+        )
     return Trace(path, **dict(options))
 
 

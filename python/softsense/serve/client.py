@@ -74,7 +74,10 @@ class Drive:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
             answer = self._line()
         except OSError as error:
-            raise FileError(f"{self.path}: the drive does not answer: {error.strerror or error}") from None
+            raise FileError(
+                f"{self.path}: the drive does not answer ({error.strerror or error}): check that `softsense drive "
+                "serve` still runs"
+            ) from None
         self._used_at = time.monotonic()
         return answered(answer, str(self.path))
 
@@ -126,7 +129,7 @@ class Drive:
         while b"\n" not in self._rest:
             received = self._socket.recv(_READ_BYTES)
             if not received:
-                raise OSError("it ended the connection")
+                raise OSError("the drive ended the connection")
             self._rest += received
         line, _, self._rest = self._rest.partition(b"\n")
         return line
@@ -140,9 +143,7 @@ def answered(line: bytes | str, place: str) -> dict[str, Any]:
             raise ConfigError(str(answer["error"]))
         found = answer["ok"]
     except (ValueError, TypeError, KeyError):
-        raise FileError(
-            f"{place}: found an answer that is not that of a drive, expected JSON with ok or error"
-        ) from None
+        raise FileError(f"{place}: found an answer that no drive gives, expected JSON with ok or error") from None
     return found if isinstance(found, dict) else {}
 
 

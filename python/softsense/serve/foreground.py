@@ -78,16 +78,21 @@ class Options:
         """Refuse missing, wrong and contradictory options. Raises `ConfigError`."""
         if (self.socket is None) == (self.port is None):
             found = "neither --socket nor --port" if self.socket is None else "both --socket and --port"
-            raise ConfigError(f"--socket: found {found}, expected one, such as --socket disk.sock")
+            raise ConfigError(f"--socket: found {found}, expected exactly one of the two, such as --socket disk.sock")
         if self.image is None and self.port is not None:
-            raise ConfigError("--image: found none with --port, expected the folder of the image, such as disk.image")
+            raise ConfigError(
+                "--image: found --port without --image, expected --image with the folder of the image, such as "
+                "disk.image"
+            )
         if self.socket is not None:
             longest = len(os.fsencode(self.socket.absolute())) + len(client.CONTROL)
             if longest > client.MOST_PATH_BYTES:
                 expected = f"expected at most {client.MOST_PATH_BYTES}, the longest that a socket may have"
                 raise ConfigError(f"--socket: {self.socket}: found {longest} bytes with {client.CONTROL}, {expected}")
             if not self.socket.absolute().parent.is_dir():
-                raise ConfigError(f"--socket: {self.socket}: found no folder for it, expected one")
+                raise ConfigError(
+                    f"--socket: {self.socket}: found no folder with this name, expected a path in an existing folder"
+                )
         if self.write_cache not in _WRITE_CACHES:
             raise ConfigError(f"--write-cache: found {self.write_cache}, expected {' or '.join(_WRITE_CACHES)}")
 
@@ -262,12 +267,12 @@ def introduction(config: str, server: _core.DriveServer, folder: Path) -> str:
         ("config", config),
         ("serving", server.address),
         ("image", str(folder)),
-        ("look at it", f"nbdinfo {quoted}"),
+        ("inspect", f"nbdinfo {quoted}"),
         ("copy in", f"nbdcopy disk.img {quoted}"),
-        ("as a file", f"mkdir -p drive && nbdfuse drive/disk {quoted} &"),
-        ("make it old", f"softsense drive age {shlex.quote(str(folder))} --retention 365d --pe 1000"),
-        ("how it is", f"softsense drive status {shlex.quote(str(folder))}"),
-        ("end it", "Ctrl-C, SIGTERM"),
+        ("mount as file", f"mkdir -p drive && nbdfuse drive/disk {quoted} &"),
+        ("age", f"softsense drive age {shlex.quote(str(folder))} --retention 365d --pe 1000"),
+        ("show status", f"softsense drive status {shlex.quote(str(folder))}"),
+        ("end", "Ctrl-C, SIGTERM"),
     ]
     if server.without_effect:
         rows.insert(1, ("no effect", ", ".join(server.without_effect)))

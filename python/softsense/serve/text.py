@@ -19,7 +19,9 @@ def alarms(status: dict[str, Any]) -> list[str]:
     if state := _STATES.get(status.get("state", "")):
         found.append(f"the drive is {status['state'].replace('_', ' ')}: {status.get('why') or state}")
     if undetected := codewords.get("undetected", 0) or host.get("undetected", 0):
-        found.append(f"{undetected:,} undetected: decoded to wrong data that was taken for right")
+        found.append(
+            f"{undetected:,} undetected errors: codewords were decoded to wrong data, which was taken for right"
+        )
     if uncorrectable := codewords.get("uncorrectable", 0):
         recovered = codewords.get("recovered_by_parity", 0)
         found.append(

@@ -263,8 +263,8 @@ def lifetime(found: Lifetime) -> str:
         told += columns(codes, ("of the UBER\nnot measured", "not_measured", lambda share: as_share(share, 0)))
     blocks = [paneled("How long codes last", "table", names, told, 150)]
     blocks += [
-        f"{code.table}: its endurance is a lower bound, as {as_share(code.not_measured, 0)} of the UBER there is an "
-        f"upper bound or extrapolated: `softsense table show {code.table}`."
+        f"{code.table}: its endurance is a lower bound, as {as_share(code.not_measured, 0)} of the UBER at this "
+        f"age is an upper bound or extrapolated. `softsense table show {code.table}` lists these rates."
         for code in bounds
     ]
     rows = found.frame.to_dicts()

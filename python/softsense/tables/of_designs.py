@@ -57,8 +57,9 @@ def code_design(design: CodeDesign) -> str:
     ]
     blocks.append("Candidates, the best first\n" + headed(columns))
     blocks += [
-        f"Candidate {i}: sets of {c['searched_bits']} bits, the most that were searched for, make "
-        f"{100 * c['floor_of_largest']:.0f} % of its floor. Larger ones may add as much: try more `--bits`."
+        f"Candidate {i}: sets of {c['searched_bits']} bits, the largest of the search, make "
+        f"{100 * c['floor_of_largest']:.0f} % of its floor. Larger sets may add as much: search with a larger "
+        "--bits."
         for i, c in enumerate(candidates, 1)
         if c["floor_of_largest"] > LARGE_SHARE
     ]

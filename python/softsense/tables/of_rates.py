@@ -69,7 +69,8 @@ def fer_disagreement(points: Sequence[dict[str, Any]]) -> str | None:
         f"{as_rate(p['fer'])} against {as_rate(p['judged']['fer'])} at level {p['level']}, RBER {p['rber']:.4g}"
         for p in unlike
     )
-    return f"Splitting and the strata disagree: {said}. Both rates are unreliable there." if unlike else None
+    advice = "Both rates are unreliable there: measure them with more frames or runs."
+    return f"Splitting and the strata disagree: {said}. {advice}" if unlike else None
 
 
 def decode_table(document: dict[str, Any]) -> str:
@@ -142,8 +143,11 @@ THRESHOLDS = "Raw bit error rate at which decoding fails with"
 FAILURES = "Failure probability (* an upper bound)"
 """The title of the table of failure probabilities, level by level."""
 
-_INCOMPLETE = "* incomplete: by extrapolation, more than 25 % is missing: frames with fewer errors than any that failed"
-_FLOOR_POSSIBLE = "+ no listed set was seen to fail, but frames were too few to exclude that sets fail as often as this"
+_INCOMPLETE = (
+    "* incomplete: an extrapolation says that more than 25 % of the rate is missing, from frames with fewer errors "
+    "than any frame that failed"
+)
+_FLOOR_POSSIBLE = "+ no listed set failed, but there were too few frames to exclude that sets fail this often"
 
 
 def told(point: dict[str, Any]) -> str:
