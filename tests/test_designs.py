@@ -187,15 +187,15 @@ def test_what_seeds_do_not_tell_is_no_winner() -> None:
 
     base = design(100.0, 140.0, 90.0)
     steady, lucky, twin = design(101.0, 141.2, 90.9), design(95.0, 160.0, 80.0), design(100.0, 140.0, 90.0)
-    assert designs._beats(base, steady, mean)
-    assert not designs._beats(steady, base, mean)
-    assert not designs._beats(base, lucky, mean)
-    assert not designs._beats(base, twin, mean)
+    assert designs._dominates(base, steady, mean)
+    assert not designs._dominates(steady, base, mean)
+    assert not designs._dominates(base, lucky, mean)
+    assert not designs._dominates(base, twin, mean)
     # Percentiles are middles of buckets, which are as wide as these differ.
-    assert not designs._beats(base, steady, percentile)
-    assert designs._beats(base, design(110.0, 154.0, 99.0), percentile)
+    assert not designs._dominates(base, steady, percentile)
+    assert designs._dominates(base, design(110.0, 154.0, 99.0), percentile)
     # With one seed there is nothing but the numbers.
-    assert designs._beats(design(100.0), design(100.1), percentile)
+    assert designs._dominates(design(100.0), design(100.1), percentile)
 
 
 @pytest.fixture(scope="module")

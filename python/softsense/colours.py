@@ -89,17 +89,17 @@ place."""
 
 def of_runs(runs: Sequence[RunResult]) -> list[str]:
     """A colour for each run: its policy's, or a spare one where that is taken or not known."""
-    return _each_its_own(
+    return _distinct_colours(
         [BASELINE if run.name == NO_SOFT_SENSING else POLICIES.get(run.summary["policy"], "") for run in runs]
     )
 
 
 def of_techniques(names: Sequence[str]) -> list[str]:
     """A colour for each technique by its name: its policy's if it is named by that, or a spare one."""
-    return _each_its_own([POLICIES.get(name.partition(":")[0], "") for name in names])
+    return _distinct_colours([POLICIES.get(name.partition(":")[0], "") for name in names])
 
 
-def _each_its_own(wanted: Sequence[str]) -> list[str]:
+def _distinct_colours(wanted: Sequence[str]) -> list[str]:
     spare = iter(SPARE * (1 + len(wanted) // len(SPARE)))
     taken: set[str] = set()
     colours = []

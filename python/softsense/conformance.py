@@ -412,13 +412,13 @@ def conform(
     result = Conformance(opened.name, opened.sha256, list(algorithms), names)
     total = len(names) * len(algorithms)
     digest = hashlib.sha256()
-    made: _Made | None = None
+    made: _BackendUnderTest | None = None
     groups: dict[tuple[str, str], int] = {}
     try:
         for case in cases(codes, algorithms):
             if made is None or not made.serves(case):
                 groups.setdefault((case.code.name, case.algorithm), len(groups))
-                made = _Made(opened, case)
+                made = _BackendUnderTest(opened, case)
             result.cases += 1
             result.frames += len(case.labels)
             digest.update(f"{case}: {case.code.to_qc() if not len(case.labels) else ''}".encode())
@@ -432,7 +432,7 @@ def conform(
     return result
 
 
-class _Made:
+class _BackendUnderTest:
     """An instance of the backend, beside the CPU."""
 
     def __init__(self, opened: Opened, case: Case) -> None:

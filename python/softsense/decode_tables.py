@@ -216,7 +216,7 @@ def build_table(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _TableRange:
     """The range that a config needs of a decode table: levels, and the least and the greatest raw bit error rate."""
 
     levels: int
@@ -238,7 +238,7 @@ def _rounded(rber: float) -> float:
     return float(f"{rber:.2e}")
 
 
-def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
+def _asked_for(config: str | os.PathLike[str], code: Code) -> _TableRange:
     """The range that a config needs of the table of a code. Raises `ConfigError` where it cannot use such a table."""
     # A shipped table stands in for the config's own, as one of the same code, so that all is checked before measuring.
     stand_in = _core.DecodeTable(_STAND_IN).text
@@ -257,7 +257,7 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _Asked:
         if not fields["precondition"]["ssds"]:
             starts.append(opened.with_overrides(["precondition.retention_days=0.0"]))
         rates = np.concatenate([start.sample_codewords(_SAMPLED)["rber"] for start in starts])
-    return _Asked(fields["read"]["max_level"], float(rates.min()) / _MARGIN, float(rates.max()) * _MARGIN)
+    return _TableRange(fields["read"]["max_level"], float(rates.min()) / _MARGIN, float(rates.max()) * _MARGIN)
 
 
 def _reading(config: str | os.PathLike[str], table: list[str]) -> Config:

@@ -139,13 +139,13 @@ def frontiers(result: SweepResult) -> list[Frontier]:
     asked = [columns[name] for name in result.sweep.conditions]
     # Conditions in their order in the sweep.
     there = [{column: group.setting[column] for column in asked} for group in judged.groups]
-    conditions = _once(there) or [{}]
+    conditions = _distinct(there) or [{}]
     found = []
     for pair in result.sweep.pairs:
         if {pair.x, pair.y} <= LIFETIME_COLUMNS.keys():
             matters = {columns[name] for name in device(dict.fromkeys(result.sweep.conditions))}
             devices = _devices(result, pair, judged)
-            mattering = _once(_some_of(each, matters) for each in conditions)
+            mattering = _distinct(_selected(each, matters) for each in conditions)
             found += [_frontier(result, pair, None, condition, devices) for condition in mattering]
             continue
         for trace in traces:
@@ -154,11 +154,11 @@ def frontiers(result: SweepResult) -> list[Frontier]:
     return found
 
 
-def _once(settings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _distinct(settings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list({json.dumps(each): each for each in settings}.values())
 
 
-def _some_of(setting: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
+def _selected(setting: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
     return {column: setting[column] for column in setting if column in columns}
 
 
@@ -171,7 +171,7 @@ def _frontier(
         here = [
             replace(design, setting={name: value for name, value in design.setting.items() if name not in condition})
             for design in designs
-            if _some_of(design.setting, condition) == condition
+            if _selected(design.setting, condition) == condition
         ]
     contenders = [d for d in here if result.sweep.all_designs or (d.buildable and not d.problems)]
     signs = [1 if each == "lower" else -1 for each in pair.better]
@@ -184,13 +184,15 @@ def _frontier(
     on = pareto([(design.x, design.y) for design in contenders], pair.better)
     best, off = [contenders[i] for i in on], set(range(len(contenders))).difference(on)
     ties = [
-        contenders[i] for i in sorted(off) if not any(_beats(b, contenders[i], pair) for b in no_worse(contenders[i]))
+        contenders[i]
+        for i in sorted(off)
+        if not any(_dominates(b, contenders[i], pair) for b in no_worse(contenders[i]))
     ]
     by_x = sorted(best, key=lambda each: each.x)
     return Frontier(pair, trace, condition, tuple(here), tuple(contenders), tuple(by_x), tuple(ties))
 
 
-def _beats(one: Design, other: Design, pair: Pair) -> bool:
+def _dominates(one: Design, other: Design, pair: Pair) -> bool:
     """Whether one design beats another: no worse in both means, and better in one of them by more than chance explains.
 
     The gain has to exceed half of the 95 % interval of differences seed by seed, with the resolution of the column.

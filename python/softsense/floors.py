@@ -201,7 +201,7 @@ def measure_floor(
         floor = _floor(strata, units, view)
         if not go_on:
             return floor
-        grown = _grown(strata, units, floor, matters, goal)
+        grown = _next_units(strata, units, floor, matters, goal)
         spent = before = sum(strata[index].task.unit_frames * count for index, count in units.items())
         # Strata without frames come first, then those that may add most, as far as the frames go. At last comes one of
         # the strata that have had their share: the one whose bound is nearest to deciding.
@@ -225,7 +225,7 @@ def floor_frames(floor: Floor) -> int:
     return sum(stratum.frames for stratum in floor.strata)
 
 
-def _grown(
+def _next_units(
     strata: Sequence[_Stratum], units: dict[int, int], floor: Floor, matters: float, goal: Goal
 ) -> dict[int, int]:
     """The number of units that each stratum should have next."""

@@ -226,7 +226,7 @@ class Results:
             raise FileError(f"{self.folder / MANIFEST}: found results of kind `{kind}`, expected one of {known}")
         if kind == "sweep":
             return self.points().to_dicts()
-        path = self._belonging(_DOCUMENTS.get(kind, f"{kind}.json"))
+        path = self._checked_path(_DOCUMENTS.get(kind, f"{kind}.json"))
         document = read_json(path)
         try:
             return list(_ROWS[kind](document))
@@ -237,7 +237,7 @@ class Results:
 
     def points(self, wanted: Callable[[str], bool] = lambda _: True) -> pl.DataFrame:
         """The wanted columns of a sweep's frame. Raises `FileError` as `rows` does."""
-        path = self._belonging("sweep.parquet")
+        path = self._checked_path("sweep.parquet")
         try:
             return parquet(path, path.read_bytes(), wanted)
         except OSError as error:
@@ -247,13 +247,13 @@ class Results:
         """The fields of the resolved config, by dotted path; empty where no config was written."""
         if not (self.folder / "config.toml").is_file():
             return {}
-        path = self._belonging("config.toml")
+        path = self._checked_path("config.toml")
         try:
             return dict(_fields(_core.read_toml(_core.read_text(path), str(path))))
         except ConfigError as error:
             raise FileError(str(error)) from None
 
-    def _belonging(self, name: str) -> Path:
+    def _checked_path(self, name: str) -> Path:
         """The path of a file, after a check that it is the one of these results."""
         path = self.folder / name
         if self.manifest.strange(self.folder, [name]).get(name) == "changed":

@@ -356,7 +356,7 @@ def chart(result: SweepResult, frontier: Frontier, most: int = MOST_DRAWN) -> Ch
         settings = [{**design.setting, **frontier.condition} for design in some]
         keys = [key_of({name: each[name] for name in columns}, policy) for each in settings] if whole else None
         series.append(_points(policy or "devices", some, colour=colours[policy], keys=keys))
-    listed = _some(frontier.best)
+    listed = _evenly_spaced(frontier.best)
     if frontier.best:
         numbers = _numbered(frontier.best, listed)
         series.append(_points("frontier", frontier.best, kind="line", colour=INK, marker="none", printed=numbers))
@@ -425,7 +425,7 @@ def _wide(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) > _WIDE * min(values)
 
 
-def _some(designs: Sequence[Design]) -> list[Design]:
+def _evenly_spaced(designs: Sequence[Design]) -> list[Design]:
     """The designs at both ends, and others that are evenly spaced between them."""
     if len(designs) <= _MOST_LISTED:
         return list(designs)

@@ -208,7 +208,7 @@ def judge_curves(
         if found.interrupted:
             result = replace(result, interrupted=True)
             return
-        said = _said(found, grid, level, rungs, depth)
+        said = _rates_at_rungs(found, grid, level, rungs, depth)
         wanted = [i for i in rungs if not _is_known(level, i)]
         floors = _floors(campaign, grid, depth, placement, said, wanted, workers, progress)
         if floors is None:
@@ -233,7 +233,7 @@ Said = dict[int, tuple[float, float, float]]
 """The rate at each point of the grid, and its 95 % interval."""
 
 
-def _said(
+def _rates_at_rungs(
     found: SplitResult, grid: Sequence[float], level: Mapping[str, Sequence[Any]], rungs: Sequence[int], depth: int
 ) -> Said:
     """Rates at the rungs of a ladder, corrected for a decoder that expects the lowest rung."""

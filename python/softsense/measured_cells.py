@@ -69,9 +69,9 @@ def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temp
     rows = []
     for number, measured in enumerate(measurements):
         pe_cycles, retention_hours, means, sigmas = measured
-        off = _off(whole, measured, unit_v)
+        off = _differences(whole, measured, unit_v)
         try:
-            left_out = _off(fitted(measurements[:number] + measurements[number + 1 :]), measured, unit_v)
+            left_out = _differences(fitted(measurements[:number] + measurements[number + 1 :]), measured, unit_v)
         except ConfigError:
             left_out = [(None, None)] * len(means)
         rows += [
@@ -91,7 +91,7 @@ def fit(file: str | os.PathLike[str], mapping: str, *, unit_v: float = 1.0, temp
     return CellFit(Cells.from_json(whole).toml(), rows)
 
 
-def _off(spec: str, measured: _Measurement, unit_v: float) -> list[tuple[float | None, float | None]]:
+def _differences(spec: str, measured: _Measurement, unit_v: float) -> list[tuple[float | None, float | None]]:
     """Differences of means and spreads of a model from those measured at an age, in the unit of the measurements."""
     pe_cycles, retention_hours, means, sigmas = measured
     found = Cells.from_json(spec, pe_cycles, retention_hours).means_and_spreads() / unit_v

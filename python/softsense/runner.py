@@ -52,7 +52,7 @@ class _Job:
 
 
 @dataclass
-class _Asked:
+class _WaitingRange:
     """A range of units that no worker has been given yet."""
 
     task: FrameTask
@@ -223,7 +223,7 @@ class Runner:
         self._flight: Flight[_Job]
         self._pickled: dict[str, bytes] = {}
         self._asked: dict[Place, list[Row]] = {}
-        self._queue: deque[_Asked] = deque()
+        self._queue: deque[_WaitingRange] = deque()
         self._unit_s: dict[Place | str, float] = {}
         self.interrupted = False
 
@@ -288,7 +288,7 @@ class Runner:
 
     def _count_share(self, promised: Sequence[tuple[FrameTask, int | None, int, int]]) -> None:
         """Count the share of a shard: the promised ranges, each as task, errors, first unit and end."""
-        self._queue.extend(_Asked(*each) for each in promised)
+        self._queue.extend(_WaitingRange(*each) for each in promised)
         share = sum(asked.task.unit_frames * (asked.end - asked.start) for asked in self._queue)
 
         def report() -> None:
@@ -310,7 +310,7 @@ class Runner:
                     # Several plans may ask for the same units, which are counted once.
                     new = [piece for start, end in missing for piece in gaps(asked, start, end)]
                     for start, end in new:
-                        self._queue.append(_Asked(request.task, request.errors, start, end))
+                        self._queue.append(_WaitingRange(request.task, request.errors, start, end))
                         bisect.insort(asked, Row(start, end - start, Counts()), key=lambda row: row.first_unit)
 
     def _hand_out(self) -> None:
@@ -331,7 +331,7 @@ class Runner:
             self._queue.popleft()
         return _Job(asked.task, asked.errors, tuple(cut(start, asked.start)))
 
-    def _seconds(self, asked: _Asked) -> float | None:
+    def _seconds(self, asked: _WaitingRange) -> float | None:
         """The time of a unit in seconds, as far as it was observed."""
         place = place_of(asked.task, asked.errors)
         return self._unit_s.get(place) or self._unit_s.get(asked.task.identity)

@@ -114,7 +114,7 @@ class Shard(Store):
         # Counts made with another base may overlap ranges of this one in part, which could not be merged: drop them.
         for place, rows in self.rows().items():
             of_base = self._base_rows.get(place, [])
-            self.drop(place, [row for row in rows if _apart(gaps(of_base, row.first_unit, row.end), row)])
+            self.drop(place, [row for row in rows if _is_counted_in_part(gaps(of_base, row.first_unit, row.end), row)])
 
     @contextlib.contextmanager
     def whole(self, number: int, of: str) -> Iterator[bool]:
@@ -156,12 +156,12 @@ class Shard(Store):
             failing = (known.failures + 0.5) / (known.frames + 1)
         for start, end in missing:
             self._foreseen.setdefault(request.place, []).append((start, end, failing))
-            first, last = self._dealt_out(end - start)
+            first, last = self._range_of_part(end - start)
             own = self._of(request.task, request.errors)
             for piece in gaps(own, start + first, start + last):
                 self._share.append((request.task, request.errors, *piece))
 
-    def _dealt_out(self, units: int) -> tuple[int, int]:
+    def _range_of_part(self, units: int) -> tuple[int, int]:
         """The shard's part of so many units; the remainder goes to one shard after the other."""
         each, rest = divmod(units, self.parts)
         with_one_more = [(self._dealt + i) % self.parts for i in range(rest)]
@@ -233,6 +233,6 @@ class Shard(Store):
         return share_told(self.part, self.parts, self._name, self._of_all, others)
 
 
-def _apart(missing: list[tuple[int, int]], row: Row) -> bool:
+def _is_counted_in_part(missing: list[tuple[int, int]], row: Row) -> bool:
     """Whether a base has a part of a row, and not all of it."""
     return bool(missing) and missing != [(row.first_unit, row.end)]

@@ -255,7 +255,7 @@ class Strata:
             curve[at] = at_strata[i]
             if i < self.last:
                 count = int(self.weights[i + 1] - self.weights[i])
-                curve[at + 1 : at + count] = _between(capped[i], capped[i + 1], count)
+                curve[at + 1 : at + count] = _probabilities_between(capped[i], capped[i + 1], count)
         return np.minimum(curve, 1.0)
 
     def _slopes_at(self, rates: Floats) -> Floats:
@@ -273,7 +273,7 @@ class Strata:
         return slopes
 
 
-def _between(low: float, high: float, count: int) -> list[float]:
+def _probabilities_between(low: float, high: float, count: int) -> list[float]:
     """Probabilities at the `count` - 1 steps between two, linear in the normal quantile."""
     if count == 1:
         return []

@@ -272,7 +272,7 @@ def sweep(
     return result
 
 
-class _Staying:
+class _PersistentWorkers:
     """Workers that stay when the jobs of a batch are done: the next one may come."""
 
     def __init__(self, workers: Workers[Job]) -> None:
@@ -298,7 +298,7 @@ def _carry_out(
     failures: dict[str, str],
 ) -> bool:
     """Do jobs, and note why some failed, by identity; returns whether it was interrupted."""
-    flight = Flight(_Staying(workers), todo)
+    flight = Flight(_PersistentWorkers(workers), todo)
     # Points that a search has not asked for yet are counted, too.
     coming = planned.size - len(planned.points)
     # Jobs in flight when a process died, one of which killed it: each is tried again by itself.

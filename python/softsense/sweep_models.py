@@ -86,7 +86,7 @@ def _policies(value: Any) -> Any:
         raise PydanticCustomError("wrong", "{said}", {"said": str(error).removeprefix("policies: ")}) from None
 
 
-def _leaves(is_leaf: Callable[[Any], bool]) -> BeforeValidator:
+def _flattened_fields(is_leaf: Callable[[Any], bool]) -> BeforeValidator:
     """The fields of a table: with quotes around them or without, when TOML takes their dots for tables."""
 
     def walk(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _some(values: Any) -> Any:
+def _nonempty_list(values: Any) -> Any:
     if not isinstance(values, list) or not values:
         raise _wrong(values, _A_LIST)
     return values
@@ -134,7 +134,7 @@ def _some(values: Any) -> Any:
 Value = Annotated[
     Any, AfterValidator(_plain), WithJsonSchema({"type": ["number", "string", "boolean", "array", "object"]})
 ]
-Values = Annotated[list[Value], Field(min_length=1), BeforeValidator(_some)]
+Values = Annotated[list[Value], Field(min_length=1), BeforeValidator(_nonempty_list)]
 Truth = Annotated[bool, _expected("true or false")]
 Text = Annotated[str, Field(min_length=1), _expected("text")]
 Count = Annotated[int, Field(ge=0, lt=2**32), _expected("a whole number from 0")]
@@ -225,7 +225,7 @@ def _range(value: Any) -> Range:
 
 def _swept(value: Any) -> Any:
     """A range, or a list of values."""
-    return _some(value) and [_plain(each) for each in value] if isinstance(value, list) else _range(value)
+    return _nonempty_list(value) and [_plain(each) for each in value] if isinstance(value, list) else _range(value)
 
 
 _SWEPT_SCHEMA = {
@@ -235,7 +235,7 @@ _SWEPT_SCHEMA = {
 Swept = Annotated[Any, BeforeValidator(_swept), WithJsonSchema(_SWEPT_SCHEMA)]
 
 
-class _Space(_Model):
+class _FieldSpace(_Model):
     """Config fields with ranges or lists of values, beside keys of its own."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, use_attribute_docstrings=True)
@@ -251,7 +251,7 @@ def _up_to(most: int) -> str:
     return f"a whole number from 1 to {most:,}"
 
 
-class LatinHypercubeModel(_Space):
+class LatinHypercubeModel(_FieldSpace):
     """Samples of several fields at once, such that each field meets each part of its range."""
 
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS), _expected(_up_to(MOST_POINTS))]
@@ -260,7 +260,7 @@ class LatinHypercubeModel(_Space):
     """Of the samples."""
 
 
-class SearchModel(_Space):
+class SearchModel(_FieldSpace):
     """Designs that an optimiser proposes, near the frontier of the designs simulated so far."""
 
     designs: Annotated[int, Field(ge=1, le=10_000), _expected(_up_to(10_000))]
@@ -273,7 +273,7 @@ class SearchModel(_Space):
     """The optimiser: tree-structured Parzen estimators, or a genetic algorithm."""
 
 
-_of_space = _leaves(lambda value: not isinstance(value, dict) or bool(value.keys() & {"from", "to"}))
+_of_space = _flattened_fields(lambda value: not isinstance(value, dict) or bool(value.keys() & {"from", "to"}))
 
 
 class PairModel(_Model):
@@ -392,10 +392,12 @@ class SweepModel(_Model):
         BeforeValidator(lambda value: _listed(value, "conditions, such as `p99.9 < 2 ms`")),
     ] = []
     """What a design has to meet, such as `p99.9 < 2 ms`."""
-    grid: Annotated[dict[str, Values], _leaves(lambda value: not isinstance(value, dict)), _table("grid")] = {}
+    grid: Annotated[
+        dict[str, Values], _flattened_fields(lambda value: not isinstance(value, dict)), _table("grid")
+    ] = {}
     """For each config field a list of values; all combinations are simulated."""
     conditions: Annotated[
-        dict[str, Values], _leaves(lambda value: not isinstance(value, dict)), _table("conditions")
+        dict[str, Values], _flattened_fields(lambda value: not isinstance(value, dict)), _table("conditions")
     ] = {}
     """For each config field, such as an age, a list of values: designs are tried under all of them, and each has a
     frontier.

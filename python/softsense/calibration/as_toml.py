@@ -53,10 +53,10 @@ def as_toml(found: Calibration, config: Config, rows: list[dict[str, Any]]) -> s
         lines += ["", *_comment(_intervals(section, rows)), *_section(section, value)]
     text = "\n".join(lines) + "\n"
     # Some base configs need fields to be written although they are at their defaults.
-    return text if _gives(text, config) else config.to_toml()
+    return text if _is_text_of(text, config) else config.to_toml()
 
 
-def _gives(text: str, config: Config) -> bool:
+def _is_text_of(text: str, config: Config) -> bool:
     try:
         return Config.from_toml(text, "calibrated.toml").to_json() == config.to_json()
     except ConfigError:

@@ -196,14 +196,14 @@ def calibrate(
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SimulatedPoints:
     """Simulated points, and the distances of the logarithms of their quantities from the measured ones."""
 
     points: NDArray[np.float64]
     off: NDArray[np.float64]
 
-    def and_also(self, points: NDArray[np.float64], off: NDArray[np.float64]) -> _Seen:
-        return _Seen(np.concatenate([self.points, points]), np.concatenate([self.off, off]))
+    def and_also(self, points: NDArray[np.float64], off: NDArray[np.float64]) -> _SimulatedPoints:
+        return _SimulatedPoints(np.concatenate([self.points, points]), np.concatenate([self.off, off]))
 
 
 def _searched(
@@ -212,19 +212,19 @@ def _searched(
     plan: Plan,
     seed: int,
     off: Callable[[NDArray[np.float64], str], NDArray[np.float64]],
-) -> _Seen:
+) -> _SimulatedPoints:
     """Points of the prior, of the ensemble and of a search from the best of them, with their distances."""
     from cmaes import CMA
 
     names = [each.name for each in space.parameters]
     drawn = LatinHypercube(plan.first, dict.fromkeys(names, Range(0.0, 1.0)), seed).draw()
     points = np.array([[row[name] for name in names] for row in drawn])
-    seen = _Seen(points, off(points, "looking everywhere"))
+    seen = _SimulatedPoints(points, off(points, "looking everywhere"))
     ensemble = seen
     random = np.random.default_rng([seed, 43])
     for _ in range(plan.assimilations):
         points = assimilated(ensemble.points, ensemble.off, target, plan.assimilations, random)[: plan.ensemble]
-        ensemble = _Seen(points, off(points, "closing in"))
+        ensemble = _SimulatedPoints(points, off(points, "closing in"))
         seen = seen.and_also(ensemble.points, ensemble.off)
     best = seen.points[int(np.argmax(target.density(seen.off, PRIOR_ERROR)))]
     bounds = np.tile([0.0, 1.0], (space.size, 1))

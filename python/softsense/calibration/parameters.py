@@ -107,7 +107,7 @@ class Space:
         """The space of the parameters, without parameters of writes where nothing was written."""
         writes = any(load.writes for load in measured.fitted)
         told = tuple(each for each in PARAMETERS if writes or not each.writes)
-        return Space(measured, tuple(_about_what_was_served(each, measured) for each in told))
+        return Space(measured, tuple(_ranged_by_served_rate(each, measured) for each in told))
 
     @property
     def size(self) -> int:
@@ -141,7 +141,7 @@ class Space:
         )
 
 
-def _about_what_was_served(parameter: Parameter, measured: Measured) -> Parameter:
+def _ranged_by_served_rate(parameter: Parameter, measured: Measured) -> Parameter:
     """The parameter; that of the rate of writes has its range about the highest rate that was served.
 
     The range is near that rate where a load saturates the drive, and goes up to eight times that rate where none does.

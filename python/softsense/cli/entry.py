@@ -35,8 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     _core.keep_panics_quiet()
     said_before, over = sys.unraisablehook, threading.Event()
-    with escaping(), _noting_ctrl_c() as heard:
-        sys.unraisablehook = functools.partial(_hear_ctrl_c, heard, over)
+    with escaping(), _ctrl_c_noted() as heard:
+        sys.unraisablehook = functools.partial(_resend_dropped_ctrl_c, heard, over)
         try:
             code = _command(arguments)
             # A program that was started with standard output closed wants no output.
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _noting_ctrl_c() -> Iterator[list[int]]:
+def _ctrl_c_noted() -> Iterator[list[int]]:
     """Give a list that is no longer empty after Ctrl-C. KeyboardInterrupt is raised as usual.
 
     Outside of the main thread nothing is noted.
@@ -81,7 +81,7 @@ def _noting_ctrl_c() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
-def _hear_ctrl_c(heard: list[int], over: threading.Event, dropped: sys.UnraisableHookArgs) -> None:
+def _resend_dropped_ctrl_c(heard: list[int], over: threading.Event, dropped: sys.UnraisableHookArgs) -> None:
     """Send Ctrl-C once more if a destructor or a weak reference's callback received it.
 
     Python drops the exceptions of these.

@@ -46,7 +46,13 @@ def results_list(folder: Path, as_json: bool) -> None:
         if not rows:
             return f"no results in {folder}"
         cells = [
-            [str(each.folder), each.manifest.kind, each.manifest.date_utc, *_what(each.manifest), row["state"]]
+            [
+                str(each.folder),
+                each.manifest.kind,
+                each.manifest.date_utc,
+                *_inputs_in_words(each.manifest),
+                row["state"],
+            ]
             for each, row in zip(found.results, rows, strict=False)
         ]
         cells += [[str(path), *["-"] * 5, f"unfinished: {process}"] for path, process in found.unfinished]
@@ -76,7 +82,7 @@ def results_show(folder: Path, as_json: bool) -> None:
         told = {"folder": str(found.folder), "state": found.state, "strange": strange, **manifest.document}
         click.echo(json.dumps({**told, "rows": found.rows()}, indent=2))
         return
-    config, traces, seeds = _what(manifest)
+    config, traces, seeds = _inputs_in_words(manifest)
     version = manifest.version
     rows = [
         ("kind", manifest.kind + (" (interrupted)" if manifest.interrupted else "")),
@@ -169,7 +175,7 @@ def results_export(folder: Path, out: Path, force: bool, as_json: bool) -> None:
     )
 
 
-def _what(manifest: Signed) -> tuple[str, str, str]:
+def _inputs_in_words(manifest: Signed) -> tuple[str, str, str]:
     """Config, traces and seeds of a manifest, in words."""
     config = manifest.config["name"] if manifest.config else "-"
     simulated = manifest.kind in ("run", "compare", "sweep")

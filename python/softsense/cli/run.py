@@ -179,7 +179,7 @@ def _at_equal_area(config: Config, reference: str | None, as_json: bool) -> Conf
     return resized
 
 
-class _WithoutLogError(Exception):
+class _LogAbandonedError(Exception):
     """A signal to give up the log of requests, and nothing else."""
 
 
@@ -231,10 +231,10 @@ def _measure(
 
         log_error = None
         if requests_log:
-            with contextlib.suppress(_WithoutLogError), folder.replacing("requests.parquet") as log:
+            with contextlib.suppress(_LogAbandonedError), folder.replacing("requests.parquet") as log:
                 result, interrupted = measured(log)
                 if log_error := next((each.log_error for each in _told(result)[0].all_runs if each.log_error), None):
-                    raise _WithoutLogError
+                    raise _LogAbandonedError
         else:
             result, interrupted = measured(False)
         summary = json.dumps(result.to_dict(), indent=2, allow_nan=False)

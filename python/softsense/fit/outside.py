@@ -110,7 +110,9 @@ def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Out
     whole_read = float(p.at_us[types[-1]]) - overhead_us(s, p)
     low, high = shares.min(axis=0), shares.max(axis=0)
     varies = _varies(low, high)
-    loses = {k: _loser(k - s.hit, shares, [each - s.hit for each in types]) for k in range(int(s.hit), s.peaks)}
+    loses = {
+        k: _shrinking_page_type(k - s.hit, shares, [each - s.hit for each in types]) for k in range(int(s.hit), s.peaks)
+    }
     gaps = {
         k: float(p.at_us[k] - p.at_us[loses[k] + s.hit])  # type: ignore[operator]
         for k in loses
@@ -152,7 +154,7 @@ def _found(s: Structure, p: Parameters, shares: NDArray[np.float64]) -> list[Out
     return found
 
 
-def _loser(peak: int, shares: NDArray[np.float64], types: Sequence[int]) -> int | None:
+def _shrinking_page_type(peak: int, shares: NDArray[np.float64], types: Sequence[int]) -> int | None:
     """The earlier page type that loses as much as a peak gains from round to round; None if no type does."""
     if len(shares) < 2:
         return None

@@ -30,7 +30,7 @@ def draw_rber_by_age(rows: Sequence[Row], name: str, style: str = "screen", colu
 
     Returns a figure 9 inches wide, or as wide as columns of a paper.
     """
-    told = {f"{cycles:,} P/E cycles": of for cycles, of in _apart(rows, "pe_cycles")}
+    told = {f"{cycles:,} P/E cycles": of for cycles, of in _grouped_by(rows, "pe_cycles")}
     days = sorted({row["retention_days"] for row in rows})
     names = ("retention_days", "default", "tracked")
     sheet = _rber(name, told, names, "days since the write", days, "ones that track the age")
@@ -48,7 +48,7 @@ def draw_rber_by_reads(rows: Sequence[Row], name: str, style: str = "screen", co
 
     Returns a figure 9 inches wide, or as wide as columns of a paper.
     """
-    told = {_PATTERNS[pattern]: of for pattern, of in _apart(rows, "pattern")}
+    told = {_PATTERNS[pattern]: of for pattern, of in _grouped_by(rows, "pattern")}
     most = max(row["reads"] for row in rows)
     ticks = [0, *(10**power for power in range(3, 10) if 10**power <= most)]
     names = ("reads", "default", "best")
@@ -90,7 +90,7 @@ def draw_reliability_by_age(
 
     Returns a figure 12 inches wide, or as wide as columns of a paper.
     """
-    ages = _apart(rows, "retention_days")
+    ages = _grouped_by(rows, "retention_days")
 
     def chart(title: str, value: Callable[[Row], float], **more: Any) -> Chart:
         series = [
@@ -107,7 +107,7 @@ def draw_reliability_by_age(
     return draw_sheet(Sheet(name, charts, panel=(4, 4.2), dpi=130), style, columns)
 
 
-def _apart(rows: Iterable[Row], column: str) -> list[tuple[Any, list[Row]]]:
+def _grouped_by(rows: Iterable[Row], column: str) -> list[tuple[Any, list[Row]]]:
     """Rows grouped by the value of a column, in the order in which values first occur."""
     found: dict[Any, list[Row]] = {}
     for row in rows:

@@ -113,7 +113,7 @@ class _Panel:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _Surroundings:
     """Text and legend above and below all panels: title, note, legend, and lines at the foot."""
 
     title: str
@@ -142,7 +142,7 @@ def draw_on_paper(sheet: Sheet, columns: int, draw: Draw) -> Figure:
         keys = _fitted(keys_of(chart), width) if chart.own_key else []
         least = _least(chart, alone=len(sheet.charts) == 1)
         panels.append(_Panel(axes, width, least, title, keys, chart.rows or chart.lies_across))
-    _compose(figure, panels, in_row, _Around(sheet.title, sheet.note, shared_key(sheet), _below(sheet)))
+    _compose(figure, panels, in_row, _Surroundings(sheet.title, sheet.note, shared_key(sheet), _below(sheet)))
     return figure
 
 
@@ -159,7 +159,7 @@ def draw_parts_on_paper(title: str, parts: Sequence[Part], columns: int, note: s
         head = wrapped(axes.get_title(loc="left"), width, bold=True, within_words=True)
         shrink(axes, part.shrunk)
         panels.append(_Panel(axes, width, part.inches, head, keys, aligned=True))
-    _compose(figure, panels, in_row, _Around(title, note))
+    _compose(figure, panels, in_row, _Surroundings(title, note))
     return figure
 
 
@@ -182,7 +182,7 @@ def _least(chart: Chart, *, alone: bool) -> float:
     return 0.45 + (1.5 if alone else 1.0) * _PLOT_IN
 
 
-def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Around) -> None:
+def _compose(figure: Figure, panels: Sequence[_Panel], in_row: int, around: _Surroundings) -> None:
     """Give a picture its height, and every part its place."""
     across = float(figure.get_size_inches()[0])
     whole = across - 2 * _EDGE_IN
@@ -322,11 +322,11 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
             break
         for panel in panels:
             _widen(panel)
-            _thin(panel.axes, panel.axes.xaxis, upright=False)
-            _thin(panel.axes, panel.axes.yaxis, upright=True)
+            _hide_colliding_marks(panel.axes, panel.axes.xaxis, upright=False)
+            _hide_colliding_marks(panel.axes, panel.axes.yaxis, upright=True)
             _part_marks(panel.axes)
         # A round that changes nothing would be followed by others that change nothing.
-        if (found := [_takes_room(panel.axes) for panel in panels]) == before:
+        if (found := [_layout_state(panel.axes) for panel in panels]) == before:
             break
         before = found
     for panel in panels:
@@ -336,7 +336,7 @@ def _lay_out(figure: Figure, panels: Sequence[_Panel]) -> None:
         leave_out(figure, panel.axes)
 
 
-def _takes_room(axes: Axes) -> tuple[Any, ...]:
+def _layout_state(axes: Axes) -> tuple[Any, ...]:
     """The state of a chart that a round of placing looks at or changes."""
     texts = [(each.get_text(), each.get_position(), each.get_visible()) for each in axes.findobj(Text)]
     ticks = [tuple(axis.get_ticklocs()) for axis in (axes.xaxis, axes.yaxis)]
@@ -403,7 +403,7 @@ def _widen(panel: _Panel) -> None:
         axes.set_xlim(low, low + share * (high - low))
 
 
-def _thin(axes: Axes, axis: Axis, *, upright: bool) -> None:
+def _hide_colliding_marks(axes: Axes, axis: Axis, *, upright: bool) -> None:
     """Leave out marks whose labels would meet; names of categories stand upright instead."""
     labels = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
     boxes = [label.get_window_extent() for label in labels]

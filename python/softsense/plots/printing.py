@@ -289,7 +289,7 @@ def _print_totals(axes: Axes, chart: Chart, reached: Any) -> None:
 def _print_tops(axes: Axes, chart: Chart, tops: Sequence[tuple[float, float, float, str]]) -> None:
     """Print the values of bars above them; alike neighbours on a logarithmic axis share one number."""
     if chart.log_y:
-        tops = _told_once(sorted(tops))
+        tops = _without_repeats(sorted(tops))
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
     for x, _, end, text in tops:
         if math.isnan(end):
@@ -301,7 +301,7 @@ def _print_tops(axes: Axes, chart: Chart, tops: Sequence[tuple[float, float, flo
             axes.annotate(text, (x, max(end, 0.0)), (0, 3), ha="center", va="bottom", **size)
 
 
-def _told_once(tops: Sequence[tuple[float, float, float, str]]) -> list[tuple[float, float, float, str]]:
+def _without_repeats(tops: Sequence[tuple[float, float, float, str]]) -> list[tuple[float, float, float, str]]:
     """The middle one of neighbours of nearly one height; for each category the longest such run of each height."""
     told: list[tuple[float, float, float, str]] = []
     by_category: dict[int, list[tuple[float, float, float, str]]] = {}

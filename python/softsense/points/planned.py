@@ -337,7 +337,10 @@ class Planned:
             try:
                 if (policy, seed) not in known:
                     if self._area is not None:
-                        asked = (*asked, *self._bought(self._config(self._overrides(setting, asked)), setting))
+                        asked = (
+                            *asked,
+                            *self._equal_area_overrides(self._config(self._overrides(setting, asked)), setting),
+                        )
                     overrides = functools.partial(self._overrides, setting, asked)
                     known[policy, seed] = self._resolving.resolved(setting, policy, seed, overrides), asked
                 config, asked = known[policy, seed]
@@ -384,7 +387,7 @@ class Planned:
             )
         self._drafts = []
 
-    def _bought(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
+    def _equal_area_overrides(self, config: Config, setting: Mapping[str, Any]) -> list[str]:
         """The overrides that give decoders the area of the config's decoders."""
         bought = config.parallelism_of_area(self._area or 0.0)
         for text in bought:

@@ -59,7 +59,7 @@ def work(job: Job) -> Outcome:
     """Simulate a point, or find a lifetime, in this process. A fault of the job is an outcome, not an exception."""
     sha256 = job.sha256
     try:
-        _go_on()
+        _stop_if_sweep_ended()
         with provided(dict(job.own)):
             config = Config.from_toml(job.text, job.origin, list(job.overrides))
         sha256 = config.sha256
@@ -81,10 +81,10 @@ def work(job: Job) -> Outcome:
 
 def _numbers(config: Config, job: Job) -> dict[str, float | None]:
     trace = None if job.trace is None else _opened(*job.trace)
-    return flat(config, run(config, trace, beyond=job.beyond, progress=_go_on).summary)
+    return flat(config, run(config, trace, beyond=job.beyond, progress=_stop_if_sweep_ended).summary)
 
 
-def _go_on(*_: object) -> None:
+def _stop_if_sweep_ended(*_: object) -> None:
     """End the running simulation, which calls this now and then, if the sweep has ended."""
     if _stop and _stop.is_set():
         raise _StopError
@@ -139,7 +139,7 @@ def _end_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
+def _ctrl_c_blocked() -> Iterator[None]:
     """A context in which new processes never hear Ctrl-C, which terminals send to all: the sweep hears it for them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -166,7 +166,7 @@ class Processes:
 
     def submit(self, job: Job) -> Future[Any]:
         """Hand a job to a process."""
-        with _deaf_to_ctrl_c():
+        with _ctrl_c_blocked():
             try:
                 return self._started().submit(work, job)
             except BrokenProcessPool:

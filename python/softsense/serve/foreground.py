@@ -156,7 +156,7 @@ def serve(
         try:
             started = time.monotonic()
             events = list(script.events if script else ())
-            showing = _Showing(server, page_file, say)
+            showing = _StatusDisplay(server, page_file, say)
             while server.running() and not asked.event.is_set():
                 last = showing.show()
                 if events:
@@ -173,7 +173,7 @@ def serve(
     return asked.by_ctrl_c
 
 
-class _Showing:
+class _StatusDisplay:
     """The status of a drive, on a page and as a line, shown often, but not more often than somebody could read."""
 
     def __init__(self, server: DriveServer, file: Path | None, say: Callable[[str], None]) -> None:
@@ -226,7 +226,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class _Asked:
+class _EndRequest:
     """A request to end the drive: whether it has come, and whether by Ctrl-C."""
 
     def __init__(self) -> None:
@@ -240,9 +240,9 @@ class _Asked:
 
 
 @contextlib.contextmanager
-def _asked_to_end() -> Iterator[_Asked]:
+def _asked_to_end() -> Iterator[_EndRequest]:
     """A context in which Ctrl-C and SIGTERM end the drive between two checks of its status, not within an operation."""
-    asked = _Asked()
+    asked = _EndRequest()
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return

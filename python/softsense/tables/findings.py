@@ -111,7 +111,7 @@ def warnings(comparison: Comparison) -> str:
         ]
         if sentence := _worst(counted, "codeword reads", said):
             sentences.append(sentence)
-    behind = [(found, run) for run in comparison.all_runs if (found := _behind(run)) is not None]
+    behind = [(found, run) for run in comparison.all_runs if (found := _misplaced_references(run)) is not None]
     if behind:
         (share, times), run = max(behind, key=lambda each: each[0][0])
         sentences.append(
@@ -122,7 +122,7 @@ def warnings(comparison: Comparison) -> str:
         )
     emptiest = max(comparison.all_runs, key=_unwritten)
     if (share := _unwritten(emptiest)) >= UNWRITTEN:
-        sentences.append(_read_of_nothing(emptiest, share, alone=len(comparison.all_runs) == 1))
+        sentences.append(_unwritten_reads(emptiest, share, alone=len(comparison.all_runs) == 1))
     writes = [(run, run.summary["writes_detail"]) for run in comparison.all_runs]
     refused = [(detail["refused_codewords"], detail["host_codewords"], run) for run, detail in writes]
     if sentence := _worst(refused, "codewords written", "were refused, as there was no free space"):
@@ -180,7 +180,7 @@ def _not_steady(comparison: Comparison) -> list[str]:
     return told[:1]
 
 
-def _behind(run: RunResult) -> tuple[float, float] | None:
+def _misplaced_references(run: RunResult) -> tuple[float, float] | None:
     """The share of codewords that soft levels around misplaced references were to decode, by a decode table.
 
     The second number is their raw bit error rate over the best one. None where that does not matter.
@@ -202,7 +202,7 @@ def _unwritten(run: RunResult) -> float:
     return unwritten(dict(numbers(run.summary)))
 
 
-def _read_of_nothing(run: RunResult, share: float, *, alone: bool) -> str:
+def _unwritten_reads(run: RunResult, share: float, *, alone: bool) -> str:
     """A sentence about reads of places that hold no data."""
     reads = run.summary["codeword_reads"]
     among = reads["unmapped"] + reads["count"] + reads["from_controller"]
