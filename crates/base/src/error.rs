@@ -56,7 +56,7 @@ pub struct Error {
     kind: ErrorKind,
     place: String,
     message: String,
-    source: Option<Said>,
+    source: Option<OwnError>,
     others: Vec<Error>,
     /// The number of further faults, which are counted and not told.
     untold: usize,
@@ -64,15 +64,15 @@ pub struct Error {
 
 /// The error of a user's own code. Two are equal if they are the same object.
 #[derive(Debug, Clone)]
-struct Said(Arc<dyn std::error::Error + Send + Sync>);
+struct OwnError(Arc<dyn std::error::Error + Send + Sync>);
 
-impl PartialEq for Said {
+impl PartialEq for OwnError {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Said {}
+impl Eq for OwnError {}
 
 /// The result of everything that reads input.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -86,7 +86,7 @@ impl Error {
     /// An error of a user's own code, called `name`.
     pub fn own(name: impl Into<String>, said: impl std::error::Error + Send + Sync + 'static) -> Self {
         let message = said.to_string();
-        Self { source: Some(Said(Arc::new(said))), ..Self::new(ErrorKind::Own, name, message) }
+        Self { source: Some(OwnError(Arc::new(said))), ..Self::new(ErrorKind::Own, name, message) }
     }
 
     /// A configuration error at a config path.
@@ -261,7 +261,7 @@ impl Faults {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|Said(said)| &**said as _)
+        self.source.as_ref().map(|OwnError(said)| &**said as _)
     }
 }
 

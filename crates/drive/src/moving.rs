@@ -158,7 +158,7 @@ impl Drive {
     /// Empties superblocks that are due. Stops where there is no room for their data.
     pub(crate) fn maintain(&mut self) -> std::result::Result<(), Refused> {
         let at = self.now();
-        let tended = self.tend(at);
+        let tended = self.move_due_superblocks(at);
         match tended {
             // Superblocks that are due stay as they are. Hosts get the error when they write.
             Err(Refused::NoRoom) => Ok(()),
@@ -166,7 +166,7 @@ impl Drive {
         }
     }
 
-    fn tend(&mut self, at: Ns) -> std::result::Result<(), Refused> {
+    fn move_due_superblocks(&mut self, at: Ns) -> std::result::Result<(), Refused> {
         for index in 0..self.shape.superblocks {
             if let Some(reason) = self.is_due(index) {
                 self.collect_until_free(at, 2)?;

@@ -69,7 +69,7 @@ impl LoneRead {
         if !(1..=MAX_LEVEL).contains(&levels) {
             return Err(raise(Error::config("levels", format!("found {levels}, expected 1 to {MAX_LEVEL}"))));
         }
-        let readings = Arc::new(Asked {
+        let readings = Arc::new(AskedCodeword {
             codeword,
             spec: cells.spec.clone(),
             wear: cells.wear,
@@ -113,24 +113,24 @@ struct Measured {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Answers {
     measured: Vec<(ReferencesAt, Measured)>,
     raised: Option<PyErr>,
 }
 
 /// A codeword about which Python is asked, in cells that are known here.
 #[derive(Debug)]
-struct Asked {
+struct AskedCodeword {
     codeword: Py<PyAny>,
     spec: CellSpec,
     wear: Wear,
     /// The random part of counts: of known cells or ones at index 0, of a search for valleys at index 1.
     counts: Stream,
-    told: Mutex<Told>,
+    told: Mutex<Answers>,
 }
 
-impl Asked {
-    fn told(&self) -> std::sync::MutexGuard<'_, Told> {
+impl AskedCodeword {
+    fn told(&self) -> std::sync::MutexGuard<'_, Answers> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +159,7 @@ impl Asked {
     }
 }
 
-impl Readings for Asked {
+impl Readings for AskedCodeword {
     fn attempt(&self, read: ReadWith) -> (DecodeAttempt, u32) {
         let ReadWith { references, level, sensing_percent } = read;
         let (converged, iterations, raw_errors, syndrome_weight) = self.ask((true, 0, 0, None), |_, codeword| {

@@ -221,12 +221,12 @@ impl Simulation {
     /// Lets one thing happen; false when nothing is left.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Result<bool> {
-        if self.recorder.is_none() { self.next_thing() } else { self.watched_step() }
+        if self.recorder.is_none() { self.advance_once() } else { self.watched_step() }
     }
 
     // Part of the loop that calls it: as a function of its own it took 2 % of a run to enter and to leave.
     #[inline(always)]
-    fn next_thing(&mut self) -> Result<bool> {
+    fn advance_once(&mut self) -> Result<bool> {
         if !self.die_failures.is_empty() {
             self.fail_dies();
         }
@@ -368,7 +368,7 @@ impl Simulation {
     #[inline]
     fn pass_on(&mut self) {
         if self.device.kernel.has_completions() {
-            self.pass_all_on();
+            self.pass_on_completions();
         }
         if self.host.has_just_served() {
             self.all_served();
@@ -411,7 +411,7 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn pass_all_on(&mut self) {
+    fn pass_on_completions(&mut self) {
         while let Some(completion) = self.device.kernel.next_completion() {
             let (host, write_path, device) = (&mut self.host, &mut self.write_path, &mut self.device);
             match completion {

@@ -53,7 +53,7 @@ fn bch_parts(bch: &BchDecoderSpec, codes: &[UnitCode]) -> Parts {
 }
 
 /// Finds the largest number from `least` to `most` that fits; none if the least does not.
-fn most_that(fits: impl Fn(u32) -> bool, least: u32, most: u32) -> Option<u32> {
+fn largest_fitting(fits: impl Fn(u32) -> bool, least: u32, most: u32) -> Option<u32> {
     if !fits(least) {
         return None;
     }
@@ -125,7 +125,7 @@ impl CheckedConfig {
                 let with = |checks_per_cycle| LdpcDecoderSpec { checks_per_cycle, ..ldpc.clone() };
                 let block_row = shapes.iter().map(|shape| shape.checks.div_ceil(shape.layers)).max().unwrap_or(1);
                 let fits = |checks| fits(with(checks).circuit().parts_for(&shapes));
-                (&["ldpc.checks_per_cycle"], most_that(fits, 1, block_row.min(MOST)))
+                (&["ldpc.checks_per_cycle"], largest_fitting(fits, 1, block_row.min(MOST)))
             }
             DecodeTime::Bch(bch) => {
                 let codes = self.bch_codes();
@@ -135,13 +135,13 @@ impl CheckedConfig {
                     let bits = bch.syndrome_bits_per_cycle.min(bch.search_bits_per_cycle);
                     let least = strongest(&codes).correctable.div_ceil(bits);
                     let fits = |errors| fits(BchDecoderSpec { engine_correctable: Some(errors), ..*bch });
-                    (&["bch.engine_correctable"], most_that(fits, least, MOST))
+                    (&["bch.engine_correctable"], largest_fitting(fits, least, MOST))
                 } else {
                     let with =
                         |bits| BchDecoderSpec { syndrome_bits_per_cycle: bits, search_bits_per_cycle: bits, ..*bch };
                     let most = strongest(&codes).codeword_bits.min(MOST);
                     let fields = &["bch.syndrome_bits_per_cycle", "bch.search_bits_per_cycle"];
-                    (fields, most_that(|bits| fits(with(bits)), 1, most))
+                    (fields, largest_fitting(|bits| fits(with(bits)), 1, most))
                 }
             }
         };

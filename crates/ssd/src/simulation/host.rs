@@ -429,24 +429,24 @@ impl Host {
     /// then.
     #[inline]
     pub(super) fn is_at_device(&mut self, kernel: &mut Kernel, request: RequestId) -> bool {
-        let Some(link) = &mut self.link else { return self.is_let_on(kernel, request) };
+        let Some(link) = &mut self.link else { return self.keeps_pace(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
         let takes = link.fetch(kernel.now, if kind.is_write() { bytes } else { 0 });
-        self.on_its_way(kernel, takes, Move::Command(request));
+        self.schedule_move(kernel, takes, Move::Command(request));
         false
     }
 
     /// Whether a request keeps the pace of writes, and [need not wait](Self::is_taken) for anything else. Otherwise [`Self::moved`] gives
     /// it back when it may go on.
     #[inline]
-    fn is_let_on(&mut self, kernel: &mut Kernel, request: RequestId) -> bool {
+    fn keeps_pace(&mut self, kernel: &mut Kernel, request: RequestId) -> bool {
         let Some(pacer) = &mut self.pacer else { return self.is_taken(kernel, request) };
         let Request { kind, bytes, .. } = self.requests[request].request;
         let wait = if kind.is_write() { pacer.wait(kernel, bytes) } else { Ns::ZERO };
         if wait == Ns::ZERO {
             return self.is_taken(kernel, request);
         }
-        self.on_its_way(kernel, wait, Move::Paced(request));
+        self.schedule_move(kernel, wait, Move::Paced(request));
         false
     }
 
@@ -462,7 +462,7 @@ impl Host {
             RequestKind::Flush => None,
         };
         if let Some(takes) = takes {
-            self.on_its_way(kernel, takes, Move::Taken(request));
+            self.schedule_move(kernel, takes, Move::Taken(request));
         }
         takes.is_none()
     }
@@ -480,7 +480,7 @@ impl Host {
         Some(dram.give(kernel.now, bytes))
     }
 
-    fn on_its_way(&mut self, kernel: &mut Kernel, takes: Ns, what: Move) {
+    fn schedule_move(&mut self, kernel: &mut Kernel, takes: Ns, what: Move) {
         let moved = self.moves.insert(what);
         kernel.schedule(takes, Event::MemoryDone { moved });
     }
@@ -489,7 +489,7 @@ impl Host {
     pub(super) fn finish_in_memory(&mut self, kernel: &mut Kernel, request: RequestId, codewords: u32) {
         let takes = self.leave_dram(kernel, request, codewords);
         let takes = takes.unwrap_or_else(|| self.controller_memory.times(u64::from(codewords)));
-        self.on_its_way(kernel, takes, Move::InMemory(request, codewords));
+        self.schedule_move(kernel, takes, Move::InMemory(request, codewords));
     }
 
     /// Ends a move. Returns a request whose command is in the device now.
@@ -497,7 +497,7 @@ impl Host {
         let what = self.moves[moved];
         self.moves.remove(moved);
         match what {
-            Move::Command(request) => return self.is_let_on(kernel, request).then_some(request),
+            Move::Command(request) => return self.keeps_pace(kernel, request).then_some(request),
             Move::Paced(request) => return self.is_taken(kernel, request).then_some(request),
             Move::Taken(request) => return Some(request),
             Move::InMemory(request, codewords) => self.codewords_done(kernel, request, codewords),
@@ -544,7 +544,7 @@ impl Host {
         if let Some(dram) = &mut kernel.dram {
             let stored = dram.move_codewords(kernel.now, codewords.into());
             let takes = self.leave_dram(kernel, request, codewords).map_or(stored, |left| left.max(stored));
-            return self.on_its_way(kernel, takes, Move::InMemory(request, codewords));
+            return self.schedule_move(kernel, takes, Move::InMemory(request, codewords));
         }
         self.codewords_done(kernel, request, codewords);
     }
@@ -564,7 +564,7 @@ impl Host {
         let bytes = active.to_give.min(u64::from(codewords) * self.codeword_bytes);
         active.to_give -= bytes;
         let takes = link.give(kernel.now, bytes);
-        self.on_its_way(kernel, takes, Move::ToHost(request, codewords));
+        self.schedule_move(kernel, takes, Move::ToHost(request, codewords));
     }
 
     /// Notes that the host has `codewords` of a request, or knows that they are written. With the last one, and its service, the request
@@ -586,7 +586,7 @@ impl Host {
         if let Some(link) = self.link.as_mut().filter(|_| !is_read) {
             takes += link.give(kernel.now, 0);
         }
-        self.on_its_way(kernel, takes, Move::Service(request));
+        self.schedule_move(kernel, takes, Move::Service(request));
         // A move, which has an index, counts as a codeword.
         self.codewords_under_way += 1;
     }

@@ -327,7 +327,7 @@ impl Simulation {
         if recorder.begins(self) {
             recorder.begin(self);
         }
-        let more = self.next_thing();
+        let more = self.advance_once();
         if recorder.look_after(self) {
             self.recording = Some(recorder.finish(self));
         } else {

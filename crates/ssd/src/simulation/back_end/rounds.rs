@@ -296,7 +296,7 @@ impl BackEnd {
             return self.resume_round(kernel, units, ended);
         }
         self.begin_together(kernel, units, |back_end, kernel, unit| {
-            back_end.has_waited_for_round(kernel.now, unit, ended);
+            back_end.account_wait_for_round(kernel.now, unit, ended);
             let next = match command {
                 Some((command, turn)) => back_end.next_of_command(unit, command, turn),
                 None => back_end.next_of_round(kernel.now, unit, reads),
@@ -309,7 +309,7 @@ impl BackEnd {
     }
 
     /// Accounts for a unit that was free as waited for, up to now, like the unit whose operation has just ended.
-    fn has_waited_for_round(&mut self, now: Ns, unit: Unit, ended: Taker) {
+    fn account_wait_for_round(&mut self, now: Ns, unit: Unit, ended: Taker) {
         let reads_alone = self.rounds.as_ref().is_some_and(|rounds| rounds.wanted(unit).is_some());
         if !reads_alone || self.array.waiting(unit) > 0 {
             self.array.waited(now, unit, ended);
@@ -409,7 +409,7 @@ impl BackEnd {
         commands.under_way[group] = Some(command);
         rounds.began[group] = kernel.now;
         self.begin_together(kernel, units, |back_end, kernel, unit| {
-            back_end.has_waited_for_round(kernel.now, unit, ended);
+            back_end.account_wait_for_round(kernel.now, unit, ended);
             if !back_end.program_loaded(kernel, unit)
                 && let Some(work) = back_end.next_of_command(unit, command, Turn::Other)
             {
@@ -459,7 +459,7 @@ impl BackEnd {
     fn resume_round(&mut self, kernel: &mut Kernel, units: Units, ended: Taker) {
         let suspend = self.timing.suspend.expect("something has been suspended");
         for unit in units.clone() {
-            self.has_waited_for_round(kernel.now, unit, ended);
+            self.account_wait_for_round(kernel.now, unit, ended);
             if self.array.suspended_since(unit).is_some() {
                 self.array.resume(kernel, unit, suspend.resume);
             }

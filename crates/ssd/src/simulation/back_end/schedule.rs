@@ -150,16 +150,16 @@ fn turns_of<const CLASSES: usize>(weights: Option<[u32; CLASSES]>) -> Option<[u6
 
 /// The demand of a tenant for a unit, or for a bus, which the criterion `intensity` judges.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wants {
+struct TenantDemand {
     /// Number of the epoch: epochs of `scheduling.intensity.epoch_us` follow one another from instant 0.
     epoch: u64,
     /// Pages, or codewords, that were read and that were programmed in the epoch.
     amounts: [u64; 2],
     /// Whether the tenant wanted much in the epoch before.
-    wanted_much: bool,
+    was_intensive: bool,
 }
 
-impl Wants {
+impl TenantDemand {
     /// The demand of a tenant in the epoch of this instant.
     ///
     /// # Arguments
@@ -171,7 +171,7 @@ impl Wants {
             return self;
         }
         let too_many = (0..2).any(|at| self.amounts[at] > most[at]);
-        Self { epoch, amounts: [0; 2], wanted_much: epoch == self.epoch + 1 && too_many }
+        Self { epoch, amounts: [0; 2], was_intensive: epoch == self.epoch + 1 && too_many }
     }
 }
 
@@ -240,7 +240,7 @@ impl Rules {
                 ScheduleBy::Kind => 1 + u64::from(self.ranks[kind as usize]),
                 ScheduleBy::Priority if self.priorities.is_some() => queue.priorities.begins(of.priority.into()),
                 ScheduleBy::Priority => u64::from(of.priority),
-                ScheduleBy::Intensity => u64::from(queue.wants_much(now, of.tenant, self.epoch)),
+                ScheduleBy::Intensity => u64::from(queue.is_intensive(now, of.tenant, self.epoch)),
                 ScheduleBy::Slowdown => u64::MAX - queued.slowdown(now),
                 ScheduleBy::ProportionalWait if writes_go.is_some_and(|go| go != writes) => 2,
                 ScheduleBy::ProportionalWait => u64::from(!hurries),
@@ -288,7 +288,7 @@ struct Queue<T> {
     kinds: Turns<KINDS>,
     priorities: Turns<PRIORITIES>,
     /// The demand of each tenant; and the most that a tenant which wants little reads, and programs, in an epoch.
-    wants: Vec<Wants>,
+    wants: Vec<TenantDemand>,
     most: [u64; 2],
     /// The instants at which the reads of each tenant, and its writes, would be done if nothing else came. The background is one more
     /// tenant.
@@ -297,8 +297,8 @@ struct Queue<T> {
 
 impl<T> Queue<T> {
     /// Whether a tenant wanted much in the epoch before this instant; the background never does.
-    fn wants_much(&self, now: Ns, tenant: u32, epoch: Ns) -> bool {
-        self.wants.get(tenant as usize).is_some_and(|wants| wants.at(now, epoch, self.most).wanted_much)
+    fn is_intensive(&self, now: Ns, tenant: u32, epoch: Ns) -> bool {
+        self.wants.get(tenant as usize).is_some_and(|wants| wants.at(now, epoch, self.most).was_intensive)
     }
 
     /// Counts work that comes, even if it begins at once. Returns the time that it would be there, its wait included, if no work of others
@@ -334,7 +334,7 @@ where
             waiting: VecDeque::new(),
             kinds: Turns::NEW,
             priorities: Turns::NEW,
-            wants: vec![Wants::default(); tenants],
+            wants: vec![TenantDemand::default(); tenants],
             most: most_bytes.map(|bytes| (bytes / (u64::from(queues) * unit_bytes)).max(1)),
             alone_until: vec![[Ns::ZERO; 2]; tenants + 1],
         };

@@ -97,7 +97,7 @@ impl WritePath {
             return;
         }
         if let Some(pacing) = &mut self.pacing {
-            if let Some(most_valid) = pacing.lets(device, set, stage, None) {
+            if let Some(most_valid) = pacing.most_valid_of_victim(device, set, stage, None) {
                 self.begin_collection(device, set, most_valid);
             }
         } else if wants_room && device.ftl.wants_gc(set, true) {

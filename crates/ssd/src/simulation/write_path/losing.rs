@@ -13,7 +13,7 @@ use super::buffer::WriteBuffer;
 
 /// The request whose data each slot holds, by its number in the stream.
 #[derive(Debug, Default)]
-pub(super) struct Takers {
+pub(super) struct RequestsOfSlots {
     /// Number in the stream of each request under way.
     numbers: TiVec<RequestId, u64>,
     of_slot: Vec<u64>,
@@ -21,7 +21,7 @@ pub(super) struct Takers {
     programmed_to: Vec<Option<Held>>,
 }
 
-impl Takers {
+impl RequestsOfSlots {
     pub(super) fn expect(&mut self, request: RequestId, number: u64) {
         self.numbers.resize(self.numbers.len().max(request.index() + 1), 0);
         self.numbers[request] = number;

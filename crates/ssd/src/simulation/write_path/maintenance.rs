@@ -240,7 +240,7 @@ impl WritePath {
 
     /// Begins to refresh a superblock of a set at which nothing is at work, if one is due and the host need not wait for it.
     pub(super) fn begin_refresh(&mut self, device: &mut Device, set: Set) {
-        if self.makes_way(device, set) {
+        if self.yields_to_host(device, set) {
             let refresh = self.maintenance.as_mut().and_then(|maintenance| maintenance.refresh.as_mut());
             if let Some(refresh) = refresh
                 && std::mem::take(&mut refresh.due[set])
@@ -267,7 +267,7 @@ impl WritePath {
 
     /// Whether maintenance makes way for the host in a set: a write of the host finds no room, or its next request finds the queues full.
     /// If data ages faster than it can be moved, refresh would be at work without a pause, and the host would wait for ever.
-    fn makes_way(&self, device: &Device, set: Set) -> bool {
+    fn yields_to_host(&self, device: &Device, set: Set) -> bool {
         device.holds_host || self.waits_for_room(device, set)
     }
 
@@ -286,7 +286,7 @@ impl WritePath {
 
     /// Reads the pages of a set whose turn has come, one at a time.
     pub(super) fn scrub(&mut self, device: &mut Device, set: Set) {
-        if self.makes_way(device, set) {
+        if self.yields_to_host(device, set) {
             return;
         }
         let Some(maintenance) = self.maintenance.as_mut().filter(|maintenance| !maintenance.over) else { return };

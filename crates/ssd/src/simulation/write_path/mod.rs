@@ -32,7 +32,7 @@ use super::owners::{ProgramOwner, ReadOwner};
 use crate::slab::{FillId, RequestId, Slab};
 use buffer::{Arriving, WaitingFlush, WriteBuffer};
 use collection::Collection;
-use losing::Takers;
+use losing::RequestsOfSlots;
 use maintenance::Maintenance;
 use merging::part_of;
 use pacing::{Pacing, Stage};
@@ -80,7 +80,7 @@ pub(super) struct WritePath {
     /// Whether data in write buffers outlives a loss of power.
     protected: bool,
     /// The requests whose data the slots hold; none where power does not fail.
-    takers: Option<Takers>,
+    takers: Option<RequestsOfSlots>,
     /// Flushes that wait until data of the write buffers is in flash.
     flushes: Vec<WaitingFlush>,
 }
@@ -122,7 +122,7 @@ impl WritePath {
             stalled_translations: Vec::new(),
             through: BTreeSet::new(),
             protected: spec.host.write_buffer_power_protected,
-            takers: spec.power_loss.as_ref().map(|_| Takers::default()),
+            takers: spec.power_loss.as_ref().map(|_| RequestsOfSlots::default()),
             flushes: Vec::new(),
             handles: (config.placement_handles() > 1).then(TiVec::new),
         })

@@ -133,7 +133,13 @@ impl Pacing {
     }
 
     /// The most valid codewords of a victim that collection of a set may take now, or go on with; `None` where it pauses.
-    pub(super) fn lets(&mut self, device: &mut Device, set: Set, stage: Stage, valid: Option<u32>) -> Option<u32> {
+    pub(super) fn most_valid_of_victim(
+        &mut self,
+        device: &mut Device,
+        set: Set,
+        stage: Stage,
+        valid: Option<u32>,
+    ) -> Option<u32> {
         let free = device.ftl.free_superblocks(set);
         let at_work = matches!(stage, Stage::Move | Stage::Erase);
         let of_set = &mut self.sets[set];
@@ -159,7 +165,7 @@ impl Pacing {
             Rule::AtOnce => wanted,
             Rule::Preemptible => wanted && !device.back_end.host_waits(set),
             Rule::Paced { .. } => wanted && (stage != Stage::Move || of_set.credit >= 1.0),
-            Rule::Own(_) => self.asks(device, set, stage, valid, idle_ns),
+            Rule::Own(_) => self.own_rule_goes_on(device, set, stage, valid, idle_ns),
         };
         let of_set = &mut self.sets[set];
         if goes_on {
@@ -176,7 +182,14 @@ impl Pacing {
     }
 
     /// Asks the user's own rule whether collection goes on.
-    fn asks(&mut self, device: &mut Device, set: Set, stage: Stage, valid: Option<u32>, idle_ns: u64) -> bool {
+    fn own_rule_goes_on(
+        &mut self,
+        device: &mut Device,
+        set: Set,
+        stage: Stage,
+        valid: Option<u32>,
+        idle_ns: u64,
+    ) -> bool {
         let of_set = &self.sets[set];
         let seen = PacedSet {
             set,
@@ -306,7 +319,7 @@ impl WritePath {
     pub(super) fn goes_on(&mut self, device: &mut Device, set: Set, stage: Stage) -> bool {
         let Some(pacing) = &mut self.pacing else { return true };
         let valid = self.collections[set].as_ref().and_then(|job| job.valid(device));
-        pacing.lets(device, set, stage, valid).is_some()
+        pacing.most_valid_of_victim(device, set, stage, valid).is_some()
     }
 
     /// Begins to collect a set at which nothing is at work, or continues its collection, if the rule lets it.

@@ -31,11 +31,11 @@ pub(super) struct Room {
 impl Room {
     /// Whether no write waits, and no program and no collection is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.stalled.is_empty() && self.is_still()
+        self.stalled.is_empty() && self.has_nothing_under_way()
     }
 
     /// Whether no program and no collection is under way.
-    fn is_still(&self) -> bool {
+    fn has_nothing_under_way(&self) -> bool {
         self.collecting == 0 && self.reclaiming == 0 && self.programming == 0
     }
 }
@@ -64,7 +64,7 @@ impl WritePath {
             }
             // Moving data out of bad blocks may be all that is left to do.
             of_ssd.for_each(|set| self.begin_bad_block(device, set));
-            if self.rooms[ssd].is_still() {
+            if self.rooms[ssd].has_nothing_under_way() {
                 assert!(device.ftl.shrinks(), "over-provisioning leaves stale codewords to collect");
                 self.refuse_writes(device, ssd);
             }
@@ -106,7 +106,7 @@ impl WritePath {
         // Data that was accepted and finds no room is as much in flash as it will ever be.
         self.end_flushes(device, |flush| flush.of.retain(|&(of, _)| of != ssd));
         // Translation pages go to any SSD: while one is at work, there may be room yet.
-        if self.rooms.iter().all(Room::is_still) {
+        if self.rooms.iter().all(Room::has_nothing_under_way) {
             for page in std::mem::take(&mut self.stalled_translations) {
                 device.kernel.statistics.refused_write_backs += 1;
                 device.translation.as_mut().expect("there are translation pages").give_up(page);

@@ -44,7 +44,7 @@ impl Plan {
     /// # Arguments
     /// - `unwritten`: pages of the set that are not programmed.
     /// - `valid`: codewords of the victim that are still valid.
-    fn lets(&self, unwritten: u32, valid: u32) -> bool {
+    fn allows_write(&self, unwritten: u32, valid: u32) -> bool {
         // The share of the collection that is done: codewords of the victim that were moved, or overwritten.
         let of = self.valid.max(1);
         let done = of - i64::from(valid);
@@ -71,9 +71,10 @@ impl WritePath {
     #[inline]
     pub(super) fn throttle_writes(&self, device: &mut Device, set: Set) {
         if self.leaves_pages.is_some() {
-            let lets = |plan: Plan, victim| plan.lets(device.ftl.unwritten_pages(set), device.ftl.valid(victim));
+            let allows_write =
+                |plan: Plan, victim| plan.allows_write(device.ftl.unwritten_pages(set), device.ftl.valid(victim));
             let job = self.collections[set].as_ref();
-            let held_back = job.is_some_and(|job| job.plan.is_some_and(|plan| !lets(plan, job.victim)));
+            let held_back = job.is_some_and(|job| job.plan.is_some_and(|plan| !allows_write(plan, job.victim)));
             device.ftl.hold_back(set, held_back);
         }
     }
