@@ -161,7 +161,7 @@ def test_calibration_meets_any_probability(config: Path) -> None:
             ["reliability=perfect"],
             0.3,
             1,
-            "reliability: found a reliability without one decode table, expected `reliability.table`",
+            "reliability: found a reliability without a decode table, expected `reliability.table`",
         ),
         (["reliability.table.variation.chip_factors=[]"], 0.3, 1, "chip_factors: found no factors"),
         (
@@ -230,13 +230,13 @@ def test_a_fit_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     for text, expected in [
         ("a,b\n", r"m\.csv:1: found the columns `a,b`"),
         (f"{head}\n1,1,0,1\n", r"m\.csv:2: found 4 columns, expected 5"),
-        (f"{head}\n1,1,0,1,1\n1,1,0,2,1\n", r"m\.csv:3: found state 0 of this age again"),
+        (f"{head}\n1,1,0,1,1\n1,1,0,2,1\n", r"m\.csv:3: found state 0 of this age a second time"),
         (f"{head}\n1,1,0,1,1\n1,1,2,2,1\n", r"m\.csv: found states \[0, 2\] at 1 P/E cycles and 1 days"),
         (f"{head}\n1,1,0,1,\n1,1,1,2,1\n", r"m\.csv: found spreads of some states"),
         (f"{head}\n1,1,0,nan,1\n", r"m\.csv:2: mean: found `nan`, expected a number from -1e\+06"),
         (f"{head}\n1,1,0.5,1,1\n", r"m\.csv:2: state: found `0.5`, expected a whole number from 0 to 15"),
         (f"{head}\n", r"m\.csv: found no measurements"),
-        (_rows("mlc", [(1000, 1.0)], unit_v=1.0), r"m\.csv: measurements: found means after 1 times"),
+        (_rows("mlc", [(1000, 1.0)], unit_v=1.0), r"m\.csv: measurements: found means after 1 retention times"),
         (
             _rows("tlc-2-3-2", [(9, 1.0), (9, 9.0)], unit_v=1.0),
             r"m\.csv: mapping: found measurements of 8 states",
@@ -364,7 +364,7 @@ def test_a_grid_of_rates_drives_a_config(tmp_path: Path, softsense_command: Soft
         with pytest.raises(ConfigError, match=message):
             config.with_overrides([override])
     for text, message in (
-        (lines + "0,0.0,1e-5\n", "rates.csv:11: found 0 P/E cycles and 0 days again"),
+        (lines + "0,0.0,1e-5\n", "rates.csv:11: found 0 P/E cycles and 0 days a second time"),
         (lines.replace("0,30.0", "0,31.0", 1), "expected a full grid"),
         (lines + "7,0.0,0.6\n", "rates.csv:11: rber: found `0.6`, expected a number from 0 to 0.5"),
     ):

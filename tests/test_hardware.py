@@ -164,8 +164,11 @@ def test_decoders_of_equal_rate_have_the_least_area() -> None:
     [
         (["--gbps", "0"], "--gbps: found 0, expected above 0"),
         (["--gbps", "nan"], "--gbps: found nan"),
-        (["--gbps", "8", "--checks-per-cycle", "4"], "--checks-per-cycle: found 4 beside a data rate"),
-        (["bch-512B-t15", "--key-equation-multipliers", "4"], "--key-equation-multipliers: found 4 beside a data rate"),
+        (["--gbps", "8", "--checks-per-cycle", "4"], "--checks-per-cycle: found 4 together with a data rate"),
+        (
+            ["bch-512B-t15", "--key-equation-multipliers", "4"],
+            "--key-equation-multipliers: found 4 together with a data rate",
+        ),
         (["--gbps", "8", "--node-nm", "3"], "--node-nm: found 3"),
     ],
 )

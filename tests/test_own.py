@@ -446,7 +446,7 @@ def test_the_source_is_part_of_the_identity(here: Callable[[str], Path]) -> None
 # What goes wrong.
 
 WRONG: dict[str, tuple[str, str, list[str]]] = {
-    "no file": ("", "missing.py:A", ["read.policy", "no file missing.py"]),
+    "no file": ("", "missing.py:A", ["read.policy", "expected a file missing.py"]),
     "no module": ("", "no_such_module_at_all:A", ["read.policy", "no module `no_such_module_at_all`"]),
     "no class": ("class B:\n    def next(self, read): return 1\n", "own.py:A", ["no `A` in own.py", "one of B"]),
     "no method": ("class A: pass\n", "own.py:A", ["without a method `next`"]),
@@ -462,7 +462,7 @@ WRONG: dict[str, tuple[str, str, list[str]]] = {
         ["own.py:A: next: found 'x' (str)", "ReadStep"],
     ),
     "none": ("class A:\n    def next(self, read): pass\n", "own.py:A", ["found None", "expected a first step"]),
-    "no end": ("class A:\n    def next(self, read): return 1\n", "own.py:A", ["found a step after 32"]),
+    "no end": ("class A:\n    def next(self, read): return 1\n", "own.py:A", ["found another step after 32"]),
     "moody": (
         "class A:\n    n = 0\n    def next(self, read):\n        A.n += 1\n        return 1 + A.n % 2\n",
         "own.py:A",

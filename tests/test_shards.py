@@ -348,7 +348,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stdout == "", "what is no JSON"
-        assert f"shard {part[0]} of 3 has done its share" in done.stderr
+        assert f"shard {part[0]} of 3 is complete" in done.stderr
         assert "softsense merge all.fer all-*-of-3.fer" in done.stderr
     return folder
 
@@ -395,7 +395,7 @@ def test_a_shard_of_another_plan_is_refused_by_name(
     # A shard does not become one of another plan either.
     (shards / "other-3-of-3.fer").rename(shards / "all-3-of-3.fer")
     assert_bad_input(
-        softsense_process(COMMON, "--store", "all.fer", "--shard", "3/3"), "all-3-of-3.fer", "another plan"
+        softsense_process(COMMON, "--store", "all.fer", "--shard", "3/3"), "all-3-of-3.fer", "another command"
     )
 
 
@@ -532,7 +532,7 @@ def test_a_sweep_in_shards_is_that_of_one_process(softsense_process: Softsense, 
     for part in (3, 1):
         done = softsense_process(sweep, "--out", "all", "--shard", f"{part}/3")
         assert done.returncode == 0, done.stderr
-        assert f"shard {part} of 3 has done its share" in done.stdout
+        assert f"shard {part} of 3 is complete" in done.stdout
     merged = softsense_process("merge", "all", "all/points-1-of-3", "all/points-3-of-3")
     assert merged.returncode == 0, merged.stderr
     assert "merged 2 into all: 5 points, 5 of them new" in merged.stdout
