@@ -3,9 +3,9 @@
     python docs/prose.py [--worst N] [--lower]
 
 Sentences of pages, of comments and of docstrings are counted by folder: those of more than 35 words, and those that
-begin with a pronoun or a relative and no noun ("What it ...", "Those of ..."). Of tables in pages, cells of more than
-25 words are counted. docs/prose.toml has the budgets: the script ends with 1 if a folder has more, and `--lower`
-writes what there is.
+begin with a pronoun or a relative and no noun ("What it ...", "Those of ..."). So are those with a word for which the
+glossary has another, and cells of more than 25 words in tables of pages. docs/prose.toml has the budgets: the script
+ends with 1 if a folder has more, and `--lower` writes what there is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ WIDE = 25
 """Words of a cell of a table above which it should be sentences beside the table."""
 HEADLESS = re.compile(r"(What|Which|Where|That|This|Those|These|It|They|Of|As|The same|Such)\b", re.I)
 """Beginnings of a line of documentation whose noun the reader has to guess."""
+GLOSSARY = Path(__file__).parent / "glossary.md"
+_REPLACED = GLOSSARY.read_text(encoding="utf-8").partition("## One word for one thing")[2].partition("|---|---|")[2]
+BANNED = re.compile(rf"\b({'|'.join(row.split(' | ')[0].strip('| ') for row in _REPLACED.split(chr(10)) if row)})s?\b")
+"""Words for which the glossary has another."""
 FOLDERS = {
     "pages": ["README.md", "CONTRIBUTING.md", "DESIGN.md", "CHANGELOG.md", "docs/**/*.md"],
     "crates/base": ["crates/base/src/**/*.rs"],
@@ -129,6 +133,7 @@ def main(worst: int, lower: bool) -> int:
         hard = {
             "long": [each for each in found if each.is_long],
             "headless": [each for each in found if each.is_headless],
+            "banned": [each for each in found if BANNED.search(each.text)],
         }
         if name == "pages":
             hard["cells"] = [cell for file in files for cell in wide_cells(file)]

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+import softsense
 from softsense.cli import cli
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +78,14 @@ def test_names_of_the_glossary_exist() -> None:
     there = {word for file in files for word in (*_words(file.read_text()), *_words(file.name))}
     assert len(names) > 80
     assert names - there == set()
+
+
+def test_pages_show_the_model_version_of_today() -> None:
+    output = re.compile(r"^ *softsense [\d.]+, model (\d+), ", re.MULTILINE)
+    shown = {page.name: output.findall(page.read_text()) for page in PAGES}
+    assert {name: found for name, found in shown.items() if found} == {
+        "installing.md": [softsense.build_info()["model_version"]]
+    }
 
 
 def _words(text: str) -> list[str]:
