@@ -456,7 +456,7 @@ mod tests {
             ("time,bytes,lbn", "expected a column `op`"),
             ("time,op,lbn", "expected a column `bytes`"),
             ("time,op,bytes,size,lbn", "expected `bytes` once"),
-            ("time,op,bytes,lbn,offset", "expected `offset or lbn` once"),
+            ("time,op,bytes,lbn,offset", "expected the column `offset or lbn` only once"),
             ("time:weeks,op,bytes,lbn", "found `weeks`, expected ns, 100ns, us, ms or s"),
             ("time,op,bytes:yards,lbn", "found unit `yards` of `bytes`, expected 1 B to 1 GiB"),
             ("time,op,bytes:0,lbn", "found unit `0` of `bytes`"),
