@@ -453,7 +453,7 @@ mod tests {
         }
         let small = Design { units_per_page: 1, ..of_the_paper(law(vec![])) };
         let error = small.tables(&["adaptive-5-6".to_owned()], 1).unwrap_err().to_string();
-        assert!(error.starts_with("tables: found adaptive-5-6 of 53248 data bits"), "{error}");
+        assert!(error.starts_with("tables: found adaptive-5-6, whose code has 53248 data bits"), "{error}");
         assert_eq!(minimum_correctable(32_768, 0.4, 1e-15, true), None);
     }
 }

@@ -64,9 +64,9 @@ fn an_image_is_served_once_and_by_its_own_config() {
     let spec = spec(folder.path(), SIZE_BYTES);
     let drive = open(&config(&[]), &spec).unwrap();
     let refused = |spec: &DriveSpec, overrides: &[&str]| open(&config(overrides), spec).err().unwrap().to_string();
-    assert!(
-        refused(&spec, &[]).ends_with("found an image that another process serves, expected one that is not in use")
-    );
+    let in_use = "found an image that another process serves, expected one that is not in use: end that `softsense drive serve`, or \
+                  name another folder by --image";
+    assert!(refused(&spec, &[]).ends_with(in_use));
     drop(drive);
     assert!(open(&config(&[]), &spec).is_ok());
     assert!(refused(&spec, &["read.max_level=3"]).contains("found the image of a drive with another config"));
@@ -316,8 +316,8 @@ fn an_image_is_of_plain_files() {
             }
             let spec = DriveSpec { image: image.clone(), ..sound.clone() };
             let error = open(&config(&[]), &spec).err().unwrap().to_string();
-            let expected = format!("{}: found {kind}, expected a regular file", path.display());
-            assert_eq!(error, expected);
+            let expected = "expected a regular file: the files of an image are no links, folders or devices";
+            assert_eq!(error, format!("{}: found {kind}, {expected}", path.display()));
             fs::remove_dir_all(&image).unwrap();
         }
     }

@@ -504,7 +504,9 @@ fn is_a_socket_that_is_in_use_left_alone_and_a_stale_one_replaced() {
         |path: &Path| Server::start(&Address::Unix(path.into()), Arc::new(Memory::new(SIZE)), Limits::default());
     assert_eq!(fs::symlink_metadata(&served.path).unwrap().permissions().mode() & 0o777, 0o600);
     let error = start(&served.path).err().unwrap();
-    assert!(error.to_string().ends_with("found a socket on which another server listens"), "{error}");
+    let in_use =
+        "found a socket on which another server listens, expected a free path: end that server, or choose another path";
+    assert!(error.to_string().ends_with(in_use), "{error}");
     assert_eq!(Client::open(&served.path, false).read_simply(0, 512).len(), 512);
 
     let folder = served.path.parent().unwrap();

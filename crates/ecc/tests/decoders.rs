@@ -568,7 +568,11 @@ proptest! {
 #[test]
 fn bad_tables_are_refused() {
     for (thresholds, values, found) in [
-        (&[1, 2][..], &[1, 2][..], "found 2 thresholds and 2 values, expected at most 15 and one value more"),
+        (
+            &[1, 2][..],
+            &[1, 2][..],
+            "found 2 thresholds and 2 values, expected at most 15 thresholds, and one value more than thresholds",
+        ),
         (&[2, 1], &[1, 2, 3], "found the thresholds [2, 1]"),
         (&[1, 2], &[1, 3, 2], "found the values [1, 3, 2]"),
         (&[1, 128], &[1, 2, 3], "found the thresholds [1, 128], expected numbers in ascending order up to 127"),
@@ -587,7 +591,7 @@ fn bad_tables_are_refused() {
     let decoder = |hard: &RcqTables, soft: &RcqTables| MinSum::rcq(&code, hard, soft, InstructionSet::detect());
     assert!(decoder(&good, &good).is_ok());
     for (bad, found) in [
-        (RcqTables { staircases: Vec::new(), ..good.clone() }, "staircases: found none"),
+        (RcqTables { staircases: Vec::new(), ..good.clone() }, "staircases: found an empty list"),
         (RcqTables { channel_limit: 0, ..good.clone() }, "channel_limit: found 0, expected 1 to 127"),
         (RcqTables { message_limit: 128, ..good.clone() }, "message_limit: found 128, expected 1 to 127"),
         (RcqTables { message_limit: 25, ..good.clone() }, "found an answer of 26, expected at most 25"),
@@ -646,7 +650,7 @@ fn bad_parameters_are_refused() {
         MinSum::new(&random_base(1, 64, 2, 3, 2), correction).err().expect("refused").to_string()
     };
     for (wrong, found) in [
-        (correction(&[], 0), "factors_16ths: found none"),
+        (correction(&[], 0), "factors_16ths: found an empty list"),
         (correction(&[12, 0], 0), "factors_16ths: found 0"),
         (correction(&[17], 0), "factors_16ths: found 17"),
         (correction(&[12], 128), "offset: found 128"),

@@ -554,7 +554,7 @@ fn punctured_columns_are_computed_and_not_sent() {
     }
     // A table for larger circulants, and a shift that no table has.
     for (shift, says) in
-        [("4", "found shift 4 in block column 2, expected -1 or 0 to 3; of a table for larger"), ("-2", "0 to 3")]
+        [("4", "found shift 4 in block column 2, expected -1 or 0 to 3; if the table is for larger"), ("-2", "0 to 3")]
     {
         let refused = QuasiCyclic::parse("mine.qc", &format!("3 1 4\n0 {shift} 0\n")).unwrap_err().to_string();
         assert!(refused.contains(says) && refused.contains("modulo the circulant size") == (shift == "4"), "{refused}");

@@ -771,7 +771,7 @@ mod tests {
             (vec![0.1; 8], ": found 8 values"),
             (vec![1.5], "[0]: found 1.5, expected a number from 0 to 1"),
             (vec![f64::NAN], "[0]: found a number that is not finite, expected a number from 0 to 1"),
-            (vec![0.1, 0.2], ": found 0.2 after 0.1, expected no growth"),
+            (vec![0.1, 0.2], ": found 0.2 after 0.1, expected probabilities that do not rise from level to level"),
         ] {
             let error =
                 build(ReliabilitySpec::Fixed { p_fail, drawn_for: FixedDraw::Codeword }).unwrap_err().to_string();

@@ -181,7 +181,7 @@ mod tests {
         assert!(bad(&|grid| grid.rber.truncate(2)).starts_with("rber.grid.rber: found 2 rows, expected 3"));
         assert!(bad(&|grid| grid.rber[1].truncate(2)).starts_with("rber.grid.rber[1]: found 2 numbers, expected 3"));
         assert!(bad(&|grid| grid.rber[0][2] = 0.7).starts_with("rber.grid.rber[0][2]: found 0.7"));
-        assert!(bad(&|grid| grid.pe_cycles.clear()).starts_with("rber.grid.pe_cycles: found nothing"));
+        assert!(bad(&|grid| grid.pe_cycles.clear()).starts_with("rber.grid.pe_cycles: found an empty list"));
         let beyond = grid().beyond(Wear::unread(5000, 0.0)).unwrap();
         assert_eq!(beyond, "found a start after 5000 P/E cycles, expected 0 to 4000, the range of the grid");
         assert!(grid().beyond(Wear::unread(4000, 8760.0)).is_none());

@@ -97,7 +97,7 @@ fn bad_lines_are_explained() {
     const GOOD: &str = "5,r,4096,16\n";
     for (line, says) in [
         ("x,r,4096,16", ":2: found `x` in column 1 (time), expected a time in us such as 12 or 12.5, or a date"),
-        ("5,28,4096,16", ":2: found `28` in column 2 (op), expected a word such as read, W or trim; give --op"),
+        ("5,28,4096,16", ":2: found `28` in column 2 (op), expected a word such as read, W or trim; --op read=WORD"),
         ("5,r,40 96,16", ":2: found `40 96` in column 3 (bytes), expected a whole number of bytes"),
         ("5,r,4096.5,16", ":2: found `4096.5` in column 3 (bytes)"),
         ("5,r,4096,-1", ":2: found `-1` in column 4 (lbn), expected a whole number of 512-byte sectors"),
@@ -431,7 +431,8 @@ fn requests_without_data_need_no_address() {
     for (line, columns) in [("0.2 Web Content 7 sda R 8 512 1.0", 9), ("0.2 ? 0 R 0 8 2.0", 7)] {
         let error = mapped(&format!("{header}{good}{line}\n"), COLUMNS, None).unwrap_err().to_string();
         let says = format!(
-            "; this line has {columns} columns and the header has 8: an empty value, or a value with blanks in it"
+            "; this line has {columns} columns and the header has 8: an empty value, or a value with blanks in it, \
+             shifts the columns after it (--delimiter)"
         );
         assert!(error.ends_with(&says), "{error}");
     }
@@ -559,7 +560,7 @@ fn outliers_in_time_are_named_and_skipped() {
         warning.starts_with("line 101 is far from all other lines in time: the trace spans 998.0 ms without it"),
         "{warning}"
     );
-    assert!(warning.contains("with it 14662.0 d; --skip-outliers"), "{warning}");
+    assert!(warning.contains("and 14662.0 d with it; --skip-outliers"), "{warning}");
     let (stats, requests) = read(text.as_bytes(), |spec| spec.skip_outliers = true).unwrap();
     assert_eq!((stats.skipped.outliers, stats.outlier_lines.len()), (1, 0));
     assert_eq!((requests, stats.span_s), (whole.1, whole.0.span_s));

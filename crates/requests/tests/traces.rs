@@ -404,7 +404,7 @@ fn flushes_and_fua_are_read() {
     trace.convert(&copy, Format::Csv, &mut |_| true).unwrap();
     assert_eq!(read(&std::fs::read_to_string(&copy).unwrap()).1, whole);
     let error = trace.convert(&scratch.path("o"), Format::Mqsim, &mut |_| true).unwrap_err().to_string();
-    assert!(error.contains("found a flush in request 2, expected reads and writes of whole"), "{error}");
+    assert!(error.contains("found a flush in request 2, expected only reads and writes of whole"), "{error}");
     // Words of columns.
     let text = "1,w,8,1\n2,flush,0,0\n3,fua_write,16,1\n";
     let (_, requests) = read_with(text, |spec| {

@@ -94,8 +94,8 @@ impl CheckedConfig {
                 faults.add(error(
                     index,
                     format!(
-                        "found no space left for this namespace, expected at least one codeword of {unit} bytes; \
-                         the namespaces before it take the rest of the device"
+                        "found a namespace that is smaller than a codeword, expected at least {unit} bytes; `rest` \
+                         is what the other namespaces leave of the device"
                     ),
                 ));
             }

@@ -142,7 +142,10 @@ fn answers_that_are_no_steps_are_refused() {
     assert!(refused(Some(OwnStep::level(99))).starts_with("own.py:Own: next: found level 99, expected 1 to 7"));
     assert!(refused(Some(OwnStep::level(0))).contains("found level 0"));
     assert!(refused(at(ReferencesAt::RetryEntry(3))).contains("`retry_entry:3`, expected retry_entry:0 to 2"));
-    assert!(refused(at(ReferencesAt::Valleys)).contains("`valleys`, expected `cells`, or a reliability"));
+    assert!(
+        refused(at(ReferencesAt::Valleys))
+            .contains("`valleys`, expected references `cells`, or a `reliability` whose cells")
+    );
     assert!(refused(None).contains("found None for a read that has no steps yet"));
     assert!(refused(Some(OwnStep::level(1))).contains("found another step after 32"));
     let mut calls = 0;

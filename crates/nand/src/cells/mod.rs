@@ -1191,7 +1191,12 @@ mod tests {
             }
         }
         let none = Dwell { hours: 1e6, reference_hours: 1.0, slowdown_per_decade: 0.2 };
-        assert!(none.check("dwell").unwrap_err().to_string().contains("leaves -0.2"));
+        assert!(
+            none.check("dwell")
+                .unwrap_err()
+                .to_string()
+                .contains("leaves a factor of -0.200 on the effect of retention")
+        );
     }
 
     #[test]

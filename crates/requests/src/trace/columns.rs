@@ -455,7 +455,7 @@ mod tests {
             ("op,bytes,lbn", "expected a column `time`"),
             ("time,bytes,lbn", "expected a column `op`"),
             ("time,op,lbn", "expected a column `bytes`"),
-            ("time,op,bytes,size,lbn", "expected `bytes` once"),
+            ("time,op,bytes,size,lbn", "expected the column `bytes` only once"),
             ("time,op,bytes,lbn,offset", "expected the column `offset or lbn` only once"),
             ("time:weeks,op,bytes,lbn", "found `weeks`, expected ns, 100ns, us, ms or s"),
             ("time,op,bytes:yards,lbn", "found unit `yards` of `bytes`, expected 1 B to 1 GiB"),

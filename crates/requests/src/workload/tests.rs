@@ -243,7 +243,7 @@ fn bad_fields_are_named() {
             WorkloadSpec { read_fraction: f64::NAN, ..good.clone() },
             "workload.read_fraction: found a number that is not",
         ),
-        (WorkloadSpec { sizes: vec![], ..good.clone() }, "workload.sizes: found none"),
+        (WorkloadSpec { sizes: vec![], ..good.clone() }, "workload.sizes: found an empty list"),
         (
             WorkloadSpec { sizes: vec![SizeShare { bytes: 0, share: 1.0 }], ..good.clone() },
             "workload.sizes[0].bytes: found 0",

@@ -515,7 +515,7 @@ fn bad_buffers_are_named() {
         ),
         (
             "write_buffer_replacement=lru",
-            "host.write_buffer_replacement: found `lru` without `host.write_buffer_bytes`",
+            "host.write_buffer_replacement: found `lru` without a write buffer, expected `host.write_buffer_bytes` above 0",
         ),
     ] {
         let error = CheckedConfig::from_toml("", "", &[format!("host.{fields}")]).unwrap_err().to_string();

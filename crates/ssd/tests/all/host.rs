@@ -195,7 +195,10 @@ fn wrong_tenants_are_refused() {
         (tenant("workload = {}\nissue.closed_loop.queue_depth = 2000"), "issue.closed_loop.queue_depth: found 2000"),
         (tenant("workload = {}\nweight = 0"), "host.tenants[0].weight: found 0"),
         (tenant("workload = {}\nnamespace.fraction = 1.5"), "host.tenants[0].namespace.fraction: found 1.5"),
-        (tenant("workload = {}\nnamespace.bytes = 1"), "host.tenants[0].namespace: found no room"),
+        (
+            tenant("workload = {}\nnamespace.bytes = 1"),
+            "host.tenants[0].namespace: found a namespace that is smaller than a codeword",
+        ),
         (tenant("workload = {}\nnamespace.bytes = 99999999999999"), "host.tenants[0].namespace: found namespaces of"),
         (tenant("workload = {}\nnamespace.shared_with = \"b\""), "namespace.shared_with: found \"b\""),
         (format!("{plain}{plain}"), "host.tenants[1].name: found \"a\" twice"),

@@ -210,7 +210,9 @@ fn a_config_needs_what_it_names() {
     let config = device(&["read.policy='own.py:Levels'"]);
     let missing = Run::new(&config, Requests::Workload, false).err().unwrap();
     assert!(
-        missing.to_string().starts_with("read.policy: found `own.py:Levels`, which was not handed over"),
+        missing
+            .to_string()
+            .starts_with("read.policy: found `own.py:Levels`, which `CheckedConfig::with_own` has not been given"),
         "{missing}"
     );
     assert_eq!(

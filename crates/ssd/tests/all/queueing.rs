@@ -78,7 +78,7 @@ fn long_waits_add_up_and_the_clock_has_an_end() {
     let last = Ns(u64::MAX / 2 - 1);
     let mut late = support::simulation(&config, [Ns::ZERO, last].map(|at| request(RequestKind::Read, at, 0, 1)).into());
     let error = late.advance(1_000).unwrap_err().to_string();
-    assert!(error.contains("1 requests completed"), "{error}");
+    assert!(error.contains("after 1 completed requests"), "{error}");
     assert_eq!(late.statistics().completed(), 1);
 }
 

@@ -254,7 +254,7 @@ fn what_reliability_does_not_know_is_refused() {
                 "reliability.table.file='laldpc-thresholds'",
                 "read.predictor={ place = 'controller', predict_us = 2.5, threshold_rber = 0.0085 }",
             ],
-            "read.predictor: found one",
+            "read.predictor: found a predictor with a `reliability` that has no numbers of violated checks",
         ),
     ] {
         let overrides: Vec<String> = SMALL_TLC.iter().chain(&OLD).chain(&more).map(ToString::to_string).collect();

@@ -208,8 +208,11 @@ fn what_a_cache_needs_is_named() {
             "ftl.slc_cache.size.dynamic.least_blocks: found 5, expected at most 4, the value of `most_blocks`",
         ),
         (&["ftl.slc_cache.size={ static = { blocks = 40 } }"], "41 for the SLC cache"),
-        (&["ftl.slc_cache.bits_per_cell=2"], "ftl.slc_cache.bits_per_cell: found 2 with 3 page types, expected"),
-        (&["flash.page_types=[{ name = 'page' }]"], "ftl.slc_cache.bits_per_cell: found 1 with 1 page types"),
+        (
+            &["ftl.slc_cache.bits_per_cell=2"],
+            "ftl.slc_cache.bits_per_cell: found 2 together with 3 page types, expected",
+        ),
+        (&["flash.page_types=[{ name = 'page' }]"], "ftl.slc_cache.bits_per_cell: found 1 together with 1 page types"),
         (&["ftl.slc_cache.cells.wear=2.0"], "ftl.slc_cache.cells.wear: found 2, expected"),
         (&["ftl.slc_cache={ sise = 1 }"], "sise"),
     ] {

@@ -254,12 +254,15 @@ fn what_does_not_go_with_superblocks_is_named() {
             vec!["flash.busy_unit=channel"],
             "flash.busy_unit: found `channel` together with `ftl.interleaving.ways` above 1",
         ),
-        (vec!["ftl.allocation_pool=channel"], "ftl.allocation_pool: found channel with blocks of several chips"),
+        (
+            vec!["ftl.allocation_pool=channel"],
+            "ftl.allocation_pool: found channel together with blocks of several chips",
+        ),
         (
             vec!["ftl.interleaving.groups=all"],
             "ftl.interleaving.ways: found several ways together with `reliability.bch` codes",
         ),
-        (vec!["ftl.interleaving.ways=3"], "ftl.interleaving.ways: found 3, expected 1 for none, or a divisor"),
+        (vec!["ftl.interleaving.ways=3"], "ftl.interleaving.ways: found 3, expected 1 (no interleaving), or a divisor"),
         (vec!["ftl.interleaving.groups=some"], "ftl.interleaving.groups"),
     ] {
         let overrides: Vec<String> =
