@@ -26,8 +26,6 @@ from softsense.papers.pages import of_reproductions
 from softsense.read_policies import Technique
 from softsense.seeds import compare_seeds
 
-pytestmark = pytest.mark.usefixtures("one_pixel")
-
 SMALL = [
     "geometry.channels=1",
     "geometry.chips_per_channel=2",

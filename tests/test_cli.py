@@ -379,7 +379,7 @@ def test_what_a_table_does_not_reach_is_said_first_or_an_error(
     assert done.returncode == 0, done.stderr
     counted = json.loads((tmp_path / "all" / "summary.json").read_text())["codeword_reads"]
     assert counted["beyond_table"] == (counted["count"] if beyond else 0)
-    said = "(100 %) were at raw bit error rates beyond the decode table"
+    said = "(100 %) were at raw bit error rates outside the range of the decode table"
     assert (said in done.stdout) == beyond
     assert not beyond or done.stdout.index(said) < done.stdout.index("Response time of requests")
 

@@ -199,6 +199,8 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
 def test_results_of_other_channels_are_refused() -> None:
     rates = softsense.measure_fer(BCH, [0.03])
     cells = softsense.measure_fer("bch:m=7,t=5,k=64", cells="mlc", pe_cycles="1000", retention_days="30")
-    with pytest.raises(ConfigError, match=r"codes: found b on another channel than a, expected all on one"):
+    with pytest.raises(
+        ConfigError, match=r"codes: found b on another channel than a, expected the same channel for all"
+    ):
         CodeComparison([rates, cells], ["a", "b"])
     json.dumps(CodeComparison([rates], ["a"]).to_dict())

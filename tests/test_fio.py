@@ -178,7 +178,7 @@ def test_clones_and_jobs_are_tenants_and_may_be_told_as_one(softsense_command: S
     (tmp_path / "jobs.fio").write_text(JOBS)
     done = softsense_command("fio", "tlc-femu", "jobs.fio", *SETS, "--no-progress")
     assert done.returncode == 0, done.stderr
-    assert "direct, ioengine: of the computer" in done.stderr
+    assert "ignored: direct, ioengine (options of the computer that runs fio" in done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid" in line] == [
         "database 1",
         "database 2",

@@ -100,7 +100,7 @@ def test_a_table_that_does_not_reach_gives_no_endurance(worn: Config, tmp_path: 
         'source = "made up"\ninterpolation = "log"\nrber = [0.05, 0.06]\n[[level]]\np_fail = [1e-6, 1.0]\n'
     )
     table = str(tmp_path / "narrow.toml")
-    with pytest.raises(ConfigError, match=r"found 1 of the codewords beyond .* expected at most 0\.01"):
+    with pytest.raises(ConfigError, match=r"found a share of 1 of the codewords outside .* expected at most 0\.01"):
         lifetime(worn, [table], utilisations=[0.7])
     assert lifetime(worn, [table], demand=Demand(uber=1e-9), utilisations=[0.7]).codes[0].endurance_pe > 0
 
@@ -119,7 +119,7 @@ def test_bch_codes_by_age_follow_one_another() -> None:
         assert life.user_share == pytest.approx((4096 - code["squeezed_bytes"]) / 4320)
         rber = raw_bit_error_rate(code["codeword_bits"], code["correctable"], 1e-15 * life.data_bits)
         assert life.rber == pytest.approx(rber, rel=2e-3)
-    with pytest.raises(ConfigError, match=r"tables: found flash-8-9 with `reliability\.bch`"):
+    with pytest.raises(ConfigError, match=r"tables: found flash-8-9 together with `reliability\.bch`"):
         lifetime(config, ["flash-8-9"])
     aged = config.with_overrides(["precondition.ssds=[{ pe_cycles = 1, retention_days = 0.0 }]"])
     with pytest.raises(ConfigError, match=r"precondition\.ssds: found ages of 1 SSDs, expected an empty list"):

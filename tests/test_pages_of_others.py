@@ -140,7 +140,7 @@ def test_a_page_that_knows_the_address_gets_nothing(
         view.js(LINK % (address, address))
         view.click("document.querySelector('a')")
         wait_for(server, {"link", "ping"})
-        view.until("document.body?.innerText.includes('pasted into the address bar')")
+        view.until("document.body?.innerText.includes('paste its address into the address bar')")
         view.close()
         assert server.answered == [], address
     # The user, who opens the same address, gets the page, and the page what it asks for.

@@ -177,12 +177,12 @@ def test_a_search_without_optuna_names_what_to_install(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (SEARCH.replace('"all"', '["ideal"]'), ["policies: found ideal alone", "cannot be built"]),
+        (SEARCH.replace('"all"', '["ideal"]'), ["policies: found only ideal", "cannot be built"]),
         (SEARCH.replace("[0.001, 0.15, 0.25]", "[0.001]"), ["no point that can be simulated", "over_provisioning"]),
         (
             SEARCH + '[frontier]\npairs = [{ x = "reads", y = "writes" }, '
             '{ x = "reads", y = "trims", better = ["higher", "lower"] }]',
-            ["reads better lower and higher"],
+            ["found reads as better lower and as better higher"],
         ),
         (SEARCH + "[grid]\na = [1]", ["both [grid] and [search]"]),
         (SEARCH.replace("designs = 9", ""), ["search.designs: found nothing"]),

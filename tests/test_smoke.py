@@ -13,7 +13,7 @@ import pytest
 import softsense
 from conftest import CONFIGS, ROOT
 
-EVERY_PART = ROOT / "examples" / "every-part.toml"
+EVERY_PART = ROOT / "examples" / "configs" / "every-part.toml"
 
 
 @pytest.mark.parametrize("file", sorted(CONFIGS.glob("*.toml")), ids=lambda file: file.stem)
@@ -65,7 +65,7 @@ def test_every_field_of_a_config_is_shown() -> None:
                 if key != "$defs":
                     yield from names(each)
 
-    files = [*CONFIGS.glob("*.toml"), *ROOT.glob("examples/*.toml")]
+    files = [*CONFIGS.glob("*.toml"), *ROOT.glob("examples/**/*.toml")]
     shown = {word for file in files for word in re.findall(r"\w+", file.read_text())}
     fields = set(names(schema))
     assert len(fields) > 300

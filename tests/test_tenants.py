@@ -101,7 +101,7 @@ def test_a_tenant_replays_a_trace_beside_the_config(tmp_path: Path) -> None:
 
 def test_fairness_wants_two() -> None:
     one = TENANTS.replace('name = "heavy"', 'name = "heavy"\nidle = true')
-    with pytest.raises(ConfigError, match=r"host.tenants: found 1 that issue requests, expected at least two"):
+    with pytest.raises(ConfigError, match=r"host.tenants: found 1 tenants that issue requests, expected at least two"):
         softsense.fairness(config(one))
 
 

@@ -128,7 +128,7 @@ def test_files_hold_what_was_decoded(softsense_command: Softsense, tmp_path: Pat
         ]
     refused = softsense_command("code", "vectors", "mine.qc", *asked, "--out", "out-rcq:3")
     assert refused.returncode == 2
-    assert "vectors.json: is there already: use --force" in refused.stderr
+    assert "vectors.json: found a file, expected none (--force replaces it)" in refused.stderr
     assert softsense_command("code", "vectors", "mine.qc", *asked, "--out", "out-rcq:3", "--force").returncode == 0
 
 
@@ -152,7 +152,7 @@ def test_what_has_no_vectors_is_refused(code: str, asked: dict[str, Any], says: 
 def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
     vectors: DecoderVectors = decoder_vectors("teaching-1/2", "errors:1", frames=1)
     assert len(vectors.write(tmp_path)) == 5
-    with pytest.raises(FileError, match=r"vectors\.json: is there already"):
+    with pytest.raises(FileError, match=r"vectors\.json: found a file, expected none"):
         vectors.write(tmp_path)
 
 
@@ -169,7 +169,7 @@ def test_no_steps_of_other_frames_stay_beside_vectors(tmp_path: Path) -> None:
     (tmp_path / "steps.hex").touch()
     for file in written:
         file.unlink(missing_ok=True)
-    with pytest.raises(FileError, match=r"steps\.hex: is there already"):
+    with pytest.raises(FileError, match=r"steps\.hex: found a file, expected none"):
         without.write(tmp_path)
 
 
@@ -219,7 +219,7 @@ def test_a_decoder_in_verilog_is_held_to_them(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert "frames are the same" in done.stdout
     done = ran("--channel", "awgn:2")
-    assert (done.returncode, "takes only hard decisions" in done.stderr) == (2, True)
+    assert (done.returncode, "min_sum.v takes hard decisions" in done.stderr) == (2, True)
     decoder = (tmp_path / "min_sum.v").read_text(encoding="utf-8")
     (tmp_path / "min_sum.v").write_text(decoder.replace("* magnitude + 8)", "* magnitude + 7)"), encoding="utf-8")
     done = ran("--frames", "3")

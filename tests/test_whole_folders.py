@@ -397,7 +397,7 @@ def test_what_does_not_belong_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     Path("b/results.json").write_text(json.dumps(document | {"schema": 1}))
     assert sorted(states()) == ["changed", "unchecked"]
     assert told("export", "b", "--out", "b.csv")[0] == 0
-    assert "unchecked  an older softsense" in told("show", "b")[1]
+    assert "unchecked  an older version of softsense" in told("show", "b")[1]
 
 
 def test_one_foreign_manifest_costs_nothing_but_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

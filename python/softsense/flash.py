@@ -347,9 +347,7 @@ def reliability_by_age(
             of_age = next((code for code in codes if cycles <= code["to_pe_cycles"]), codes[-1]) if codes else {}
             mean = {name: float(sample[name].mean()) for name in ("rber", "p_fail_hard", "p_uncorrectable")}
             if np.isnan(mean["p_uncorrectable"]):
-                message = (
-                    "found `exact`, expected `reliability.table`: failure probabilities are looked up in a decode table"
-                )
+                message = "found `exact`, expected `reliability.table`: failures are looked up in a decode table"
                 raise ConfigError(f"reliability.exact: {message}")
             row = {"pe_cycles": cycles, "retention_days": days, **mean, "references": references, "not_measured": None}
             row["retries"] = float(sample["mean_steps"].mean()) - 1

@@ -208,9 +208,7 @@ def lifetime(
         raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
     fields = json.loads(config.to_json())
     if ages := fields["precondition"]["ssds"]:
-        message = (
-            f"found ages of {len(ages)} SSDs, expected an empty list: a lifetime is that of blocks that all wear alike"
-        )
+        message = f"found ages of {len(ages)} SSDs, expected an empty list: all blocks of a lifetime wear alike"
         raise ConfigError(f"precondition.ssds: {message}")
     candidates = _candidates(config, fields["reliability"], list(tables))
     shares = list(utilisations) or [1 - fields["ftl"]["over_provisioning"]]
@@ -297,10 +295,8 @@ def _candidates(config: Config, reliability: Any, tables: list[str]) -> list[_Ca
     """The codes of the tables, or those of the config."""
     if isinstance(reliability, dict) and "bch" in reliability:
         if tables:
-            raise ConfigError(
-                f"tables: found {', '.join(tables)} together with `reliability.bch`, expected no tables: the config "
-                "names its own codes"
-            )
+            found = f"tables: found {', '.join(tables)} together with `reliability.bch`"
+            raise ConfigError(f"{found}, expected no tables: the config names its own codes")
         return [_of_age(config, reliability["bch"]["oob_bytes"], code) for code in config.bch_codes()]
     if not isinstance(reliability, dict) or "table" not in reliability:
         message = "found no decode table, expected `reliability.table` or `reliability.bch`"
@@ -363,20 +359,15 @@ class _Wear:
         try:
             code = Code.open(table if table.startswith("bch:") else document["code"].split(":")[0])
         except SoftsenseError:
-            message = (
-                f"table {table}: found a table of `{document['code']}`, expected the table of a code that softsense "
-                "can open"
-            )
+            message = f"table {table}: found a table of `{document['code']}`, expected one of a code of softsense"
             raise ConfigError(message) from None
         if not 1 <= level <= len(document["level"]):
             raise ConfigError(f"level: found {level}, expected 1 to {len(document['level'])}, the levels of {table}")
         reader = DecodeTable(table)
         iterations = _mean_iterations(document, level)
         if demand.mean_iterations is not None and iterations is None:
-            raise ConfigError(
-                f"table {table}: found no numbers of iterations at level {level}, expected a table with `iterations`, "
-                "or no limit on the mean number of iterations"
-            )
+            found = f"table {table}: found no numbers of iterations at level {level}"
+            raise ConfigError(f"{found}, expected a table with `iterations`, or no limit on their mean")
 
         whole, measured = (str(self._folder / name) for name in ("whole.toml", "measured.toml"))
         for path in (whole, measured):
@@ -412,8 +403,7 @@ class _Wear:
                 raise ConfigError(
                     f"table {table}: found a share of {beyond:.3g} of the codewords outside its raw bit error "
                     f"rates at {pe_cycles:,} P/E cycles, expected at most {self._most_beyond:g} "
-                    "(reliability.table.most_beyond); `softsense table build CODE --for CONFIG` makes a table "
-                    "whose range has all rates"
+                    "(reliability.table.most_beyond); `softsense table build CODE --for CONFIG` makes a wider one"
                 )
         share = candidate.user_share or code.data_bits / code.codeword_bits
         _, uber, _ = end = at(low)

@@ -449,9 +449,7 @@ def find_traps(
     _check("impulses", impulses, 0, MOST_IMPULSES)
     _check("seed", seed, 0, 2**64 - 1)
     if not most_bits and not impulses:
-        raise CodeError(
-            "most_bits: found neither a search (--bits above 0) nor impulses, expected at least one of the two"
-        )
+        raise CodeError("most_bits: found neither a search (--bits above 0) nor impulses, expected one of the two")
     known: set[tuple[int, ...]] = set()
     hits, stray = Counter[tuple[int, ...]](), Counter[tuple[int, int]]()
     longest, workers = 0, chosen_workers(workers)
