@@ -71,7 +71,9 @@ fn an_image_is_served_once_and_by_its_own_config() {
     assert!(open(&config(&[]), &spec).is_ok());
     assert!(refused(&spec, &["read.max_level=3"]).contains("found the image of a drive with another config"));
     let larger = DriveSpec { size_bytes: Some(2 * SIZE_BYTES), ..spec.clone() };
-    assert!(refused(&larger, &[]).starts_with("--size: found 16777216 bytes, expected 8388608, those of the image in"));
+    assert!(
+        refused(&larger, &[]).starts_with("--size: found 16777216 bytes, expected 8388608, the size of the image in")
+    );
     let nowhere = DriveSpec { image: folder.path().join("new"), size_bytes: None, ..spec.clone() };
     assert!(
         refused(&nowhere, &[])
