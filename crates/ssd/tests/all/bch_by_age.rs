@@ -476,8 +476,8 @@ fn what_does_not_fit_is_named() {
     let code = |bytes, t| codes(&[(bytes, t, 9)], &constant(1e-3), false);
     for (overrides, expected) in [
         (vec![code(3000, 4)], "reliability.bch.codes[0].codeword_bytes: found 3000, expected a divisor of"),
-        (vec![code(2048, 80)], "reliability.bch.codes[0].correctable: found 80, which takes"),
-        (vec![code(4096, 1500)], "reliability.bch.codes[0].correctable: found 1500, which takes"),
+        (vec![code(2048, 80)], "reliability.bch.codes[0].correctable: found 80, whose parity takes"),
+        (vec![code(4096, 1500)], "reliability.bch.codes[0].correctable: found 1500, whose parity takes"),
         (vec!["ftl.mapping.demand.cache_bytes=65536".into()], "ftl.mapping: found a map in flash"),
         (vec!["ftl.interleaving.ways=2".into()], "ftl.interleaving.ways: found several"),
         (vec!["host.write_buffer_bytes=0".into()], "host.write_buffer_bytes: found 0, expected at least 32768"),
