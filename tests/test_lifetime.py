@@ -189,7 +189,7 @@ def test_bad_questions_are_named(worn: Config) -> None:
         (worn, {"tables": ["adaptive-1-2", "adaptive-1-2"]}, "expected each table once"),
         (worn, {"utilisations": [1.0]}, "utilisation: found 1, expected a share"),
         (worn, {"utilisations": [0.9999]}, "utilisation 0.9999: --set ftl.over_provisioning"),
-        (worn, {"tables": ["laldpc-thresholds"]}, "expected the table of a code that softsense can open"),
+        (worn, {"tables": ["laldpc-thresholds"]}, "expected one of a code of softsense"),
         (worn, {"demand": Demand(level=2)}, "level: found 2, expected 1 to 1, the levels of adaptive-1-2"),
         (constant, {"demand": Demand(level=3)}, "expected rates that grow with wear"),
         (constant.with_overrides(["reliability=perfect"]), {}, "reliability: found no decode table"),
