@@ -27,8 +27,9 @@ WIDE = 25
 HEADLESS = re.compile(r"(What|Which|Where|That|This|Those|These|It|They|Of|As|The same|Such)\b", re.I)
 """Beginnings of a line of documentation whose noun the reader has to guess."""
 GLOSSARY = Path(__file__).parent / "glossary.md"
-_REPLACED = GLOSSARY.read_text(encoding="utf-8").partition("## One word for one thing")[2].partition("|---|---|")[2]
-BANNED = re.compile(rf"\b({'|'.join(row.split(' | ')[0].strip('| ') for row in _REPLACED.split(chr(10)) if row)})s?\b")
+_ROWS = GLOSSARY.read_text(encoding="utf-8").partition("## One word for one thing")[2].partition("|---|---|")[2]
+_REPLACED = "|".join(re.findall(r"^\| (.+?) \|", _ROWS, re.MULTILINE))
+BANNED = re.compile(rf"\b({_REPLACED})s?\b")
 """Words for which the glossary has another."""
 FOLDERS = {
     "pages": ["README.md", "CONTRIBUTING.md", "DESIGN.md", "CHANGELOG.md", "docs/**/*.md"],
