@@ -2,7 +2,7 @@
 //!
 //! The model counts the parts of a circuit in equivalents of a two-input NAND gate; a [`Node`] gives the area and the
 //! energy of one. Nothing is synthesised: a comparison with published circuits shows the error of the model
-//! (`tests/hardware.rs`, docs/model/hardware.md).
+//! (`tests/all/hardware.rs`, docs/model/hardware.md).
 
 mod bch;
 mod ldpc;

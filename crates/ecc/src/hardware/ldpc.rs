@@ -32,7 +32,7 @@ impl LdpcShape {
 
 /// Area of a decoder over that of its parts: control, clock, wires and margins, which no count of parts has. It is the geometric mean of
 /// published areas over counted ones, for three circuits at four iterations. Two of these circuits predict the third with an error from 42
-/// % too small to 56 % too large (`tests/hardware.rs`).
+/// % too small to 56 % too large (`tests/all/hardware.rs`).
 const OVERHEAD: f64 = 2.59;
 /// Cycles until the last check of a layer is written back, after which the next layer may begin. Assumed.
 const PIPELINE: u64 = 4;

@@ -311,7 +311,7 @@ pub struct Waterfall {
 
 impl Waterfall {
     /// a0: the factor between the width of the waterfall of a code without light columns and the spread of the channel. This factor and a3
-    /// are fitted to the points in `crates/ecc/tests/waterfalls.csv`: `cargo test --release -p softsense-ecc --test design fit`.
+    /// are fitted to the points in `crates/ecc/tests/waterfalls.csv`: `cargo test --release -p softsense-ecc --test all design::fit`.
     pub const WIDTH: f64 = 1.175;
     /// a3: the increase of the factor if all columns are light.
     pub const LIGHT_WIDTH: f64 = 0.0785;

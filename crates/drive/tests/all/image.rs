@@ -1,14 +1,12 @@
 //! Is an image what its drive was, and is one that is not refused?
 
-mod support;
-
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use crate::support::{UNIT, ask, config, data, number, open, spec};
 use softsense_drive::DriveSpec;
 use softsense_drive::nbd::{Export as _, Failure};
-use support::{UNIT, ask, config, data, number, open, spec};
 
 const SIZE_BYTES: u64 = 8 << 20;
 const UNITS: u64 = SIZE_BYTES / UNIT as u64;

@@ -1,10 +1,8 @@
 //! Do requests take what their operations take, to the nanosecond?
 
-mod support;
-
+use crate::support::{UNIT, ask, config, data, number, open, spec};
 use softsense_drive::DriveSpec;
 use softsense_drive::nbd::Export as _;
-use support::{UNIT, ask, config, data, number, open, spec};
 
 /// Of `tlc-femu`, us.
 const SENSE_US: [f64; 3] = [56.5, 77.5, 106.0];

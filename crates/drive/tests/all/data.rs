@@ -1,13 +1,11 @@
 //! Does a host get back what it wrote, or an error, and nothing else, whatever the drive has been through?
 
-mod support;
-
 use std::collections::HashMap;
 
+use crate::support::{UNIT, ask, config, data, number, open, spec};
 use softsense_base::{Purpose, Stream};
 use softsense_drive::DriveSpec;
 use softsense_drive::nbd::{Export as _, Failure};
-use support::{UNIT, ask, config, data, number, open, spec};
 
 /// Random requests of all kinds on a small drive, against a map of what was written; faults that parity makes good; a crash.
 #[test]

@@ -1,15 +1,13 @@
 //! Does a drive always open, say what is lost, and keep what it has said, whatever is broken in it and whenever it is killed?
 
-mod support;
-
 use std::collections::{HashMap, HashSet};
 
+use crate::support::{UNIT, ask, config, data, number, open, spec};
 use serde_json::{Value, json};
 use softsense_base::{Purpose, Stream};
 use softsense_config::checked::CheckedConfig;
 use softsense_drive::nbd::{Export as _, Failure};
 use softsense_drive::{DriveSpec, ServedDrive};
-use support::{UNIT, ask, config, data, number, open, spec};
 
 /// What a unit may read as: versions, 0 of which is nothing. The first is what is sure, the others what was written since.
 type Allowed = Vec<u64>;
@@ -356,7 +354,7 @@ fn a_full_disk_is_waited_for() {
     let done = std::process::Command::new("unshare")
         .args(around)
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "on_a_small_disk", "--ignored", "--nocapture"])
+        .args(["--exact", "faults::on_a_small_disk", "--ignored", "--nocapture"])
         .env("DISK", folder.path())
         .output();
     let done = done.unwrap();

@@ -4,9 +4,7 @@
 //! the latter, a model says how each must be answered. Each stream has a connection of its own, whose other end then closes for
 //! writing; the server must close it, too. `SOFTSENSE_NBD_FUZZ=1000000` says how many, instead of 20,000.
 
-mod client;
-
-use client::*;
+use crate::client::*;
 use softsense_drive::nbd::{Address, Extent, Failure, Limits, Server};
 use std::collections::HashMap;
 use std::io::{Read, Write};

@@ -1,8 +1,6 @@
 //! Does the NBD server do as the protocol says, for clients that do and for those that do not?
 
-mod client;
-
-use client::*;
+use crate::client::*;
 use softsense_drive::nbd::{Address, Extent, Failure, Limits, MAXIMUM_PAYLOAD_BYTES, Server};
 use std::fs;
 use std::io::{Read, Write};

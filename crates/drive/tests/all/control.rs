@@ -2,8 +2,6 @@
 //!
 //! Requests are drawn from a seed, always the same. `SOFTSENSE_CONTROL_FUZZ=100000` says how many, instead of 3,000.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -14,10 +12,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{config, open, spec};
 use serde_json::Value;
 use softsense_base::{Purpose, Stream};
 use softsense_drive::{Control, ServedDrive};
-use support::{config, open, spec};
 
 /// What takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);

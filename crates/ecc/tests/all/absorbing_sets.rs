@@ -580,11 +580,13 @@ fn the_nearest_sets_are_counted() {
     assert!(seen.len() > 20 && (0..2).all(|right| seen.iter().flatten().any(|nearest| nearest.0 == right)), "{seen:?}");
 }
 
-/// Is every set of a class drawn as often, all rotations counted, of orbits of several lengths? 200 draws a set: chi-square,
+/// Is every set of a class drawn as often, all rotations counted, of orbits of several lengths? 60 draws a set: chi-square,
 /// approximately normal, is beyond five deviations by chance once in 1e6 runs. Drawing by orbits instead, as often each, it
 /// would be at more than 20.
 #[test]
 fn sets_of_a_class_are_drawn_alike() {
+    const DRAWS: u64 = 60;
+    let draws = DRAWS as f64;
     let (code, listed) = symmetric_sets();
     let sets = AbsorbingSets::new(&code, &listed).unwrap();
     let stream = Stream::new(4, Purpose::Noise);
@@ -594,12 +596,12 @@ fn sets_of_a_class_are_drawn_alike() {
         let lengths: BTreeSet<u32> = sets.class(size, violated).map(|set| set.multiplicity).collect();
         let all: u64 = sets.class(size, violated).map(|set| u64::from(set.multiplicity)).sum();
         let mut drawn: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
-        for number in 0..200 * all {
+        for number in 0..DRAWS * all {
             let set = sets.draw(size, violated, stream.bits(number, 0));
             *drawn.entry(set).or_default() += 1;
         }
         assert_eq!(drawn.len() as u64, all, "({size}, {violated})");
-        let square: f64 = drawn.values().map(|&count| (count as f64 - 200.0).powi(2) / 200.0).sum();
+        let square: f64 = drawn.values().map(|&count| (count as f64 - draws).powi(2) / draws).sum();
         let freedom = (all - 1) as f64;
         assert!(
             (square - freedom).abs() < 5.0 * (2.0 * freedom).sqrt() + 10.0,
@@ -610,8 +612,8 @@ fn sets_of_a_class_are_drawn_alike() {
             let by_orbits: f64 = sets
                 .class(size, violated)
                 .map(|set| {
-                    let expected = 200.0 * all as f64 / orbits / f64::from(set.multiplicity);
-                    f64::from(set.multiplicity) * (expected - 200.0).powi(2) / 200.0
+                    let expected = draws * all as f64 / orbits / f64::from(set.multiplicity);
+                    f64::from(set.multiplicity) * (expected - draws).powi(2) / draws
                 })
                 .sum();
             tried += usize::from(by_orbits > 20.0 * (2.0 * freedom).sqrt());

@@ -1,0 +1,6 @@
+//! The integration tests, one binary: it is linked once, and what they share is compiled once.
+
+mod exact;
+mod frames;
+mod splitting;
+mod stored;
