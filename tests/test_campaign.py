@@ -193,7 +193,7 @@ def wait_until(ready: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-MEASURED = ["--rber", "0.0070,0.0078", "--relative-error", "0.15"]
+MEASURED = ["--rber", "0.0074,0.0078", "--relative-error", "0.25"]
 JUDGED = ["--rber", "0.0079", "--relative-error", "0.25", "--judge", "2"]
 
 
@@ -540,22 +540,22 @@ def test_weights_and_direct_sampling_agree(name: str, level: int, rber: float, e
 
 
 def test_cells_at_level_1_are_hard_decisions_at_their_own_rate() -> None:
-    aged = {"cells": "mlc", "pe_cycles": [12000, 15000], "retention_days": "365", "relative_error": 0.2}
-    result = softsense.measure_fer("flash-8/9", **aged, levels=[1], frames=200_000)
+    aged = {"cells": "mlc", "pe_cycles": [12000, 15000], "retention_days": "365", "relative_error": 0.4}
+    result = softsense.measure_fer("flash-8/9", **aged, levels=[1], frames=50_000)
     assert [point["pe_cycles"] for point in result.points] == [12000, 15000]
     rates = [point["rber"] for point in result.points]
     assert rates[0] < rates[1]
-    alone = softsense.measure_fer("flash-8/9", rates, relative_error=0.2, frames=200_000)
+    alone = softsense.measure_fer("flash-8/9", rates, relative_error=0.4, frames=50_000)
     assert [p["fer"] for p in alone.points] == [p["fer"] for p in result.points]
 
 
 # Decode tables.
 
 
-def test_a_built_table_is_monotone_and_says_what_it_is(softsense_process: Softsense, tmp_path: Path) -> None:
+def test_a_built_table_is_monotone_and_says_what_it_is(softsense_command: Softsense, tmp_path: Path) -> None:
     command = ["table", "build", "teaching-1/2", "--levels", "1-3", "--rber", "0.01:0.13:0.03", "--iterations", "10"]
     command += ["--relative-error", "0.5", "--down-to", "1e-3", "--frames", "50000", "--store", "s.fer"]
-    done = softsense_process(command, "--out", "t.toml")
+    done = softsense_command(command, "--out", "t.toml")
     assert done.returncode == 0, done.stderr
     assert "t.toml" in done.stdout
     text = (tmp_path / "t.toml").read_text()
@@ -579,15 +579,15 @@ def test_a_built_table_is_monotone_and_says_what_it_is(softsense_process: Softse
         # Fewer errors take fewer iterations.
         means = [sum(i * p for i, p in enumerate(row, start=1)) for row in level["iterations"]]
         assert means == sorted(means)
-    assert_bad_input(softsense_process(command, "--out", "t.toml"), "t.toml", "--force")
-    again = softsense_process(command, "--out", "t.toml", "--force", "--workers", "1")
+    assert_bad_input(softsense_command(command, "--out", "t.toml"), "t.toml", "--force")
+    again = softsense_command(command, "--out", "t.toml", "--force", "--workers", "1")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "t.toml").read_text() == text, "the store, or the number of workers, made a difference"
-    shown = softsense_process("table", "show", "t.toml", "--json", "--picture", "t.png")
+    shown = softsense_command("table", "show", "t.toml", "--json", "--picture", "t.png")
     assert shown.returncode == 0, shown.stderr
     assert {found["failure"] for found in json.loads(shown.stdout)["thresholds"]} >= {1e-2}
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    assert softsense_process("table", "show", "t.toml").stdout.startswith("table    t\n")
+    assert softsense_command("table", "show", "t.toml").stdout.startswith("table    t\n")
 
 
 def test_a_table_of_a_bch_code_is_the_binomial_tail(softsense_command: Softsense, tmp_path: Path) -> None:

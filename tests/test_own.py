@@ -84,14 +84,14 @@ COMMANDS = re.findall(r"^\$ softsense (.*)$", TUTORIAL + COLLECTION, re.MULTILIN
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_tutorial_runs(command: str, softsense_process: Softsense, tmp_path: Path) -> None:
+def test_the_tutorial_runs(command: str, softsense_command: Softsense, tmp_path: Path) -> None:
     if "my_compiled" in command:
         pytest.importorskip("numba", reason="Numba is not installed: pip install 'softsense[numba]'")
     tutorial_files(tmp_path)
     words = shlex.split(command)
     # The whole workload of the first one would take a while.
     quick = [] if words[0] == "sweep" or "workload.requests" in command else ["--set", "workload.requests=20000"]
-    done = softsense_process(*words, *quick, "--no-progress")
+    done = softsense_command(*words, *quick, "--no-progress")
     assert done.returncode == 0, done.stderr
     written = tmp_path / words[words.index("--out") + 1]
     assert any(written.iterdir())
@@ -277,7 +277,7 @@ def test_bare_levels_read_as_shipped_policies_do(here: Callable[[str], Path], co
                 assert measured([*fields, *more, f"read.policy=own.py:{twin}"], config)[0] == expected, (twin, more)
 
 
-def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], softsense_process: Softsense) -> None:
+def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], softsense_command: Softsense) -> None:
     """It is faster than any that reads as the drive does, and is said to know what no controller knows."""
     here(
         "from softsense import ReadStep\n"
@@ -290,7 +290,7 @@ def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], s
     fields = ["workload.requests=2000", "precondition.pe_cycles=3000", "precondition.retention_days=365"]
     sets = [word for field in fields for word in ("--set", field)]
     names = ["two_step", "own.py:Knows", "own.py:Mine"]
-    told = softsense_process("compare", "tlc-femu", "--policies", ",".join(names), *sets, "--out", "out")
+    told = softsense_command("compare", "tlc-femu", "--policies", ",".join(names), *sets, "--out", "out")
     summary = json.loads(Path("out/summary.json").read_text())
     shipped, knows, mine = (each["references"] for each in summary["policies"])
     bare = {"hard": "retry_table", "soft": "fewest_violated", "own_cells": False, "follow_age": False}
@@ -300,14 +300,14 @@ def test_a_policy_that_follows_the_age_is_a_bound(here: Callable[[str], Path], s
     before, _, after = told.stdout.partition("Response time of requests")
     assert said in before
     assert "two_step reads in" in after or "own.py:Mine reads in" in after
-    alone = softsense_process("run", "tlc-femu", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
+    alone = softsense_command("run", "tlc-femu", "--policy", "own.py:Knows", *sets, "--out", "alone").stdout
     assert said in alone.partition("Response time of requests")[0]
     small = ["geometry.blocks_per_plane=64", "geometry.pages_per_block=96", "ftl.over_provisioning=0.2", *fields]
     Path("s.toml").write_text(
         f'config = "tlc-femu"\npolicies = {json.dumps(names)}\nset = {json.dumps(small)}\n'
         '[grid]\n"workload.footprint_bytes" = [67108864]\n'
     )
-    told = softsense_process("sweep", "s.toml", "--out", "swept")
+    told = softsense_command("sweep", "s.toml", "--out", "swept")
     assert "bounds of what can be built: own.py:Knows" in " ".join(told.stdout.split()), told.stdout + told.stderr
     built = dict(pl.read_csv("swept/designs.csv").select("policy", "can_be_built").iter_rows())
     assert built == {"two_step": True, "own.py:Knows": False, "own.py:Mine": True}

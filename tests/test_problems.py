@@ -169,7 +169,8 @@ def test_a_sweep_over_an_age_that_nothing_depends_on_says_so_first(
 def test_the_device_of_ldpc_in_ssd_grows_old(softsense_command: Softsense) -> None:
     means = {}
     for cycles in (0, 3_000, 8_000, 10_000):
-        done = softsense_command("run", "mlc-25nm", "--set", f"precondition.pe_cycles={cycles}", "--json")
+        sets = ["--set", f"precondition.pe_cycles={cycles}", "--set", "workload.requests=100000"]
+        done = softsense_command("run", "mlc-25nm", sets, "--json")
         assert done.returncode == 0, done.stderr
         means[cycles] = json.loads(done.stdout)["response"]["read"]["mean_us"]
     # Hard decision suffices to some 6,945 cycles (figure 9).

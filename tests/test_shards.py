@@ -361,16 +361,16 @@ def shards(made: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_merge_says_what_is_missing_and_what_counts_once(softsense_process: Softsense, shards: Path) -> None:
-    done = softsense_process("merge", "all.fer", "all-1-of-3.fer", "all-2-of-3.fer", "all-1-of-3.fer")
+def test_a_merge_says_what_is_missing_and_what_counts_once(softsense_command: Softsense, shards: Path) -> None:
+    done = softsense_command("merge", "all.fer", "all-1-of-3.fer", "all-2-of-3.fer", "all-1-of-3.fer")
     assert done.returncode == 0, done.stderr
     assert "merged 2 into all.fer" in done.stdout
     assert "count once" in done.stdout
     assert "missing: shard 3 of 3" in done.stdout
-    document = json.loads(softsense_process("merge", "all.fer", "all-2-of-3.fer", "--json").stdout)
+    document = json.loads(softsense_command("merge", "all.fer", "all-2-of-3.fer", "--json").stdout)
     assert document["new"] == 0
     assert document["missing"] == [1, 3]
-    expected, found = softsense_process(COMMON), softsense_process(COMMON, "--store", "all.fer")
+    expected, found = softsense_command(COMMON), softsense_command(COMMON, "--store", "all.fer")
     assert found.stdout == expected.stdout
 
 
@@ -499,15 +499,15 @@ def test_a_store_of_before_is_read_and_goes_on(tmp_path: Path) -> None:
         assert len(store.plans()) == 1
 
 
-def test_a_paper_in_shards_is_that_of_one_process(softsense_process: Softsense, tmp_path: Path) -> None:
+def test_a_paper_in_shards_is_that_of_one_process(softsense_command: Softsense, tmp_path: Path) -> None:
     paper = ["reproduce", "lae-ftl", "--figure", "lone", "--no-progress"]
-    assert softsense_process(paper, "--out", "one").returncode == 0
+    assert softsense_command(paper, "--out", "one").returncode == 0
     for part in (2, 1):
-        done = softsense_process(paper, "--store", "all.store", "--shard", f"{part}/2", "--out", "all")
+        done = softsense_command(paper, "--store", "all.store", "--shard", f"{part}/2", "--out", "all")
         assert (done.returncode, " is complete: " in done.stdout) == (0, True), done.stderr
-    merged = softsense_process("merge", "all.store", "all-1-of-2.store", "all-2-of-2.store")
+    merged = softsense_command("merge", "all.store", "all-1-of-2.store", "all-2-of-2.store")
     assert "new results of other work" in merged.stdout
-    done = softsense_process(paper, "--store", "all.store", "--out", "all")
+    done = softsense_command(paper, "--store", "all.store", "--out", "all")
     assert done.returncode == 0, done.stderr
     for name in ("claims.json", "lone.csv", "lone.png", "report.md"):
         assert (tmp_path / "all" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
@@ -525,26 +525,26 @@ set = {[*SMALL, "workload.requests=300"]}
 """
 
 
-def test_a_sweep_in_shards_is_that_of_one_process(softsense_process: Softsense, tmp_path: Path) -> None:
+def test_a_sweep_in_shards_is_that_of_one_process(softsense_command: Softsense, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SWEEP)
     sweep = ["sweep", "s.toml", "--workers", "1", "--no-progress"]
-    assert softsense_process(sweep, "--out", "one").returncode == 0
+    assert softsense_command(sweep, "--out", "one").returncode == 0
     for part in (3, 1):
-        done = softsense_process(sweep, "--out", "all", "--shard", f"{part}/3")
+        done = softsense_command(sweep, "--out", "all", "--shard", f"{part}/3")
         assert done.returncode == 0, done.stderr
         assert f"shard {part} of 3 is complete" in done.stdout
-    merged = softsense_process("merge", "all", "all/points-1-of-3", "all/points-3-of-3")
+    merged = softsense_command("merge", "all", "all/points-1-of-3", "all/points-3-of-3")
     assert merged.returncode == 0, merged.stderr
     assert "merged 2 into all: 5 points, 5 of them new" in merged.stdout
     assert "missing: shard 2 of 3" in merged.stdout
-    ended = softsense_process(sweep, "--out", "all")
+    ended = softsense_command(sweep, "--out", "all")
     assert ended.returncode == 0, ended.stderr
     for name in ("sweep.parquet", "designs.csv", "failures.csv", "report.html"):
         assert (tmp_path / "all" / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
     # Another sweep's points, and numbers that are not those of another shard.
     (tmp_path / "s.toml").write_text(SWEEP.replace("8.0]", "9.0]"))
-    softsense_process(sweep, "--out", "else", "--shard", "2/3")
-    other = softsense_process("merge", "all", "all/points-1-of-3", "else/points-2-of-3")
+    softsense_command(sweep, "--out", "else", "--shard", "2/3")
+    other = softsense_command("merge", "all", "all/points-1-of-3", "else/points-2-of-3")
     assert_bad_input(other, "points-2-of-3", "another plan", "grid")
     part = next((tmp_path / "all" / "points-1-of-3").glob("*.parquet"))
     assert pl.read_parquet(part).height > 0

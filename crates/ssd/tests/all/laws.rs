@@ -1,7 +1,7 @@
 //! What holds for every device, however its features are combined: requests at random on devices at random, against a map in a
 //! `HashMap`.
 //!
-//! `cargo test -p softsense-ssd --test all laws` draws 1,500 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
+//! `cargo test -p softsense-ssd --test all laws` draws 1,000 devices; `SOFTSENSE_LAW_CASES=1000000` so many, and
 //! `SOFTSENSE_LAW_CASES=400000..1000000` those numbers, so that long runs can be divided; `SOFTSENSE_LAW_CASE=7` the
 //! one of that number alone, whose device is printed. A case is a function of its number.
 

@@ -405,7 +405,7 @@ fn no_shipped_drive_freezes() {
                 pacing,
             ];
             let config = shipped(&format!("{name}.toml"), &more);
-            longest_over_bound(&config, 4, config.user_codewords() / 12)
+            longest_over_bound(&config, 4, config.user_codewords() / 24)
         };
         let [throttled, at_once] =
             ["throttle_writes", "at_once"].map(|pacing| over(&format!("ftl.gc_pacing='{pacing}'")));

@@ -198,9 +198,9 @@ fn stripes_of_any_length_keep_planes_busy() {
                 "workload.addresses='uniform'",
                 "workload.arrivals='immediate'",
                 "workload.footprint_bytes=none",
-                "workload.requests=60000",
+                "workload.requests=40000",
                 "host.issue={ closed_loop = { queue_depth = 128 } }",
-                "measurement.warmup={ requests = 200000 }",
+                "measurement.warmup={ requests = 100000 }",
             ],
         );
         let mut simulated = Run::new(&config, Requests::Workload, false).unwrap();

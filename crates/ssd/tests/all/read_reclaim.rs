@@ -66,7 +66,7 @@ fn neighbours_of_a_hammered_wordline_move() {
     // The fourth wordline, and those beside it.
     let (hammered, beside) = (10, [6, 7, 8, 12, 13, 14]);
     for (counters, counts) in
-        [("", [(9_999, 0), (10_000, 2), (60_000, 2)].as_slice()), (", counters = 4", &[(9_999, 0), (10_000, 2)])]
+        [("", [(9_999, 0), (10_000, 2), (30_000, 2)].as_slice()), (", counters = 4", &[(9_999, 0), (10_000, 2)])]
     {
         let limit = 10_000.0 * STRESS;
         let config = device(&format!("{{ wordline = {{ effective_reads = [{limit:?}]{counters} }} }}"), &[]);
