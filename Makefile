@@ -48,7 +48,7 @@ help:
 	@echo "make docs    documentation site in out/site; warnings are errors"
 	@echo "make lint    formats, lints, types, generated files up to date"
 	@echo "make format  format Rust and Python"
-	@echo "make schema  regenerate schema/config.schema.json and schema/sweep.schema.json"
+	@echo "make schema  regenerate schema/*.schema.json, and types for editors in records.pyi"
 	@echo "make audit   licences, and advisories where their lists can be had"
 	@echo "make lock    renew requirements.lock, requirements-run.lock and requirements-docs.lock"
 	@echo "make clean   remove the virtual environment and everything built"
@@ -129,6 +129,7 @@ lint: lint-rust $(BUILT)
 	$(BIN)/mypy
 	$(BIN)/softsense config schema | diff - schema/config.schema.json
 	$(BIN)/softsense config schema --sweep | diff - schema/sweep.schema.json
+	$(BIN)/python schema/records.py | diff - python/softsense/records.pyi
 	$(BIN)/python docs/prose.py
 
 # Needs no build, as compilation of what is linted is one of its own.
@@ -145,6 +146,7 @@ format: $(INSTALLED)
 schema: $(BUILT)
 	$(BIN)/softsense config schema > $(VENV)/schema.json && mv $(VENV)/schema.json schema/config.schema.json
 	$(BIN)/softsense config schema --sweep > $(VENV)/schema.json && mv $(VENV)/schema.json schema/sweep.schema.json
+	$(BIN)/python schema/records.py > $(VENV)/records.pyi && mv $(VENV)/records.pyi python/softsense/records.pyi
 
 $(AUDITOR):
 	$(PYTHON) -m venv $(VENV)/audit

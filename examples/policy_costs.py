@@ -11,9 +11,9 @@ import importlib.util
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import softsense
+from softsense.records import Summary
 
 POLICIES = '''
 class Tabulated:
@@ -116,7 +116,7 @@ def main() -> None:
 
 def table(title: str, arguments: argparse.Namespace, runs: dict[str, list[str]]) -> None:
     """Measure runs in turns, and print the best of each."""
-    best: dict[str, dict[str, Any]] = {}
+    best: dict[str, Summary] = {}
     for _ in range(arguments.repeats):
         for what, overrides in runs.items():
             summary = softsense.run(arguments.config, overrides=overrides).summary

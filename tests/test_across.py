@@ -203,7 +203,7 @@ def test_every_paper_has_a_headline_elsewhere_or_a_reason_why_not() -> None:
 def test_new_pages_of_today_are_beyond_the_codes_that_save_latency() -> None:
     """The reason why LAE-FTL has no headline there, of the cells of all drives of today."""
     most = max(code.limit() for code in (*SEGMENTS, WORST_CASE))
-    drives = [json.loads(softsense.load_config(drive).to_json()) for drive in elsewhere.DRIVES]
+    drives = [softsense.load_config(drive).fields for drive in elsewhere.DRIVES]
     cells = {drive["reliability"]["table"]["rber"]["threshold_voltage"] for drive in drives}
     assert cells == {"tlc-charge-trap", "qlc-charge-trap"}
     for name in cells:

@@ -5,7 +5,6 @@ Does its wear follow from one number, and are saturated pools where theory has t
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
 from pathlib import Path
@@ -149,7 +148,7 @@ def test_an_array_of_different_ages_is_bound_by_its_oldest_without_a_pool() -> N
 
 def test_the_array_by_name_is_the_one_that_is_judged() -> None:
     shipped, judged = (
-        json.loads(config.to_json())
+        config.fields
         for config in (softsense.load_config("pool-array"), softsense.load_config(PAPER.config, list(by_name())))
     )
     shipped.pop("workload")

@@ -13,7 +13,7 @@ from softsense.base import inline
 
 
 def states(config: softsense.Config) -> list[dict[str, float]]:
-    found = json.loads(config.to_json())["workload"]["arrivals"]["markov_modulated"]["states"]
+    found = config.fields.workload.arrivals.markov_modulated.states
     assert isinstance(found, list)
     return found
 

@@ -229,7 +229,7 @@ def test_a_drive_has_the_parameters_that_it_was_given(hidden: hidden_loads.Hidde
     """The geometry, the mean and ratio of sensings, and the bandwidth of programs, whole and with small blocks."""
     measured, values = hidden.measured, middle(hidden.measured)
     for whole in (True, False):
-        told = json.loads(Space.of(measured).device(values, whole=whole).to_json())
+        told = Space.of(measured).device(values, whole=whole).fields
         geometry, types = told["geometry"], told["flash"]["page_types"]
         dies = geometry["channels"] * geometry["dies_per_chip"]
         page_bytes = geometry["codewords_per_page"] * geometry["codeword_bytes"]
@@ -245,7 +245,7 @@ def test_a_drive_has_the_parameters_that_it_was_given(hidden: hidden_loads.Hidde
         assert erased == pytest.approx(5000 / 2112)
     whole_device = Space.of(measured).device(values, whole=True)
     # A load of reads alone, too, reads what was written.
-    assert json.loads(whole_device.to_json())["precondition"]["mapped_fraction"] == 1
+    assert whole_device.fields.precondition.mapped_fraction == 1
     assert whole_device.user_bytes == pytest.approx(measured.user_bytes, rel=0.03)
 
 
@@ -257,7 +257,7 @@ def test_small_blocks_write_as_greedy_collection_does(hidden: hidden_loads.Hidde
     device = Space.of(hidden.measured).device(values, whole=False)
     found = simulate(device, load, Effort(seen=1_000, most=60_000), 3)
     assert found is not None
-    told = json.loads(device.to_json())
+    told = device.fields
     free = 4 / told["geometry"]["blocks_per_plane"]
     assert found["write_amplification"] == pytest.approx(
         greedy_write_amplification((1 + spare) * (1 - free) - 1), rel=0.05

@@ -19,7 +19,7 @@ def test_the_papers_rates_give_its_codes() -> None:
     assert [stage["correctable"] for stage in found.stages] == [15, 31, 57, 105]
     assert [stage["codeword_bytes"] for stage in found.stages] == [512, 1024, 2048, 4096]
     assert [stage["to_pe_cycles"] for stage in found.stages] == [pe for pe, _ in POINTS]
-    codes = json.loads(found.config.to_json())["reliability"]["bch"]["codes"]
+    codes = found.config.fields.reliability.bch.codes
     assert [code["correctable"] for code in codes] == [15, 31, 57, 105]
 
 

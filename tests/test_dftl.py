@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import softsense
@@ -98,4 +97,4 @@ def test_eviction_by_level_keeps_what_is_slow_to_read(config: Path, small: list[
 def test_a_summary_without_a_mapping_cache_says_so(config: Path, small: list[str]) -> None:
     summary = softsense.run(config, overrides=[*small, "workload.requests=100"]).summary
     assert summary["mapping"] is None
-    assert json.loads(softsense.load_config(config).to_json())["ftl"]["mapping"] == "page"
+    assert softsense.load_config(config).fields.ftl.mapping == "page"

@@ -349,7 +349,7 @@ def test_depth_tells_how_many_dies_serve_reads(
     outstanding = ["host.issue.closed_loop.queue_depth=16"]
     fit.write(fitted, tmp_path, deep=found, draw=False)
     config = softsense.load_config(tmp_path / "fitted.toml", outstanding)
-    assert json.loads(config.to_json())["geometry"]["channels"] == 4
+    assert config.fields.geometry.channels == 4
     eight = fit.config(fitted).with_overrides(outstanding)
     assert np.median(fit.check.simulate(eight, 20_000, 9)) < 0.75 * logs[0].latencies.quantile_us(np.array([0.5]))
     simulated = np.quantile(fit.check.simulate(config, 20_000, 9), (0.5, 0.9))

@@ -118,14 +118,14 @@ def test_the_shipped_chips_are_calibrated(config: Path) -> None:
     """
     shipped = softsense.load_config(config)
     stated = ldpc_in_ssd.published.at_stated_age()
-    start = json.loads(shipped.to_json())["precondition"]
+    start = shipped.fields.precondition
     cells = Cells.open("mlc", start["pe_cycles"], start["retention_days"] * 24)
-    rber = json.loads(stated.to_json())["reliability"]["table"]["rber"]
+    rber = stated.fields.reliability.table.rber
     assert rber["constant"]["rber"] == pytest.approx(cells.rber(), abs=5e-7)
     quantiles = [NormalDist().inv_cdf((chip - 0.5) / 4) for chip in (1, 3, 2, 4)]
     ratios = [math.exp(0.2 * (z - quantiles[0])) for z in quantiles]
     for loaded in (shipped, stated):
-        chosen = json.loads(loaded.to_json())["reliability"]["table"]["variation"]["chip_factors"]
+        chosen = loaded.fields.reliability.table.variation.chip_factors
         assert [factor / chosen[0] for factor in chosen] == pytest.approx(ratios, rel=1e-4)
         assert flash.calibrate(loaded, 0.288) == pytest.approx(chosen, abs=1.5e-4)
         chips = flash.chip_failures(loaded)
@@ -308,7 +308,7 @@ def test_cells_named_in_a_config_are_those_of_the_file(tmp_path: Path) -> None:
 def test_a_config_is_judged_over_its_life(tmp_path: Path, softsense_command: Softsense) -> None:
     """The enterprise drive meets JESD218 at its rated cycles; a fifth beyond, two thirds of its kind do not."""
     config = softsense.Config.open("tlc-enterprise")
-    start = json.loads(config.to_json())["precondition"]
+    start = config.fields.precondition
     rated = start["pe_cycles"]
     # Three months at 40 C, at 1.04 eV, where the cells rest.
     days = start["retention_days"]
@@ -542,18 +542,18 @@ def test_a_retry_table_decodes_what_the_best_references_do(tmp_path: Path, softs
 def test_references_are_inferred_nearly_as_well_as_they_can_be(tmp_path: Path, softsense_command: Softsense) -> None:
     """Of the measured TLC: by 294 known cells 4 % of codewords fail, by the best references 3.7, by the default 43."""
     made = inference.make("tlc-measured")
-    chosen = next(row for row in made.boundaries if row["boundary"] == made.fields["boundary"])
+    chosen = next(row for row in made.boundaries if row["boundary"] == made.fields.boundary)
     assert made.best_fails <= chosen["exactly"][1] <= chosen["share_of_ones"][1] <= chosen["sentinels"][1]
     assert chosen["sentinels"][1] < 1.1 * made.best_fails < 0.1 * made.default_fails
     assert chosen["sentinels"][0] == pytest.approx(1.008, abs=0.004)
     # Fewer known cells tell less.
-    few = inference.make("tlc-measured", boundary=made.fields["boundary"], known_share=0.0002).boundaries[0]
+    few = inference.make("tlc-measured", boundary=made.fields.boundary, known_share=0.0002).boundaries[0]
     assert few["sentinels"][1] > 1.2 * chosen["sentinels"][1]
     assert few["share_of_ones"] == chosen["share_of_ones"]
     done = softsense_command("flash", "inference", "--out", "with.toml")
     assert done.returncode == 0, done.stderr
     found = tomllib.loads((tmp_path / "with.toml").read_text())["references"]["inference"]
-    assert found["boundary"] == made.fields["boundary"]
+    assert found["boundary"] == made.fields.boundary
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -127,11 +126,11 @@ def test_the_shipped_device_has_these_codes() -> None:
 
 def test_the_shipped_device_is_the_small_one() -> None:
     config = Config.open("mlc-lae")
-    assert json.loads(config.to_json()) == json.loads(config.with_overrides(list(SMALL.overrides())).to_json())
+    assert config.fields == config.with_overrides(list(SMALL.overrides())).fields
     large = config.with_overrides(list(LARGE.overrides()))
     assert config.user_bytes == pytest.approx(0.9e9, rel=2e-3)
     assert large.user_bytes == pytest.approx(16e9, rel=2e-3)
-    geometry = json.loads(large.to_json())["geometry"]
+    geometry = large.fields.geometry
     assert geometry["channels"] * geometry["chips_per_channel"] * geometry["dies_per_chip"] == 16
 
 
@@ -226,7 +225,7 @@ def test_workloads_are_on_the_devices_of_the_paper() -> None:
 
     def channels(workload: Workload) -> int:
         config = papers.configured("mlc-lae", workload.overrides)
-        return int(json.loads(config.to_json())["geometry"]["channels"])
+        return int(config.fields.geometry.channels)
 
     for each in (plan, without):
         assert [channels(workload) for workload in each.workloads] == [2, 2, 4, 4]
@@ -236,7 +235,7 @@ def test_only_the_footprint_is_mapped_on_the_machine_of_the_paper() -> None:
     plan = papers.with_traces(lae_ftl.PAPER.plan(False), None)
     machines = squeezing._machines(plan)
     for whole, part in zip(plan.workloads, machines["only the footprint mapped"].plan.workloads, strict=True):
-        fields = json.loads(papers.configured("mlc-lae", part.overrides).to_json())
+        fields = papers.configured("mlc-lae", part.overrides).fields
         mapped = fields["precondition"]["mapped_fraction"]
         user_bytes = papers.configured("mlc-lae", whole.overrides).user_bytes
         assert mapped == pytest.approx(fields["workload"]["footprint_bytes"] / user_bytes, rel=1e-4)
@@ -267,7 +266,7 @@ def test_a_machine_that_collects_does_in_every_arm(monkeypatch: pytest.MonkeyPat
     assert [workload.name for workload in machine.plan.workloads] == list(lae_ftl.TRACES)
     for workload in machine.plan.workloads:
         config = papers.configured("mlc-lae", workload.overrides)
-        fields = json.loads(config.to_json())
+        fields = config.fields
         assert fields["workload"]["footprint_bytes"] == config.user_bytes
         assert fields["precondition"]["mapped_fraction"] == 1.0
     assert judged_by_check(machine, at_uniform) == dict.fromkeys(["collects", "uniform_amplification"], papers.HOLDS)

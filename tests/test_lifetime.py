@@ -110,7 +110,7 @@ def test_bch_codes_by_age_follow_one_another() -> None:
     config = Config.open("mlc-lae")
     found = lifetime(config, demand=Demand(uber=1e-15))
     assert found.rates(config, 4096) == f"reliability.bch.codes={inline(found.to_dict()['rates'])}"
-    shipped = json.loads(config.to_json())["reliability"]["bch"]["codes"]
+    shipped = config.fields.reliability.bch.codes
     assert found.to_dict()["rates"] == shipped
     again = config.with_overrides([found.rates(config, 4096)])
     assert again.sha256 == config.sha256

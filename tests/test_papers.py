@@ -533,7 +533,7 @@ def test_a_synthetic_workload_leaves_nothing_of_the_shipped_one() -> None:
     """What it does not say is the default, not that of the device's config."""
     (override,) = synthetic(requests=7, arrivals={"fixed": {"requests_per_s": 3.5}}, addresses="uniform")
     config = papers.configured("mlc-25nm", [override])
-    workload = json.loads(config.to_json())["workload"]
+    workload = config.fields.workload
     assert (workload["requests"], workload["arrivals"]) == (7, {"fixed": {"requests_per_s": 3.5}})
     assert (workload["addresses"], workload["footprint_bytes"]) == ("uniform", None)
 
@@ -660,8 +660,7 @@ def test_commands_are_of_the_configs_that_are_simulated() -> None:
 )
 def test_machines_by_name_are_those_that_are_judged(name: str, base: str, overrides: tuple[str, ...]) -> None:
     shipped, judged = (
-        json.loads(config.to_json())
-        for config in (softsense.load_config(name), softsense.load_config(base, list(overrides)))
+        config.fields for config in (softsense.load_config(name), softsense.load_config(base, list(overrides)))
     )
     shipped.pop("workload")
     judged.pop("workload")

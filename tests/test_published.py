@@ -3,7 +3,6 @@
 The published numbers are read from the shared folder; without it these tests skip, saying so.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ def test_the_laldpc_table_is_table_ii(published: Callable[[str], dict[str, Any]]
 
 def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published: Callable[[str], dict[str, Any]]) -> None:
     paper = published("ldpc_in_ssd.toml")
-    config = json.loads(softsense.load_config(MLC_25NM).to_json())
+    config = softsense.load_config(MLC_25NM).fields
     timing, (lower, upper) = paper["timing_us"], config["flash"]["page_types"]
     assert (lower["sense_us"], upper["sense_us"]) == (timing["sense_hard_lower"], timing["sense_hard_upper"])
     assert (lower["program_us"], upper["program_us"]) == (timing["program_lower"], timing["program_upper"])
@@ -65,7 +64,7 @@ def test_mlc_25nm_has_the_paper_s_timing_and_geometry(published: Callable[[str],
 
 def test_mlc_laldpc_has_table_i(published: Callable[[str], dict[str, Any]]) -> None:
     timing = published("laldpc.toml")["timing_us"]
-    config = json.loads(softsense.load_config(ROOT / "configs" / "mlc-laldpc.toml").to_json())
+    config = softsense.load_config(ROOT / "configs" / "mlc-laldpc.toml").fields
     (page,) = config["flash"]["page_types"]
     found = [page["sense_us"], page["sense_extra_level_us"], page["program_us"], config["flash"]["erase_us"]]
     assert found == [timing[name] for name in ("sense_first_level", "sense_extra_level", "program", "erase")]
@@ -117,7 +116,7 @@ def test_reads_suffer_and_writes_hardly_do(shared: Path) -> None:
 @pytest.mark.parametrize("name", ["mlc-lae", "mlc-lae-worst-case", "mlc-lae-unsqueezed"])
 def test_mlc_lae_has_the_paper_s_device_and_codes(published: Callable[[str], dict[str, Any]], name: str) -> None:
     paper = published("lae_ftl.toml")
-    config = json.loads(softsense.Config.open(name).to_json())
+    config = softsense.Config.open(name).fields
     (page,) = config["flash"]["page_types"]
     timing, geometry = paper["timing_us"], config["geometry"]
     found = [page["sense_us"], page["program_us"], config["flash"]["erase_us"]]
@@ -174,5 +173,5 @@ def test_every_published_number_is_judged_or_is_an_input(
     for key, where in paper.inputs.items():
         name, _, field = where.partition(": ")
         if re.fullmatch(r"[a-z0-9-]+", name) and re.fullmatch(r"[a-z0-9_.\[\]]+", field):
-            config = json.loads(softsense.Config.open(name).to_json())
+            config = softsense.Config.open(name).fields
             assert at(config, field) == numbers[key], f"{key}: {where}"

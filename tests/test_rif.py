@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Few requests on a small device, and few raw bit error rates."""
     monkeypatch.setattr(prediction, "_TARGETS", (0.005, 0.009, 0.013))
     small = ("geometry.blocks_per_plane=128", "geometry.channels=2")
-    fields = {**json.loads(papers.configured("tlc-rif", small).to_json())["workload"], "requests": 300}
+    fields = {**papers.configured("tlc-rif", small).fields.workload, "requests": 300}
     workload = papers.Workload(
         "96 % reads", "a stand-in", overrides=papers.synthetic(**fields | {"footprint_bytes": 1 << 30})
     )
@@ -45,7 +44,7 @@ def test_published_numbers_are_those_of_the_paper(shared: Path) -> None:
 
 
 def test_the_config_is_the_paper_s_device() -> None:
-    config, device = json.loads(papers.configured("tlc-rif", []).to_json()), PUBLISHED["device"]
+    config, device = papers.configured("tlc-rif", []).fields, PUBLISHED["device"]
     geometry, (page,) = config["geometry"], config["flash"]["page_types"]
     found = [
         geometry["channels"],

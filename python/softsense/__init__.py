@@ -18,48 +18,6 @@ Rust core checks configurations, traces and codes; a fault in them raises a `Sof
 
 from importlib import import_module
 
-# Type checkers accept this in place of `typing.TYPE_CHECKING`, and importing `typing` takes time.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from softsense._core import (
-        Cells,
-        Code,
-        CodeError,
-        Config,
-        ConfigError,
-        Decoder,
-        DecodeResult,
-        FileError,
-        ReadStep,
-        SoftsenseError,
-        TableError,
-        TraceError,
-        __version__,
-        build_info,
-        config_schema,
-        configs,
-        policies,
-    )
-    from softsense.api import compare, load_config, run
-    from softsense.base import NO_SOFT_SENSING, Interrupted, ShardDone
-    from softsense.campaign import FerResult, measure_fer
-    from softsense.code_comparison import CodeComparison, compare_codes
-    from softsense.code_design import CodeDesign, design_code
-    from softsense.codes import bench
-    from softsense.conformance import Conformance, conform
-    from softsense.decode_tables import BuiltTable, build_table
-    from softsense.judged_tables import JudgedTable, judge_table
-    from softsense.merging import merge
-    from softsense.parts import Merged
-    from softsense.results import Comparison, RunResult
-    from softsense.run_timeline import RunTimeline
-    from softsense.shards import Shard
-    from softsense.store import Store
-    from softsense.tenants import Fairness, fairness
-    from softsense.traces import Trace
-    from softsense.traps import Traps, find_traps
-    from softsense.vectors import DecoderVectors, decoder_vectors
-
 __all__ = [
     "NO_SOFT_SENSING",
     "BuiltTable",
@@ -114,7 +72,7 @@ __all__ = [
 ]
 
 # Every name is imported when it is first used: importing softsense is quick, and the command hears Ctrl-C from its
-# beginning.
+# beginning. Type checkers and editors read `__init__.pyi`.
 _HOMES = {
     "api": ("compare", "load_config", "run"),
     "base": ("NO_SOFT_SENSING", "Interrupted", "ShardDone"),
@@ -139,14 +97,12 @@ _HOMES = {
 _HOME = {name: f"softsense.{home}" for home, names in _HOMES.items() for name in names}
 
 
-if not TYPE_CHECKING:
-    # Hidden from type checkers: with it they would accept any misspelt name.
-    def __getattr__(name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module `softsense` has no attribute `{name}`")
-        # Later accesses find the name without calling this function.
-        value = globals()[name] = getattr(import_module(_HOME.get(name, "softsense._core")), name)
-        return value
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module `softsense` has no attribute `{name}`")
+    # Later accesses find the name without calling this function.
+    value = globals()[name] = getattr(import_module(_HOME.get(name, "softsense._core")), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from softsense import records
+
 __version__: str
 MAX_LEVEL: int
 """The deepest read level: the largest number of references between adjacent states."""
@@ -46,6 +48,12 @@ def build_info() -> dict[str, str]:
 
 def config_schema() -> str:
     """The JSON schema of a configuration."""
+
+def written_schemas() -> str:
+    """The JSON schemas of what is written of a run, as one JSON document.
+
+    By the names of types, `Config` and `Summary` among them. A field that may be left out is not required.
+    """
 
 def configs() -> list[dict[str, Any]]:
     """The shipped configurations, a dict each.
@@ -117,6 +125,7 @@ class Config:
     knows_rber: bool
     idle_ages: list[str]
     own_sources: dict[str, str]
+    fields: records.Config
     @staticmethod
     def open(name_or_path: str | os.PathLike[str], overrides: list[str] = []) -> Config:
         """Open a shipped configuration by name, such as `mlc-25nm`, or a TOML file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -358,7 +357,7 @@ def _by_axis(words: Sequence[tuple[Compared, str]], expected: str, axes: Sequenc
 def cases_of(configs: Sequence[tuple[str, Config]], axes: Axes, traced: bool) -> Iterator[Case]:
     """All combinations of axes; each config's own values come first, and equal cases come once."""
     for drive, config in configs:
-        fields = json.loads(config.to_json())
+        fields = config.fields
         start = fields.get("precondition") or {}
         # Configs that keep an age in another way, such as one for each die, have no such numbers.
         known = {"pe_cycles", "retention_days"} <= start.keys()
@@ -478,7 +477,7 @@ def _stem(drive: str) -> str:
 
 def problems_of(compared: SeededComparison, case: Case, traced: bool) -> Iterator[tuple[str, str]]:
     """Policies that lose data or cannot serve the load, each with its worst problem."""
-    open_loop = is_open_loop(json.loads(case.config.to_json()), traced)
+    open_loop = is_open_loop(case.config.fields, traced)
     for run in compared.first.runs:
         rows = [dict(numbers(comparison[run.name].summary)) for comparison in compared.comparisons]
         worst = next(iter(found_in(rows, open_loop)), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -90,7 +89,7 @@ def run(
     ['request', 'arrival_ns', 'kind', 'offset_bytes']
     """
     base = configured(config, overrides, seed, policy)
-    name = policy or json.loads(base.to_json())["read"]["policy"]
+    name = policy or base.fields.read.policy
     if timeline is not None:
         _core.window(timeline)
     with LogDirectory(log_requests) as logs:
@@ -150,7 +149,7 @@ def compare(
     base = configured(config, overrides, seed, None)
     with LogDirectory(log_requests) as logs:
         tasks: list[Task] = []
-        fields = json.loads(base.to_json())
+        fields = base.fields
         # BCH codes use hard decisions only, and the time of their decoders depends on the errors.
         if baseline and "bch" not in fields["reliability"]:
             # `ideal` knows that level 1 suffices, so the baseline never senses ahead in vain either.

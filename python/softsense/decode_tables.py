@@ -252,7 +252,7 @@ def _asked_for(config: str | os.PathLike[str], code: Code) -> _TableRange:
         except ConfigError as error:
             told = str(error).replace(str(file), code.name).removeprefix("--set ")
             raise type(error)(told if told.startswith(str(config)) else f"{config}: {told}") from None
-        fields = json.loads(opened.to_json())
+        fields = opened.fields
         starts = [opened]
         if not fields["precondition"]["ssds"]:
             starts.append(opened.with_overrides(["precondition.retention_days=0.0"]))
@@ -269,7 +269,7 @@ def _reading(config: str | os.PathLike[str], table: list[str]) -> Config:
     except (TableError, ConfigError):
         # The config's own table is still to be made, or is of another code; any other fault is reported again.
         return load_config(config, table)
-    reliability = json.loads(whole.to_json())["reliability"]
+    reliability = whole.fields.reliability
     if "table" not in reliability:
         found = reliability if isinstance(reliability, str) else next(iter(reliability))
         raise ConfigError(f"reliability: found `{found}`, expected `table`: only that reliability reads a decode table")

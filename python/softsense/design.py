@@ -100,7 +100,7 @@ def ecc_by_age(
     >>> [(stage["codeword_bytes"], stage["correctable"]) for stage in found.stages]
     [(512, 15), (1024, 31), (2048, 57), (4096, 105)]
     """
-    fields = json.loads(config.to_json())
+    fields = config.fields
     geometry = fields["geometry"]
     kind, of_kind = _reliability(fields["reliability"])
     oob = _oob(oob_bytes, of_kind if kind == "bch" else {})

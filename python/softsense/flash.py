@@ -296,7 +296,7 @@ def starting_reliability(config: Config) -> list[dict[str, Any]]:
     ['lower', 'centre', 'upper', 'all']
     """
     sample = config.sample_codewords(_STARTING_CODEWORDS)
-    names = [page_type["name"] for page_type in json.loads(config.to_json())["flash"]["page_types"]]
+    names = [page_type["name"] for page_type in config.fields.flash.page_types]
     rows = []
     for number, name in [*enumerate(names), (None, "all")]:
         chosen = slice(None) if number is None else sample["page_type"] == number
@@ -332,7 +332,7 @@ def reliability_by_age(
     >>> young["uber"] < 1e-16 < old["uber"], young["retries"] < old["retries"]
     (True, True)
     """
-    unit_bits = 8 * json.loads(config.to_json())["geometry"]["codeword_bytes"]
+    unit_bits = 8 * config.fields.geometry.codeword_bytes
     cells = config.cells()
     tracked = cells is not None and json.loads(cells.spec_json)["references"]["tracked"]
     references = None if cells is None else "tracked" if tracked else "default"
@@ -489,7 +489,7 @@ def chip_failures(config: Config, level: int = 1) -> list[dict[str, float]]:
 
 def _known_chips(config: Config) -> dict[str, Any]:
     """The variation of a config with a decode table and known chips."""
-    reliability = json.loads(config.to_json())["reliability"]
+    reliability = config.fields.reliability
     if not isinstance(reliability, dict) or "table" not in reliability:
         raise ConfigError("reliability: found a reliability without a decode table, expected `reliability.table`")
     variation: dict[str, Any] = reliability["table"]["variation"]

@@ -7,7 +7,6 @@ amplification is measured by overwriting a small device with the config's flash 
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
 from collections.abc import Sequence
@@ -130,7 +129,7 @@ class Lifetime:
         """
         if self._by_age:
             return f"reliability.bch.codes={inline(self._rates(unit_bytes))}"
-        table = json.loads(config.to_json())["reliability"]["table"]
+        table = config.fields.reliability["table"]
         adaptive = {"rates": self._rates(unit_bytes), "rber": table["rber"], "variation": table["variation"]}
         return f"reliability={{ adaptive = {inline(adaptive)} }}"
 
@@ -206,7 +205,7 @@ def lifetime(
         raise ConfigError(f"uber: found {demand.uber:g}, expected a share from 0 to below 1")
     if demand.mean_iterations is not None and not demand.mean_iterations > 0:
         raise ConfigError(f"mean_iterations: found {demand.mean_iterations:g}, expected a number above 0")
-    fields = json.loads(config.to_json())
+    fields = config.fields
     if ages := fields["precondition"]["ssds"]:
         message = f"found ages of {len(ages)} SSDs, expected an empty list: all blocks of a lifetime wear alike"
         raise ConfigError(f"precondition.ssds: {message}")
@@ -248,7 +247,7 @@ def write_amplification(config: Config, utilisation: float) -> float:
     """
     if not 0 < utilisation < 1:
         raise ConfigError(f"utilisation: found {utilisation:g}, expected a share above 0 and below 1")
-    fields = json.loads(config.to_json())
+    fields = config.fields
     geometry, ways = fields["geometry"], fields["ftl"]["interleaving"]["ways"]
     blocks, size = min(geometry["blocks_per_plane"], 1024), geometry["codeword_bytes"]
     small = [
@@ -309,7 +308,7 @@ def _candidates(config: Config, reliability: Any, tables: list[str]) -> list[_Ca
 
 def _of_age(config: Config, oob_bytes: int, code: dict[str, Any]) -> _Candidate:
     """A BCH code of a config, whose share of data counts the out-of-band area, whether or not parity fills it."""
-    geometry = json.loads(config.to_json())["geometry"]
+    geometry = config.fields.geometry
     unit, units = geometry["codeword_bytes"], geometry["pages_per_block"] * geometry["codewords_per_page"]
     size, correctable = code["codeword_bytes"], code["correctable"]
     table = f"bch:m={code['field_bits']},t={correctable},k={8 * size}"

@@ -83,7 +83,7 @@ def of_what_was_measured(config: Config) -> Iterator[Config | None]:
 
     None if it has no decode table. The table lies in a file until the context ends.
     """
-    reliability = json.loads(config.to_json())["reliability"]
+    reliability = config.fields.reliability
     if not isinstance(reliability, dict) or "table" not in reliability:
         yield None
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from softsense.records import Summary
     from softsense.request_log import RequestLog
     from softsense.run_timeline import RunTimeline
 
@@ -33,8 +33,8 @@ class RunResult:
     Attributes:
         name: the policy as it was asked for, such as `two_step` or `two_step:restart`.
         config: the resolved configuration that ran.
-        summary: all measurements, by the names in docs/results.md; times in us unless a name says otherwise, None where
-            nothing was recorded.
+        summary: all measurements, by the names in docs/results.md: dicts whose keys are attributes, too. Times are in
+            us unless a name says otherwise; None where nothing was recorded.
         interrupted: whether the run was stopped before its last request.
         timeline: the operations in the window that `run(timeline=...)` named; None without a window.
         intervals: the rows of `series`, ready for JSON.
@@ -45,7 +45,7 @@ class RunResult:
     >>> small = ["geometry.channels=1", "geometry.blocks_per_plane=256"]
     >>> small += ["workload.footprint_bytes=67108864", "workload.requests=200"]
     >>> result = run("mlc-25nm", policy="two_step", overrides=small)
-    >>> result.name, result.summary["requests"], result.interrupted
+    >>> result.name, result.summary.requests, result.interrupted
     ('two_step', 200, False)
     >>> result.distribution("read").columns
     ['response_us', 'fraction']
@@ -53,7 +53,7 @@ class RunResult:
 
     name: str
     config: Config
-    summary: dict[str, Any]
+    summary: Summary
     _distributions: dict[str, tuple[Any, Any]]
     _log: RequestLog | None = None
     timeline: RunTimeline | None = None
@@ -158,7 +158,7 @@ class RunResult:
         """Problems that make the other numbers meaningless: lost data, a load that cannot be served."""
         from softsense.folders import numbers
 
-        open_loop = is_open_loop(json.loads(self.config.to_json()), "trace" in self.summary["source"])
+        open_loop = is_open_loop(self.config.fields, "trace" in self.summary["source"])
         return list(found_in([dict(numbers(self.summary))], open_loop))
 
     def to_dict(self) -> dict[str, Any]:

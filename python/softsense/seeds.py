@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -183,7 +182,7 @@ def compare_seeds(
     base = config if isinstance(config, Config) else load_config(config)
     base = base.with_overrides(list(overrides)) if overrides else base
     if isinstance(seeds, int):
-        first = int(json.loads(base.to_json())["seed"])
+        first = base.fields.seed
         seeds = range(first, first + seeds)
     if not seeds or len(set(seeds)) < len(seeds):
         raise ConfigError(f"seeds: found {list(seeds)}, expected at least one seed, and each seed once")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from softsense import _core
+from softsense import _core, records
 from softsense._core import Config, StopFlag, Trace
 from softsense.background import GRACE_S
 from softsense.base import Interrupted, Progress
@@ -59,10 +59,10 @@ class Task:
         if self.log:
             self.log.close()
         kinds = {kind: run.distribution(kind) for kind in RESPONSE_KINDS}
-        summary = json.loads(run.summary_json(more))
+        summary = records.read("Summary", run.summary_json(more))
         recording = run.take_recording()
         timeline = RunTimeline(recording) if recording else None
-        tenants = range(len(summary.get("tenants", ())))
+        tenants = range(len(summary.tenants or ()))
         of_tenants = [{kind: run.distribution(kind, number) for kind in TENANT_KINDS} for number in tenants]
         series = json.loads(run.series_json())
         self.result = RunResult(self.name, self.config, summary, kinds, self.log, timeline, series, of_tenants)

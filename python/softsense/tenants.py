@@ -168,7 +168,7 @@ def to_be_compared(config: Config) -> dict[int, str]:
     Raises:
         ConfigError: there are fewer than two.
     """
-    tenants = json.loads(config.to_json())["host"].get("tenants", [])
+    tenants = config.fields.host.get("tenants", [])
     active = {number: tenant["name"] for number, tenant in enumerate(tenants) if not tenant.get("idle")}
     if len(active) < 2:
         message = f"host.tenants: found {len(active)} tenants that issue requests, expected at least two to compare"

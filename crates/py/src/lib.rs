@@ -36,6 +36,7 @@ use softsense_requests::RequestKind;
 use softsense_requests::trace::{self, Beyond, TraceSpec};
 use softsense_ssd::run::{self, Requests};
 use softsense_ssd::simulation::{LogRow, Window};
+use softsense_ssd::summary;
 use softsense_ssd::tenants::Fairness;
 
 /// Rows of a label and a value, for people.
@@ -198,6 +199,16 @@ impl Config {
     /// The resolved configuration as JSON.
     fn to_json(&self) -> String {
         self.checked.to_json()
+    }
+
+    /// The resolved configuration as a `softsense.records.Config`: nested dicts whose keys are attributes, too.
+    ///
+    /// >>> from softsense import load_config
+    /// >>> load_config("mlc-25nm").fields.read.policy
+    /// 'two_step'
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("softsense.records")?.call_method1("read", ("Config", self.to_json()))
     }
 
     /// SHA-256 of the resolved configuration and the model version: the identity of a run.
@@ -664,6 +675,18 @@ fn config_schema() -> String {
     spec::schema()
 }
 
+/// The JSON schemas of what is written of a run, as one JSON document: by the names of types, `Config` and `Summary` among them. A field
+/// that may be left out is not required.
+///
+/// >>> import json
+/// >>> from softsense import _core
+/// >>> json.loads(_core.written_schemas())["Summary"]["properties"]["reads"]["description"]
+/// 'Completed reads.'
+#[pyfunction]
+fn written_schemas() -> String {
+    serde_json::Value::Object(summary::written_schemas()).to_string()
+}
+
 /// The shipped configurations, a dict each: `name`, `description`, `user_bytes` (capacity that the user can address) and `reliability` (its
 /// kind, as in configs).
 ///
@@ -888,6 +911,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(frames::decode_tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(written_schemas, module)?)?;
     module.add_function(wrap_pyfunction!(configs, module)?)?;
     module.add_function(wrap_pyfunction!(fairness_json, module)?)?;
     module.add_function(wrap_pyfunction!(check_environment, module)?)?;

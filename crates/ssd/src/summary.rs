@@ -1,8 +1,10 @@
 //! The result of a run, as it is written to `summary.json`.
 
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use softsense_base::{Ns, OwnName, Pj, ResponseSummary, Slowest, SumsByDuration};
+use softsense_config::spec::Config;
 use softsense_link::{HardReferences, OwnCost, ReadSpec, Reliability, SoftReferences};
 use softsense_nand::ReferencesAt;
 
@@ -11,6 +13,15 @@ use crate::simulation::{
     place_of,
 };
 use crate::tenants::TenantSummary;
+
+/// The JSON schemas of what is written of a run, by the names of types: `Config`, `Summary`, and all types within them. A field that may be
+/// left out is not required.
+pub fn written_schemas() -> serde_json::Map<String, serde_json::Value> {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    generator.subschema_for::<Config>();
+    generator.subschema_for::<Summary>();
+    generator.take_definitions(true)
+}
 
 /// The result of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -34,8 +34,8 @@ def as_toml(found: Calibration, config: Config, rows: list[dict[str, Any]]) -> s
         rows: rows of `parameter_rows`; their intervals stand above the sections that they decide.
     """
     measured = found.space.measured
-    told = json.loads(config.to_json())
-    usual = json.loads(Config.from_toml(_WITHOUT_DEFAULTS, "defaults").to_json())
+    told = config.fields
+    usual = Config.from_toml(_WITHOUT_DEFAULTS, "defaults").fields
     fitted = len(measured.fitted)
     writes = "" if any(load.writes for load in measured.fitted) else ", as are writes: none were measured"
     lines = [

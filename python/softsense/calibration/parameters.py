@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -135,7 +134,7 @@ class Space:
             ConfigError: no such drive exists, such as one whose buffer is larger than its flash.
         """
         base = load_config(self.measured.base, self.measured.settings)
-        told = json.loads(base.to_json())
+        told = base.fields
         return load_config(
             self.measured.base, [*self.measured.settings, *_overrides(told, self.measured, values, whole)]
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +72,7 @@ def simulate(
 
 def _round_writes(device: Config, load: Load) -> float:
     """Number of writes that fill one block on every plane."""
-    geometry = json.loads(device.to_json())["geometry"]
+    geometry = device.fields.geometry
     return math.prod(geometry[name] for name in _SIZES) / load.write_bytes if load.writes else 0.0
 
 

@@ -55,7 +55,7 @@ def compare_across(
     axes = replace(axes, seeds=seeds or axes.seeds)
     of_trace = {name: options[name] for name in TRACE_OPTIONS}
     resolved = softsense.load_config(config, overrides, seed=seed)
-    first = int(json.loads(resolved.to_json())["seed"])
+    first = resolved.fields.seed
     folders.check_folder(out or Path("out"))
     opened = opened_trace(trace_file, no_progress, of_trace) if trace_file else None
     traces = [manifests.of_trace(trace_file, opened, of_trace, beyond)] if trace_file and opened else []

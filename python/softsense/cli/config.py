@@ -63,7 +63,7 @@ def config_show(file: Path, overrides: tuple[str, ...], seed: int | None, as_jso
     Comments at the end show the error rates with which a run of it starts.
     """
     config = softsense.load_config(file, overrides, seed=seed)
-    click.echo(json.dumps(json.loads(config.to_json()), indent=2) if as_json else config.to_toml(), nl=as_json)
+    click.echo(json.dumps(config.fields, indent=2) if as_json else config.to_toml(), nl=as_json)
     if not as_json and (start := starting_reliability(config)):
         click.echo("\n" + textwrap.indent(start, "# "))
 
@@ -112,7 +112,7 @@ def config_ages(
 
 def _ages(config: softsense.Config) -> list[int]:
     """P/E cycles in ten steps, up to the most that the config has."""
-    starts = json.loads(config.to_json())["precondition"]
+    starts = config.fields.precondition
     oldest = [starts["pe_cycles"], *(ssd["pe_cycles"] for ssd in starts["ssds"])]
     most = max(5000, *oldest, *(code["to_pe_cycles"] for code in config.bch_codes()))
     step = 500 * math.ceil(most / 5000)

@@ -51,7 +51,7 @@ def fairness_command(
 
     resolved = softsense.load_config(config, overrides, seed=seed)
     to_be_compared(resolved)
-    first = int(json.loads(resolved.to_json())["seed"])
+    first = resolved.fields.seed
     manifest = Manifest("fairness", command_line(), of_config(config, resolved), seeds=range(first, first + 1))
     description = tables.describe(config_rows(resolved, True))
     click.echo(description + ("" if as_json else "\n"), err=as_json)

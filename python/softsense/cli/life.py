@@ -114,7 +114,7 @@ def lifetime_command(
                 "mean_iterations": mean_iterations,
                 "level": level,
             }
-            seeds = [int(json.loads(resolved.to_json())["seed"])]
+            seeds = [resolved.fields.seed]
             folder.write("config.toml", resolved.to_toml())
             folder.write("lifetime.json", document + "\n")
             folder.write("table.txt", table + "\n")

@@ -203,7 +203,7 @@ def _measure(
     from softsense import folders, manifests, tables
 
     of_trace = {name: options[name] for name in TRACE_OPTIONS}
-    first = int(json.loads(config.to_json())["seed"])
+    first = config.fields.seed
     # A folder that cannot be written is an error before the trace is scanned, which may take minutes. The name of the
     # default folder depends on the trace.
     folders.check_folder(out or Path("out"))

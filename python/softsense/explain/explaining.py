@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -95,7 +94,7 @@ def explain(
     import polars as pl
 
     device = device_for(config, overrides, max_level)
-    resolved = json.loads(device.to_json())
+    resolved = device.fields
     # Faults of a policy are reported before anything is read.
     devices = {name: read_policies.with_policy(device, name) for name in read_policies.policy_names(policies)}
     opened_code = code_for(code, resolved["geometry"]["codeword_bytes"])
@@ -151,7 +150,7 @@ def explain(
     reads, steps, spans = [], [], []
     for name, lone_read in lone_reads.items():
         read = lone_read.timeline(readings, opened, opened_code, levels=deepest, seed=own_seed)
-        retry = json.loads(devices[name].to_json())["read"]["retry"]
+        retry = devices[name].fields.read.retry
         reads.append({"policy": name, "retry": retry, **summed(read)})
         steps += [{"policy": name, **row} for row in steps_in(read, readings, hard_sense_us)]
         spans += [{"policy": name, **in_us(span)} for span in read["spans"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -228,7 +227,7 @@ def _about_policies(found: Explanation) -> list[str]:
 def told_policy(found: Explanation) -> dict[str, Any]:
     """The row of `reads` whose steps are shown: the row of the config's own policy, or the first row."""
     rows = found.reads.to_dicts()
-    own = json.loads(found.config.to_json())["read"]["policy"]
+    own = found.config.fields.read.policy
     return next((row for row in rows if row["policy"].partition(":")[0] == own), rows[0])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -163,7 +162,7 @@ def fio(
     if not jobs:
         raise ConfigError("fio: found no job, expected at least one")
     base = configured(config, overrides, seed, None)
-    held = json.loads(base.to_json())["precondition"]["mapped_fraction"]
+    held = base.fields.precondition.mapped_fraction
     resolved = base.with_overrides(overrides_of(jobs, base.user_bytes, held))
     logged = any(job.logs for job in jobs)
     return FioResult(tuple(jobs), run(resolved, log_requests=logged, progress=progress))

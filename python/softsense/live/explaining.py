@@ -96,7 +96,7 @@ def choices(config: str) -> dict[str, Any]:
     Raises `SoftsenseError`: there is no such device, or one whose reads cannot be explained.
     """
     device = api.load_config(config)
-    resolved = json.loads(device.to_json())
+    resolved = device.fields
     policy = resolved["read"]["policy"]
     _core.LoneRead(device, 0)
     cells = device.cells(0, 0.0) or Cells.open("mlc")

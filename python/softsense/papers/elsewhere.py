@@ -20,6 +20,7 @@ from softsense.papers.plans import Case, Figure, Measured, Plan, Runs, Workload,
 from softsense.papers.techniques import at_age
 from softsense.papers.telling import markdown_table
 from softsense.read_policies import Technique
+from softsense.records import of
 from softsense.results import Comparison, RunResult
 from softsense.seeds import SeededComparison
 
@@ -98,7 +99,7 @@ class Headline:
             by_seed = [
                 Comparison(
                     [
-                        RunResult(technique.name, place.config, runs[replace(case, seed=seed)], {})
+                        RunResult(technique.name, place.config, of("Summary", runs[replace(case, seed=seed)]), {})
                         for technique, case in zip(self.techniques, cases, strict=True)
                     ]
                 )

@@ -6,7 +6,6 @@ as the paper's. All published numbers except those of the abstract are taken fro
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -183,7 +182,7 @@ def _mean_us(cells: str, age: tuple[int, float], sensing_percent: int) -> float:
 
 @cache
 def _device() -> dict[str, Any]:
-    return dict(json.loads(configured(_DEVICE, ()).to_json()))
+    return dict(configured(_DEVICE, ()).fields)
 
 
 @cache

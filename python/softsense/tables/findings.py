@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -145,7 +144,7 @@ def _idle_ages(comparison: Comparison) -> list[str]:
     ages = run.config.idle_ages
     if not ages:
         return []
-    start = json.loads(run.config.to_json())["precondition"]
+    start = run.config.fields.precondition
     # Several SSDs have an age each.
     if not start["ssds"]:
         fields = [path.rpartition(".")[2] for path in ages]
@@ -185,7 +184,7 @@ def _misplaced_references(run: RunResult) -> tuple[float, float] | None:
 
     The second number is their raw bit error rate over the best one. None where that does not matter.
     """
-    config, reads = json.loads(run.config.to_json()), run.summary["codeword_reads"]
+    config, reads = run.config.fields, run.summary["codeword_reads"]
     by_table = {"table", "adaptive"} & config["reliability"].keys() if isinstance(config["reliability"], dict) else ()
     if config["read"]["references"] != "cells" or not by_table or not reads["count"]:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ def _decoder(living: Living, plan: Plan) -> tuple[float, int]:
     config = living.config(plan)
     hardware = config.decoder_hardware()
     assert hardware is not None
-    return hardware["mm2"], json.loads(config.to_json())["decoder"]["time"]["ldpc"]["checks_per_cycle"]
+    return hardware["mm2"], config.fields.decoder.time["ldpc"]["checks_per_cycle"]
 
 
 def _measure(plan: Plan, runs: Runs) -> Measured:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -33,7 +32,7 @@ from softsense.papers.lae_ftl.units import (
 @cache
 def shipped() -> dict[str, Any]:
     """The fields of the shipped config."""
-    fields: dict[str, Any] = json.loads(Config.open(CONFIG).to_json())
+    fields: dict[str, Any] = Config.open(CONFIG).fields
     return fields
 
 

@@ -7,7 +7,6 @@ reading takes the paper literally: on a machine that collects, the logical space
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -98,7 +97,7 @@ class _Machine:
         Free blocks, and halves of the two that are open, hold no data.
         """
         config = configured(CONFIG, [*workload.overrides, *self.arms[0].overrides])
-        fields = json.loads(config.to_json())
+        fields = config.fields
         idle = fields["ftl"]["gc_high_watermark_blocks"] + 1
         closed = fields["geometry"]["blocks_per_plane"] - idle
         units = fields["precondition"]["mapped_fraction"] * config.user_bytes / UNIT

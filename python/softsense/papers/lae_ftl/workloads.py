@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -140,7 +139,7 @@ def _touched_bytes(workload: Workload) -> int:
     """End of the addresses of a workload, bytes."""
     if workload.file:
         return _F1_EXTENT
-    return int(json.loads(configured(CONFIG, workload.overrides).to_json())["workload"]["footprint_bytes"])
+    return int(configured(CONFIG, workload.overrides).fields["workload"]["footprint_bytes"])
 
 
 def footprint(workload: Workload) -> float:
@@ -173,7 +172,7 @@ def collecting(plan: Plan, least_passes: float = 0.0) -> Plan:
         overrides = (*workload.overrides, *device)
         config = configured(CONFIG, overrides)
         if not workload.file:
-            fields = json.loads(config.to_json())["workload"]
+            fields = config.fields["workload"]
             of_request = (1 - fields["read_fraction"]) * sum(each["bytes"] * each["share"] for each in fields["sizes"])
             requests = round(max(_PASSES[plan.full], least_passes) * config.user_bytes / of_request)
             overrides += f"workload.footprint_bytes={config.user_bytes}", f"workload.requests={requests}"
@@ -201,7 +200,7 @@ def fewer(plan: Plan, most: int) -> Plan:
         if workload.file:
             return workload
         fields = configured(CONFIG, workload.overrides)
-        fewer = min(most, json.loads(fields.to_json())["workload"]["requests"])
+        fewer = min(most, fields.fields["workload"]["requests"])
         return replace(workload, overrides=(*workload.overrides, f"workload.requests={fewer}"))
 
     return replace(plan, workloads=tuple(of(workload) for workload in plan.workloads))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _factors(config: Config) -> list[float]:
-    factors = json.loads(config.to_json())["reliability"]["table"]["variation"]["chip_factors"]
+    factors = config.fields.reliability["table"]["variation"]["chip_factors"]
     return [float(factor) for factor in factors]
 
 

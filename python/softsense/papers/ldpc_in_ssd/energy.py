@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -164,7 +163,7 @@ def _measure_energy(plan: Plan, runs: Runs) -> Measured:
 
 def _why_energy(id_: str) -> str:
     """An explanation of the energy of sensing, from the times of the config."""
-    config = json.loads(at_stated_age().to_json())
+    config = at_stated_age().fields
     pages = config["flash"]["page_types"]
     first = config["bus"]["transfer_us"] + config["decoder"]["time"]["fixed_us"]
     extra = fmean(page["sense_extra_level_us"] for page in pages)
@@ -184,7 +183,7 @@ def _why_energy(id_: str) -> str:
 
 def _ahead_by_hand(plan: Plan, runs: Runs) -> str:
     """A note on the cost of looking ahead if every read does it."""
-    energy = json.loads(at_stated_age().to_json())["energy"]
+    energy = at_stated_age().fields.energy
     hard, soft = energy["sense_uj"], energy["sense_uj"] + (MAX_LEVEL - 1) * energy["sense_extra_level_uj"]
     p = PUBLISHED["hard_decision_failure_at_10k_pe"]
     by_hand = (hard + soft) / (hard + p * soft) - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -59,7 +58,7 @@ def _measure_fig15(plan: Plan, runs: Runs) -> Measured:
 
 def _why_interleaving(plan: Plan) -> str:
     """Raw bit error rates and failures by page type, without interleaving and with four ways."""
-    names = [page["name"] for page in json.loads(at_stated_age().to_json())["flash"]["page_types"]]
+    names = [page["name"] for page in at_stated_age().fields.flash.page_types]
     alone, four = (codeword_sample(at_stated_age([*plan.overrides, in_ways(ways)])) for ways in (1, CHIPS))
     parts = []
     for kind, name in enumerate(names):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from statistics import fmean
@@ -63,7 +62,7 @@ class Lone:
     """
 
     def __init__(self, config: Config) -> None:
-        document = json.loads(config.to_json())
+        document = config.fields
         sample = codeword_sample(config)
         pages = document["flash"]["page_types"]
         kinds = sample["page_type"]

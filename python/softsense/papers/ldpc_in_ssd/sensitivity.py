@@ -65,7 +65,7 @@ def spread_factors(sigma: float, *overrides: str) -> list[float]:
 
 def _pages(factors: Sequence[float]) -> str:
     """The override that gives page types these factors of the raw bit error rate."""
-    pages = json.loads(at_stated_age().to_json())["flash"]["page_types"]
+    pages = at_stated_age().fields.flash.page_types
     rows = [{**page, "rber_factor": factor} for page, factor in zip(pages, factors, strict=True)]
     texts = [", ".join(f"{key} = {json.dumps(value)}" for key, value in row.items()) for row in rows]
     return "flash.page_types=[" + ", ".join(f"{{ {text} }}" for text in texts) + "]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import product
 from statistics import fmean
@@ -25,7 +24,7 @@ _OLD = {drive.config: Condition(drive, 2, "a year") for drive in DRIVES}
 
 
 def _dear_case(plan: Plan, drive: Drive, share: float, technique: str, seed: int) -> Case:
-    page_types = json.loads(configured(drive.config, ()).to_json())["flash"]["page_types"]
+    page_types = configured(drive.config, ()).fields.flash.page_types
     dear = [page | {"sense_extra_level_us": round(share * page["sense_us"], 3)} for page in page_types]
     case = case_of(plan.workloads[1], technique, _OLD[drive.config], seed)
     return replace(case, overrides=(*case.overrides, f"flash.page_types={inline(dear)}"))
@@ -59,7 +58,7 @@ def _real_case(plan: Plan, drive: Drive, technique: str, fidelity: str, seed: in
     case = case_of(few_reads(3000 if plan.full else 600), technique, _OLD[drive.config], seed)
     if fidelity == _FIDELITIES[0]:
         return case
-    of_table = json.loads(configured(drive.config, case.overrides).to_json())["reliability"]["table"]
+    of_table = configured(drive.config, case.overrides).fields.reliability["table"]
     exact = {"code": "flash-8/9", "decoder": "min-sum", "max_iterations": 20}
     exact |= {name: of_table[name] for name in ("rber", "variation")}
     return replace(case, overrides=(*case.overrides, f"reliability={inline({'exact': exact})}"))

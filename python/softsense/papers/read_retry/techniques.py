@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -97,7 +96,7 @@ def metadata_bytes(technique: str, drive: Drive) -> int:
     """Bytes that a controller keeps: one for each block whose references it remembers."""
     if TECHNIQUES[technique].get("remembered") is None:
         return 0
-    geometry = json.loads(configured(drive.config, ()).to_json())["geometry"]
+    geometry = configured(drive.config, ()).fields.geometry
     parts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
     return int(np.prod([geometry[part] for part in parts]))
 
