@@ -91,8 +91,9 @@ def nodes() -> dict[str, Node]:
         _, properties, _ = parts(node, name)
         for field, inner in properties.items():
             for nameless in _nameless(inner):
-                found[name_within(name, field)] = nameless
-                walk(nameless, name_within(name, field))
+                within = name_within(name, field)
+                assert found.setdefault(within, nameless) == nameless, f"two types are called {within}"
+                walk(nameless, within)
 
     for name, node in list(found.items()):
         walk(node, name)
