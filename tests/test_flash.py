@@ -542,18 +542,18 @@ def test_a_retry_table_decodes_what_the_best_references_do(tmp_path: Path, softs
 def test_references_are_inferred_nearly_as_well_as_they_can_be(tmp_path: Path, softsense_command: Softsense) -> None:
     """Of the measured TLC: by 294 known cells 4 % of codewords fail, by the best references 3.7, by the default 43."""
     made = inference.make("tlc-measured")
-    chosen = next(row for row in made.boundaries if row["boundary"] == made.fields.boundary)
+    chosen = next(row for row in made.boundaries if row["boundary"] == made.fields["boundary"])
     assert made.best_fails <= chosen["exactly"][1] <= chosen["share_of_ones"][1] <= chosen["sentinels"][1]
     assert chosen["sentinels"][1] < 1.1 * made.best_fails < 0.1 * made.default_fails
     assert chosen["sentinels"][0] == pytest.approx(1.008, abs=0.004)
     # Fewer known cells tell less.
-    few = inference.make("tlc-measured", boundary=made.fields.boundary, known_share=0.0002).boundaries[0]
+    few = inference.make("tlc-measured", boundary=made.fields["boundary"], known_share=0.0002).boundaries[0]
     assert few["sentinels"][1] > 1.2 * chosen["sentinels"][1]
     assert few["share_of_ones"] == chosen["share_of_ones"]
     done = softsense_command("flash", "inference", "--out", "with.toml")
     assert done.returncode == 0, done.stderr
     found = tomllib.loads((tmp_path / "with.toml").read_text())["references"]["inference"]
-    assert found["boundary"] == made.fields.boundary
+    assert found["boundary"] == made.fields["boundary"]
 
 
 @pytest.mark.parametrize(
