@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import importlib
 import json
 import pickle
 import subprocess
@@ -14,7 +16,7 @@ import pytest
 
 import softsense
 from conftest import CONFIGS, SMALL
-from softsense import _core, load_config, records
+from softsense import load_config, records
 from softsense.records import Record
 
 FEW = [*SMALL[:-3], "workload.requests=300", "workload.footprint_bytes=8388608"]
@@ -137,5 +139,11 @@ def test_an_editor_completes_names(code: str, names: set[str]) -> None:
     assert names <= found
 
 
-def test_the_core_names_its_types() -> None:
-    assert {"Config", "Summary"} <= set(json.loads(_core.written_schemas()))
+def test_editors_and_python_have_the_same_public_names() -> None:
+    """Those of `__init__.pyi`, each under its own name and from the module that really has it."""
+    stub = ast.parse(Path(softsense.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
+    imported = [(node.module, name) for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names]
+    assert sorted(name.name for _, name in imported) == sorted(softsense.__all__)
+    for module, name in imported:
+        assert name.asname == name.name
+        assert getattr(importlib.import_module(str(module)), name.name) is getattr(softsense, name.name)
