@@ -61,6 +61,18 @@ def test_errors_of_rates_cover_what_is_known() -> None:
     assert 0.5 < np.square(off).mean() < 2
 
 
+def test_two_runs_that_agree_by_chance_are_not_exact() -> None:
+    """Is the error of two runs what 100 failures in each leave, or more? The runs alone often say less."""
+    less = 0
+    for seed in range(30):
+        result = split(Code.open(BCH), [0.004, 0.0035], runs=2, particles=100, steps=2, seed=seed, workers=1)
+        first, rates = result.points[0], result.rates()[:, 0]
+        less += rates.std(ddof=1) / rates.mean() < 0.1
+        assert first["relative_error"] >= 200**-0.5
+        assert abs(first["fer"] / tail(562, 5, 0.004) - 1) < 4.5 * first["relative_error"]
+    assert less > 5
+
+
 def test_rungs_keep_half_of_the_patterns_and_pass_through_what_is_asked_for() -> None:
     wanted = [0.07, 0.05, 0.031, 0.02]
     rungs = ladder(task("teaching-1/2"), reversed(wanted))

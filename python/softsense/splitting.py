@@ -18,8 +18,9 @@ with frame M. So the rate is the mean over R runs, and its relative standard err
 
     sqrt(sum over runs of (F - mean)^2 / (R (R - 1))) / mean,
 
-The jackknife's estimate is the same. The error is reliable while runs differ by a small factor: `log_spread`, the
-standard deviation of ln F, should be below one.
+The jackknife's estimate is the same. Two runs may agree by chance, so the error is never less than what the first rung
+alone leaves: 1 / sqrt(R N) of the R N frames that failed there. The error is reliable while runs differ by a small
+factor: `log_spread`, the standard deviation of ln F, should be below one.
 
 Source: S. Au, J. Beck, "Estimation of small failure probabilities in high dimensions by subset simulation", 2001;
 P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", 2006.
@@ -143,11 +144,12 @@ class SplitResult:
     def points(self) -> list[dict[str, Any]]:
         """The rungs, ready for JSON; at a soft level with the references and LLRs of the lowest rung.
 
-        `fer` is the mean of the runs, `relative_error` its relative standard error (None for fewer than two runs) and
-        `log_spread` the standard deviation of ln FER from run to run. `floor_like` and `undetected` are shares of the
-        rate: of failures with 1 to 64 violated checks, and of wrong words reported as decoded. `mean_errors` is
-        weighted by the rates of runs, too. `effective` and `ancestors` are shares of the patterns, the least of any
-        run. `acceptance`, `moved` and `redraw` are means; `least_errors` is the fewest of any.
+        `fer` is the mean of the runs. `relative_error` is its relative standard error, at least that of the frames that
+        failed at the first rung. `log_spread` is the standard deviation of ln FER from run to run. Both are None for
+        fewer than two runs. `floor_like` and `undetected` are shares of the rate: of failures with 1 to 64 violated
+        checks, and of wrong words reported as decoded. `mean_errors` is weighted by the rates of runs, too. `effective`
+        and `ancestors` are shares of the patterns, the least of any run. `acceptance`, `moved` and `redraw` are means;
+        `least_errors` is the fewest of any.
         """
         return [self._point(index) for index in range(len(self.split.ladder))] if self.runs else []
 
@@ -155,16 +157,17 @@ class SplitResult:
         rates = self.rates()[:, index]
         rungs = [run["rungs"][index] for run in self.runs]
         fer, several = float(rates.mean()), len(rates) > 1
-        shares = rates / rates.sum()
+        shares, particles = rates / rates.sum(), self.split.particles
 
         def each(name: str) -> Any:
             return np.array([rung[name] for rung in rungs], dtype=np.float64)
 
-        particles = self.split.particles
         return {
             "rber": self.split.ladder[index],
             "fer": fer,
-            "relative_error": float(rates.std(ddof=1) / math.sqrt(len(rates)) / fer) if several else None,
+            "relative_error": float(max(rates.std(ddof=1) / fer, particles**-0.5) / math.sqrt(len(rates)))
+            if several
+            else None,
             "log_spread": float(np.log(rates).std(ddof=1)) if several else None,
             "floor_like": float(shares @ each("floor_like")) / particles,
             "undetected": float(shares @ each("undetected")) / particles,
