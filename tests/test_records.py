@@ -140,7 +140,7 @@ def test_an_editor_completes_names(code: str, names: set[str]) -> None:
 
 
 def test_editors_and_python_have_the_same_public_names() -> None:
-    """Those of `__init__.pyi`, each under its own name and from the module that really has it."""
+    """Does `__init__.pyi` have each of them under its own name, from the module that really has it?"""
     stub = ast.parse(Path(softsense.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
     imported = [(node.module, name) for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names]
     assert sorted(name.name for _, name in imported) == sorted(softsense.__all__)

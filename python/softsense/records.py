@@ -7,7 +7,6 @@ a class here of the same name: `softsense.records.Summary`, `Config`, `Responses
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -46,8 +45,8 @@ class Record(dict[str, Any]):
         kind = type(self).__name__
         if name.startswith("__"):
             raise AttributeError(f"{kind} has no {name}")
-        near = difflib.get_close_matches(name, {*self._fields, *self}, 1)
-        meant = f"; did you mean `{near[0]}`?" if near else ""
+        near = _core.nearest(name, [*self._fields])
+        meant = f"; did you mean `{near}`?" if near else ""
         raise AttributeError(f"{kind}: found `{name}`, expected one of its fields{meant}")
 
     def __dir__(self) -> Iterator[str]:
@@ -118,11 +117,8 @@ def parts(node: Node, name: str) -> tuple[str, dict[str, Node], set[str]]:
 
 def alternatives(node: Node) -> list[Node]:
     """The ways in which a value may be written."""
-    return [inner for way in node.get("oneOf", node.get("anyOf", [node])) for inner in _resolved(way)]
-
-
-def _resolved(node: Node) -> list[Node]:
-    return alternatives(node) if "oneOf" in node or "anyOf" in node else [node]
+    ways = node.get("oneOf") or node.get("anyOf")
+    return [inner for way in ways for inner in alternatives(way)] if ways else [node]
 
 
 def name_within(owner: str, field: str) -> str:
