@@ -28,15 +28,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softsense._core import placement_json
+from softsense._core import placement_json, student_t_quantile
 from softsense.base import Progress
 from softsense.campaign.curves import continued
 from softsense.floors import MOST_RIGHT
 from softsense.runner import all_of, run_units
+from softsense.strata import CONFIDENCE
 
 if TYPE_CHECKING:
     from softsense._core import FrameTask, StopFlag
     from softsense.campaign.plans import Campaign
+    from softsense.store import Store
     from softsense.traps import Traps
 
 SPLIT_FROM = 3e-3
@@ -128,48 +130,74 @@ def judge_points(
             rung = at.get(point["rber"])
             if rung is None or rung["relative_error"] is None:
                 continue
-            fer, deviation = rung["fer"], rung["fer"] * rung["relative_error"]
-            present = [s for s in point["floor_strata"] or () if s["bits"] - s["wrong"] <= MOST_RIGHT]
-            if (floor := sum(s["rate"] for s in present)) > _FLOOR_SHARE * fer:
-                times = _times(campaign, point, placement, runs, workers, progress)
-                if times is None:
-                    interrupted = True
-                    return
-                share = float(times.mean())
-                floor = floor / share if share else math.inf
-                spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share if share else math.inf
-                fer += floor
-                deviation = math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))
-            point["judged"] = {"fer": fer, "relative_error": deviation / fer, "agrees": _agrees(point, fer, deviation)}
+            place = campaign.hard
+            if level > 1:
+                place = campaign.gaussian(level, point["rber"], json.loads(placement_json(placement))).task
+            told = with_floor(rung, point, place, campaign.traps, campaign.store, runs, workers, progress)
+            if told is None:
+                interrupted = True
+                return
+            fer, deviation = told
+            point["judged"] = {
+                "fer": fer,
+                "relative_error": deviation / fer,
+                "agrees": _agrees(point, fer, deviation, runs),
+            }
         interrupted = found.interrupted
 
     all_of(partial(judge, level) for level in sorted({point["level"] for point in points}))
     return interrupted
 
 
-def _agrees(point: dict[str, Any], fer: float, deviation: float) -> bool:
+def with_floor(
+    rung: dict[str, Any],
+    point: dict[str, Any],
+    task: FrameTask,
+    traps: Traps | None,
+    store: Store,
+    runs: int,
+    workers: int | Executor,
+    progress: Progress | None,
+) -> tuple[float, float] | None:
+    """The rate by splitting with that of chains that start in listed sets, and its standard deviation.
+
+    Args:
+        rung: a rung of splitting, with `fer` and `relative_error`.
+        point: the point of `measure_fer` at the same raw bit error rate, with its `floor_strata`.
+        task: the code and the way of reading, at this rate.
+        traps: the listed sets; None without any.
+        store: keeps the chains.
+        runs: number of groups of chains.
+        workers: threads of this process, or an executor.
+        progress: called now and then.
+
+    Returns None after Ctrl-C. The floor is left out if it is no more than a hundredth of the rate. It is infinite if no
+    chain ever has a listed set.
+    """
+    fer, deviation = rung["fer"], rung["fer"] * rung["relative_error"]
+    strata = point["floor_strata"] or ()
+    floor = sum(each["rate"] for each in strata if each["bits"] - each["wrong"] <= MOST_RIGHT)
+    if traps is None or floor <= _FLOOR_SHARE * fer:
+        return fer, deviation
+    failing = tuple(sorted({(each["bits"], each["violated"]) for each in strata if each["failures"]}))
+    work = WalkWork(task, point["rber"], traps, failing)
+    found = run_units(store, workers, work, runs, "walking among failures", progress)
+    if found is None:
+        return None
+    times = np.array([share for shares in found for share in shares])
+    share = float(times.mean())
+    if not share:
+        return math.inf, math.inf
+    floor /= share
+    spread = float(times.std(ddof=1)) / math.sqrt(len(times)) / share
+    return fer + floor, math.hypot(deviation, floor * math.hypot(spread, point["floor_relative_error"]))
+
+
+def _agrees(point: dict[str, Any], fer: float, deviation: float, runs: int) -> bool:
     if not math.isfinite(fer):
         return False
     # Strata give the measured rate, and by extrapolation the missing part: they are compatible with every rate between.
     told = min(max(fer, point["fer"]), continued(point) or point["fer"])
-    both = math.hypot(deviation / fer, point["relative_error"] or 1.0)
+    # Few runs know their own spread badly: Student's t has wide intervals for them.
+    both = math.hypot(deviation / fer * student_t_quantile(runs - 1, CONFIDENCE) / 2, point["relative_error"] or 1.0)
     return abs(math.log(fer / told)) <= max(math.log(MOST_APART), 2 * both)
-
-
-def _times(
-    campaign: Campaign,
-    point: dict[str, Any],
-    placement: str,
-    runs: int,
-    workers: int | Executor,
-    progress: Progress | None,
-) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """The shares of time of all chains; None after Ctrl-C."""
-    assert campaign.traps is not None
-    failing = tuple(sorted({(s["bits"], s["violated"]) for s in point["floor_strata"] if s["failures"]}))
-    task = campaign.hard
-    if point["level"] > 1:
-        task = campaign.gaussian(point["level"], point["rber"], json.loads(placement_json(placement))).task
-    work = WalkWork(task, point["rber"], campaign.traps, failing)
-    found = run_units(campaign.store, workers, work, runs, "walking among failures", progress)
-    return None if found is None else np.array([share for shares in found for share in shares])
