@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from browser import BROWSERS, Browser
+from softsense.board import planning
 from softsense.charts import Chart
 from softsense.cli import main
 
@@ -131,6 +132,19 @@ def one_pixel(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Figure, "savefig", paint)
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda _engine, _figure: {})
+
+
+SMALL_PLANS = {"RUNS": 3, "PARTICLES": 30, "STEPS": 8, "TRIAL_RUNS": 2, "COUNTED": {1e-4: 60_000, 1e-6: 12_000_000}}
+"""Sizes of plans of the board, for questions that do not ask how good a rate is."""
+
+
+@pytest.fixture(scope="module")
+def small_plans() -> Iterator[None]:
+    """Plans of the board of these sizes."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in SMALL_PLANS.items():
+            patched.setattr(planning, name, value)
+        yield
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import softsense
-from conftest import Softsense
+from conftest import ROOT, Softsense
 from softsense import cli, store
 
 Rows = list[tuple[list[str], list[str]]]
@@ -64,6 +64,13 @@ FILES: dict[str, bytes] = {
     # The Hamming code, which is not made of circulants.
     "there.alist": b"7 3\n3 4\n1 1 2 1 2 2 3\n4 4 4\n1 0 0\n2 0 0\n1 2 0\n3 0 0\n1 3 0\n2 3 0\n1 2 3\n"
     b"1 3 5 7\n2 3 6 7\n4 5 6 7\n",
+    "there.bch": b"no code",
+    "there.json": b"{}",
+    "boards/torn/entries/a.json": b"{",
+    "boards/strange/published.json": b'{"rows": [{"entry": "a"}]}',
+    "boards/strange/entries/a.json": (ROOT / "board" / "entries" / "bch-1939-t29.json").read_bytes(),
+    "boards/foreign/entries/a.json": b'{"format": "softsense board entry, version 0"}',
+    "codes/bch-1939-t29.bch": b"bch:m=11,t=29,k=1620",
     "decoder.py": b"class Mute:\n    pass\n",
     "binary.py": b"\xff\xfe",
     "cells.toml": b"states = 3\n",
@@ -266,6 +273,59 @@ ERRORS: dict[str, Rows] = {
         (["mlc-25nm", "--jobs", "0"], ["--jobs", "0"]),
         (["mlc-25nm", "--equal-area", "mlc-lae"], ["decoder.time", "whose area is unknown", "`decoder.time.ldpc`"]),
         (["mlc-lae", "--equal-area", "mlc-25nm"], ["decoder.time", "the reference", "whose area is unknown"]),
+    ],
+    "board measure": [
+        ([], ["MATRIX"]),
+        (["nowhere.qc"], ["nowhere.qc"]),
+        (["teaching-1/2"], ["teaching-1/2", "found suffix", ".qc, .alist or .bch"]),
+        (["broken.qc"], ["broken.qc"]),
+        (["broken.alist"], ["broken.alist"]),
+        (["there.bch"], ["there.bch", "the name of a BCH code"]),
+        (["there.alist", "--budget", "0"], ["--budget", "found 0", "0.01"]),
+        (["there.alist", "--budget", "nan"], ["--budget", "nan"]),
+        (["there.alist", "--decoder", "guess"], ["guess", "min-sum"]),
+        (["there.alist", "--decoder", "decoder.py:Mute"], ["decoder.py:Mute", "a program", "min-sum"]),
+        (["there.alist", "--levels", "2"], ["--levels", "found 2", "1, 3, 7"]),
+        (["there.alist", "--levels", "9"], ["levels", "9"]),
+        (["there.alist", "--workers", "0"], ["--workers", "0"]),
+        (["there.alist", "--out", "new.toml"], ["new.toml", ".toml", ".json"]),
+        (["there.alist", "--page", "new.txt"], ["new.txt", ".html"]),
+        (["there.alist", "--page", "nowhere/new.html"], ["nowhere/new.html", "cannot write"]),
+        (["there.alist", "--out", "there.json"], ["there.json", "--force"]),
+        *[(["there.alist", *arguments], says) for arguments, says in STORES],
+    ],
+    "board check": [
+        ([], ["FOLDER"]),
+        (["nowhere"], ["nowhere", "no such folder"]),
+        (["folder"], ["folder", "found no entry", "board measure"]),
+        (["boards/torn"], ["boards/torn/entries/a.json:1", "found no JSON"]),
+        (["boards/foreign"], ["boards/foreign/entries/a.json: format", "softsense board entry, version 1"]),
+        (["boards/foreign", "--workers", "0"], ["--workers", "0"]),
+        (["boards/foreign", "--patience", "0"], ["--patience", "0"]),
+    ],
+    "board page": [
+        (["nowhere", "--out", "site"], ["nowhere", "no such folder"]),
+        (["folder", "--out", "site"], ["folder", "found no entry"]),
+        (["boards/torn", "--out", "site"], ["boards/torn/entries/a.json:1", "found no JSON"]),
+        (["boards/foreign", "--out", "site"], ["boards/foreign/entries/a.json: format"]),
+        (["boards/strange", "--out", "site"], ["boards/strange/published.json", "found no rows", "board published"]),
+    ],
+    "board published": [
+        (["more"], ["more"]),
+        (["--only", "guess"], ["only: found `guess`", "802.16e-576-1-2"]),
+        (["--failures", "9"], ["--failures", "9", "10"]),
+        (["--down-to", "0"], ["down_to: found 0", "above 0"]),
+        (["--down-to", "nan"], ["down_to: found nan", "above 0"]),
+        (["--out", "new.txt"], ["new.txt", ".json"]),
+        (["--out", "there.json"], ["there.json", "--force"]),
+        (["--out", "nowhere/new.json"], ["nowhere/new.json", "cannot write"]),
+    ],
+    "board codes": [
+        (["more"], ["more"]),
+        (["--only", "guess"], ["construction: found `guess`", "margulis-2640"]),
+        (["--out", "file", "--only", "bch-1939-t29"], ["file", "found a file, expected a folder"]),
+        (["--out", "file/codes", "--only", "bch-1939-t29"], ["file/codes", "cannot write"]),
+        (["--out", "codes", "--only", "bch-1939-t29"], ["codes/bch-1939-t29.bch", "--force"]),
     ],
     "fairness": [
         (["nowhere.toml"], ["nowhere.toml"]),
@@ -884,6 +944,7 @@ GROUPS: Rows = [
     (["trace", "fly"], ["fly"]),
     (["config", "fly"], ["fly"]),
     (["code", "fly"], ["fly"]),
+    (["board", "fly"], ["fly"]),
     (["flash", "fly"], ["fly"]),
     (["table", "fly"], ["fly"]),
 ]
@@ -905,7 +966,7 @@ CASES = [([*name.split(), *arguments], says) for name, rows in ERRORS.items() fo
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which commands run, with all that is wrong in it."""
     for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder.png").mkdir()

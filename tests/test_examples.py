@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import softsense
+import softsense.board.measuring
 import softsense.flash
 import softsense.lifetime
 import softsense.splitting
@@ -37,6 +38,7 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 MODULES = (
     *(
         softsense.api,
+        softsense.board.measuring,
         read_policies,
         results,
         softsense.campaign,

@@ -20,7 +20,7 @@ from click.shell_completion import ShellComplete
 import softsense
 from conftest import ROOT, SMALL
 from serving import serving
-from softsense import _core, cli, judged_tables, measured_part, papers
+from softsense import _core, board, cli, judged_tables, measured_part, papers
 from softsense.cli import completing, options, output
 from softsense.sampling import Goal
 from softsense.serve import faults
@@ -30,6 +30,9 @@ pytestmark = pytest.mark.usefixtures("one_pixel")
 
 QUICK = [word for field in SMALL for word in ("--set", field)]
 TRACE = "".join(f"{i * 50_000},0,{'read' if i % 3 else 'write'},{i * 8192},4096\n" for i in range(300))
+
+MATRIX = board.parse_matrix("there.bch", "# Licence: MIT\nbch:m=10,t=5,k=512\n")
+ENTRY = json.dumps(board.measure_entry(MATRIX, budget=0.1))
 
 # Every command that has results, small.
 RESULTS: dict[str, list[str]] = {
@@ -62,6 +65,13 @@ RESULTS: dict[str, list[str]] = {
         *("--circulants", "32", "--profiles", "1", "--seeds", "1", "--measured", "0", "--bits", "3"),
         *("--out", "designed.qc", "--force"),
     ],
+    "board measure": ["there.bch", "--budget", "0.1", "--out", "new.json", "--page", "new.html", "--force"],
+    "board check": [".", "--no-measure"],
+    "board page": [".", "--out", "site"],
+    "board published": [
+        *("--only", "802.16e-576-1-2", "--failures", "10", "--down-to", "0.05", "--out", "published.json", "--force"),
+    ],
+    "board codes": ["--only", "bch-1939-t29", "--out", "codes", "--force"],
     "fer": ["bch:m=10,t=5,k=512", "--rber", "0.001,0.002", "--picture", "fer.png"],
     "flash list": [],
     "flash show": ["mlc", "--picture", "cells.png"],
@@ -140,6 +150,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "latencies.csv").write_text(f",0\n{bins}")
     overrides = ", ".join(json.dumps(field) for field in SMALL)
     grid = "[grid]\n'ftl.over_provisioning' = [0.2, 0.3]\n"
+    (tmp_path / "there.bch").write_text("# Licence: MIT\nbch:m=10,t=5,k=512\n")
+    (tmp_path / "entries").mkdir()
+    (tmp_path / "entries" / "there.json").write_text(ENTRY)
+    (tmp_path / "matrices").mkdir()
+    (tmp_path / "matrices" / "there.bch").write_text("# Licence: MIT\nbch:m=10,t=5,k=512\n")
     with softsense.Shard(tmp_path / "all.fer", 1, 2) as shard:
         softsense.measure_fer("bch:m=10,t=5,k=512", [0.002], store=shard)
     (tmp_path / "loads.toml").write_text(

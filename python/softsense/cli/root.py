@@ -12,6 +12,7 @@ from softsense.cli.completing import SHELLS
 from softsense.cli.options import example
 
 _MODULES = {
+    "board": "board:board_group",
     "calibrate": "calibrate:calibrate_command",
     "code": "code:code_group",
     "compare": "run:compare",
@@ -39,7 +40,7 @@ _MODULES = {
 
 _SUBJECTS = {
     "Simulate": ("run", "compare", "sweep", "explain", "fairness", "fio", "config", "policies", "trace"),
-    "Cells and codes": ("flash", "code", "fer", "table", "lifetime", "design"),
+    "Cells and codes": ("flash", "code", "fer", "board", "table", "lifetime", "design"),
     "Real drives": ("fit", "calibrate"),
     "A drive to mount": ("drive",),
     "Papers": ("reproduce",),
