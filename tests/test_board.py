@@ -182,9 +182,11 @@ def test_verdicts_need_two_narrow_methods_and_none_that_differs() -> None:
     # The curve falls by its slope from 2e-4 to the target.
     assert agreed["rber"] == pytest.approx(0.01 * 0.5**0.1)
     assert agreed["lo"] < agreed["rber"] < agreed["hi"]
-    assert told(method("splitting", 2e-4, 1.2), method("counted", 4e-4, 1.5))["why_not"] == (
+    assert told(method("splitting", 2e-4, 1.2), method("counted", 6e-4, 1.5))["why_not"] == (
         "methods differ: splitting and counted"
     )
+    # Intervals of 95 % that are a little apart are so by chance, now and then.
+    assert told(method("splitting", 2e-4, 1.2), method("counted", 4e-4, 1.5))["proved"]
     wide = told(method("splitting", 2e-4, 1.2), method("counted", 2e-4, 2.1))
     assert not wide["proved"]
     assert wide["why_not"] == "splitting alone, counted too wide"
@@ -258,10 +260,10 @@ def test_what_is_no_entry_is_refused(tmp_path: Path, text: str, says: str) -> No
         board.load_entry(file)
 
 
+@pytest.mark.usefixtures("whole")
 def test_the_board_of_this_repository_follows_from_its_matrices() -> None:
     """All entries whose matrices are quickly made; and one is measured again."""
     names = [file.stem for file in board.entry_files(ROOT / "board")]
-    assert len(names) >= 10
     found = board.check_board(ROOT / "board", only=sorted(set(names) - SLOW), measure=False)
     assert [each.name for each in found if not each.confirmed] == []
     (again,) = board.check_board(ROOT / "board", only=["bch-1939-t29"], patience=20)

@@ -20,6 +20,7 @@ import pytest
 
 import softsense
 from conftest import Softsense
+from softsense import __main__ as entry_point
 from softsense import _core, cli
 
 SCRIPT = [sys.executable, "-m", "softsense"]
@@ -34,6 +35,33 @@ def started(*arguments: str | Path, cwd: Path, **options: object) -> subprocess.
         stderr=subprocess.PIPE,
         **{"stdout": subprocess.PIPE, **options},  # type: ignore[call-overload]
     )
+
+
+def test_ctrl_c_is_heard_while_python_makes_a_class(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python 3.11 wraps an interrupt in `__set_name__` of a `cached_property`; other errors stay what they are."""
+
+    def wrapped() -> int:
+        raise RuntimeError("Error calling __set_name__") from cause
+
+    monkeypatch.setattr(cli, "main", wrapped)
+    cause: BaseException = KeyboardInterrupt()
+    assert entry_point.main() == 130
+    assert "interrupted" in capsys.readouterr().err
+    cause = ValueError()
+    with pytest.raises(RuntimeError):
+        entry_point.main()
+
+
+def test_ctrl_c_ends_the_counting_of_published_curves(tmp_path: Path) -> None:
+    """While it counts, in a thread of its own."""
+    process = started("board", "published", "--only", "802.3an-2048", cwd=tmp_path)
+    time.sleep(6.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")

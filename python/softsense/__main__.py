@@ -16,7 +16,10 @@ def main() -> int:
         from softsense import cli
 
         return cli.main()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # While a class is being made, Python before 3.12 wraps what comes in `__set_name__` of its attributes.
+        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         print("interrupted before anything was measured", file=sys.stderr)
         return 130
 

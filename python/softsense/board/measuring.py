@@ -28,7 +28,7 @@ from softsense.splitting import SplitResult, split
 from softsense.store import Store, opened_store
 from softsense.traps import Traps, find_traps
 
-_RELATIVE_ERROR = 0.2
+_RELATIVE_ERROR, _NEVER = 0.2, 1e-3
 _PLACEMENT = "mutual_information"
 _SEARCH_STEPS = 7
 _AIM = 1.5
@@ -229,7 +229,8 @@ class _Parts:
         """The rate of a target as its frames come, if the plan has it."""
         if target not in plan.counted_frames:
             return []
-        given = {"method": "direct", "frames": plan.counted_frames[target]}
+        # All frames count: to stop when many have failed would favour counts that are high by chance.
+        given = {"method": "direct", "frames": plan.counted_frames[target], "relative_error": _NEVER}
         counted = self._fer(f"level {level}, counted at {target:g}", [rber], level, **given)
         return [verdicts.by_counting(point) for point in counted.values()]
 
