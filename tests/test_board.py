@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -250,14 +251,27 @@ def test_the_site_has_a_page_for_each_code_and_loads_nothing(tmp_path: Path, ent
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [("[]", "found 'list'"), ("{", "found no JSON"), ('{"format": "x"}', "found 'x'"), ("\xff", "UTF-8")],
+    ("text", "error", "says"),
+    [
+        ("[]", softsense.ConfigError, "found 'list'"),
+        ("{", softsense.FileError, r"a\.json: found text that is not JSON .*line 1"),
+        ('{"format": NaN}', softsense.FileError, "found text that is not JSON"),
+        ('{"format": "x"}', softsense.ConfigError, "found 'x'"),
+        ("\xff", softsense.FileError, "UTF-8"),
+    ],
 )
-def test_what_is_no_entry_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_what_is_no_entry_is_refused(tmp_path: Path, text: str, error: type[Exception], says: str) -> None:
     file = tmp_path / "a.json"
     file.write_bytes(text.encode("latin-1"))
-    with pytest.raises(softsense.ConfigError, match=says):
+    with pytest.raises(error, match=says):
         board.load_entry(file)
+
+
+def test_a_pipe_is_no_entry(tmp_path: Path) -> None:
+    """It would be waited for without end."""
+    os.mkfifo(tmp_path / "a.json")
+    with pytest.raises(softsense.FileError, match="found a folder, a pipe or a device"):
+        board.load_entry(tmp_path / "a.json")
 
 
 @pytest.mark.usefixtures("whole")

@@ -298,7 +298,7 @@ ERRORS: dict[str, Rows] = {
         ([], ["FOLDER"]),
         (["nowhere"], ["nowhere", "no such folder"]),
         (["folder"], ["folder", "found no entry", "board measure"]),
-        (["boards/torn"], ["boards/torn/entries/a.json:1", "found no JSON"]),
+        (["boards/torn"], ["boards/torn/entries/a.json", "found text that is not JSON", "line 1"]),
         (["boards/foreign"], ["boards/foreign/entries/a.json: format", "softsense board entry, version 1"]),
         (["boards/foreign", "--workers", "0"], ["--workers", "0"]),
         (["boards/foreign", "--patience", "0"], ["--patience", "0"]),
@@ -306,7 +306,7 @@ ERRORS: dict[str, Rows] = {
     "board page": [
         (["nowhere", "--out", "site"], ["nowhere", "no such folder"]),
         (["folder", "--out", "site"], ["folder", "found no entry"]),
-        (["boards/torn", "--out", "site"], ["boards/torn/entries/a.json:1", "found no JSON"]),
+        (["boards/torn", "--out", "site"], ["boards/torn/entries/a.json", "found text that is not JSON", "line 1"]),
         (["boards/foreign", "--out", "site"], ["boards/foreign/entries/a.json: format"]),
         (["boards/strange", "--out", "site"], ["boards/strange/published.json", "found no rows", "board published"]),
     ],

@@ -6,7 +6,6 @@ compared on hard decisions, where splitting goes down to them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from importlib.resources import files
@@ -19,6 +18,7 @@ from softsense.base import Interrupted, Progress
 from softsense.board import verdicts
 from softsense.board.matrices import made_matrix
 from softsense.board.published import construction
+from softsense.files import read_json
 from softsense.formats import as_rate
 from softsense.splitting import split
 from softsense.strata import CONFIDENCE
@@ -141,22 +141,13 @@ def _measured(code: Code, curve: dict[str, Any], at: float, fer: float, failures
 def load_rows(path: Path) -> list[dict[str, Any]]:
     """The rows in a file that `softsense board published --out` wrote.
 
-    Raises `ConfigError` if it is none, or cannot be read.
+    Raises `FileError` for a file that cannot be read or is no JSON, `ConfigError` for one without such rows.
     """
     try:
-        rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-        for row in rows:
-            known = [
-                place(row),
-                row["entry"],
-                row["decoder"],
-                row["file"],
-                *map(_rate, (row["published"], row["measured"])),
-            ]
-            if not known or row["agrees"] not in (True, False) or not float(row["ratio"]) > 0:
-                raise ValueError
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot read: {error.strerror or error}") from None
+        rows: list[dict[str, Any]] = read_json(path)["rows"]
+        table_of(rows)
+        if not all(row["file"] and row["agrees"] in (True, False) and float(row["ratio"]) > 0 for row in rows):
+            raise ValueError
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         raise ConfigError(
             f"{path}: found no rows of published curves, expected a file of `softsense board published --out`"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from softsense._core import ConfigError
-from softsense.files import replacing
+from softsense.files import read_json, replacing
 
 FORMAT = "softsense board entry, version 1"
 """The format of an entry."""
@@ -59,23 +59,11 @@ def _lines(value: Any, indent: str = "") -> str:
 def load_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read an entry and check that it has the fields of one.
 
-    Raises `ConfigError` for a file that cannot be read, is no JSON, or is no entry of this version.
+    Raises `FileError` for a file that cannot be read or is no JSON, `ConfigError` for one that is no entry of this
+    version.
     """
     place = Path(path)
-    try:
-        if place.stat().st_size > _MOST_BYTES:
-            raise ConfigError(f"{place}: found {place.stat().st_size:,} bytes, expected at most {_MOST_BYTES:,}")
-        entry = json.loads(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{place}: cannot read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{place}: found bytes that are not UTF-8, expected JSON") from None
-    except json.JSONDecodeError as error:
-        raise ConfigError(
-            f"{place}:{error.lineno}: found no JSON ({error.msg}), expected an entry of the board"
-        ) from None
-    except RecursionError:
-        raise ConfigError(f"{place}: found JSON that is nested too deep, expected an entry of the board") from None
+    entry = read_json(place, _MOST_BYTES)
     if not isinstance(entry, dict) or entry.get("format") != FORMAT:
         found = entry.get("format") if isinstance(entry, dict) else type(entry).__name__
         raise ConfigError(f"{place}: format: found {found!r}, expected `{FORMAT}` (softsense board measure writes one)")
