@@ -34,7 +34,7 @@ def honest(small_plans: None) -> Entry:
 
 
 def judged(folder: Path, entries: dict[str, Entry], texts: dict[str, str], *, measure: bool = False) -> dict[str, str]:
-    """What the judge says of each entry: its refusals in one text."""
+    """The judge's refusals of each entry, in one text."""
     for name in ("entries", "matrices"):
         (folder / name).mkdir(exist_ok=True)
     for name, entry in entries.items():
@@ -46,7 +46,7 @@ def judged(folder: Path, entries: dict[str, Entry], texts: dict[str, str], *, me
 
 
 def of_one(folder: Path, entry: Entry, text: str = TEACHING, *, measure: bool = False) -> str:
-    """What the judge says of the teaching code's entry."""
+    """The judge's refusals of the teaching code's entry."""
     return judged(folder, {"teaching": entry}, {"teaching.qc": text}, measure=measure)["teaching"]
 
 
@@ -130,7 +130,7 @@ def test_cheat_4_an_entry_edited_by_hand(tmp_path: Path, honest: Entry) -> None:
 
 
 def test_cheat_5_a_duplicate_under_another_name(tmp_path: Path, honest: Entry) -> None:
-    """The same graph, with its rows and columns permuted, as an alist of somebody else."""
+    """Somebody else sends the same graph as an alist, with rows and columns permuted."""
     code = Code.open("teaching-1/2")
     rows, columns = code.edges()
     draw = np.random.default_rng(1)

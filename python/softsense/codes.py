@@ -343,6 +343,23 @@ def limit(codeword_bits: int, data_bits: int, *, fer: float, level: int = 1) -> 
     return _core.normal_approximation(codeword_bits, data_bits, level, fer)
 
 
+def rber_at_capacity(rate: float, level: int = 1) -> float:
+    """The raw bit error rate at which the capacity of a read level is a code rate: no code corrects more at length.
+
+    Args:
+        rate: data bits over codeword bits, between 0 and 1.
+        level: read level, 1 (hard decision) to 7, with references at the best places.
+
+    >>> round(rber_at_capacity(0.5), 6)
+    0.110028
+    """
+    low, high = 1e-9, 0.499
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if _core.capacity(middle, level) > rate else (low, middle)
+    return low
+
+
 def raw_bit_error_rate(bits: int, correctable: int, failure: float) -> float:
     """The raw bit error rate at which `failure_probability` is `failure`, to about nine digits.
 

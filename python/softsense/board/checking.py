@@ -21,7 +21,7 @@ from softsense.base import Progress
 from softsense.board import planning, verdicts
 from softsense.board.entries import TIMED, entry_files, load_entry, seal_of
 from softsense.board.matrices import SUFFIXES, Matrix, identity, invariant, load_matrix, made_matrix
-from softsense.board.measuring import capacity_rber, measure_entry, redundant_checks
+from softsense.board.measuring import measure_entry, redundant_checks
 from softsense.board.published import CONSTRUCTIONS, construction
 from softsense.strata import CONFIDENCE
 
@@ -74,7 +74,8 @@ def check_board(
         workers: threads.
         progress: called now and then.
 
-    Raises `ConfigError` for a folder without entries, a file that is none, or an unknown name in `only`.
+    Raises `ConfigError` for a folder without entries, a file that is no entry, or an unknown name in `only`, and
+    `FileError` for a file that cannot be read.
     """
     files = entry_files(folder)
     entries = {file.stem: load_entry(file) for file in files}
@@ -175,7 +176,7 @@ def _of_rates(_: str, entry: dict[str, Any], matrix: Matrix) -> Iterator[str]:
         if not isinstance(targets, list) or [_failure(told) for told in targets] != list(planning.TARGETS):
             yield f"levels.{level}.targets: found others than those of `softsense board measure`"
             continue
-        limit = capacity_rber(matrix.code.rate, int(level))
+        limit = codes.rber_at_capacity(matrix.code.rate, int(level))
         for told in targets:
             place = f"levels.{level}, target {told['failure']:g}"
             try:

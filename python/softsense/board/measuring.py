@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softsense import codes
-from softsense._core import Code, CodeError, FrameTask, build_info, capacity, placement_json
+from softsense._core import Code, CodeError, FrameTask, build_info, placement_json
 from softsense.base import Interrupted, Progress
 from softsense.board import planning, verdicts
 from softsense.board.budgets import Budget
@@ -271,9 +271,8 @@ class _Parts:
                 if not told:
                     return {}
                 above, here = told[-2:]
-                apart = _AIM * target / here["fer"]
-                places[target] = min(_rounded(here["rber"] * apart ** (1 / _slope(above, here))), 0.99 * start)
-                if abs(math.log(apart)) < math.log(_CLOSE):
+                places[target] = _moved(target, above, here, start)
+                if _within(target, here, _CLOSE):
                     break
         return places
 
@@ -304,20 +303,13 @@ class _Parts:
                 points = told.points
                 at = {point["rber"]: pair for pair in itertools.pairwise(points) for point in pair[1:]}
                 rungs = {target: at[places[target]] for target in targets}
-                near = {target: self._nearer(target, *rungs[target], start) for target in targets}
-                if again or near == {target: places[target] for target in targets}:
+                far = [target for target in targets if not _within(target, rungs[target][1], _NEAR)]
+                if again or not far:
                     found |= rungs
                     curve += [[point["rber"], point["fer"]] for point in (points if level == 1 else points[-1:])]
                     break
-                places = places | near
+                places = places | {target: _moved(target, *rungs[target], start) for target in far}
         return found, curve
-
-    def _nearer(self, target: float, above: dict[str, Any], here: dict[str, Any], start: float) -> float:
-        """The place of a target that follows from a rung; the rung's own if its rate is near enough."""
-        apart = _AIM * target / here["fer"]
-        if abs(math.log(apart)) < math.log(_NEAR):
-            return float(here["rber"])
-        return min(_rounded(here["rber"] * apart ** (1 / _slope(above, here))), _rounded(0.99 * start))
 
     def _with_sets(self, level: int, rung: dict[str, Any], point: dict[str, Any] | None) -> tuple[float, float] | None:
         """A rate by splitting with that of chains from the listed sets, and its relative error."""
@@ -365,7 +357,10 @@ class _Parts:
         code = self._code
         rows = []
         for level in self._plan.levels:
-            row: dict[str, Any] = {"level": level, "capacity_rber": capacity_rber(code.rate, level)}
+            row: dict[str, Any] = {
+                "level": level,
+                "capacity_rber": float(f"{codes.rber_at_capacity(code.rate, level):.6g}"),
+            }
             row["normal_approximation"] = {
                 f"{target:g}": codes.limit(code.codeword_bits, code.data_bits, fer=target, level=level)
                 for target in planning.TARGETS
@@ -409,15 +404,6 @@ class _Parts:
         }
 
 
-def capacity_rber(rate: float, level: int) -> float:
-    """The raw bit error rate at which the capacity of a level is the code rate."""
-    low, high = 1e-9, 0.499
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if capacity(middle, level) > rate else (low, middle)
-    return float(f"{low:.6g}")
-
-
 def _rounded(rber: float) -> float:
     return float(f"{rber:.4g}")
 
@@ -425,6 +411,17 @@ def _rounded(rber: float) -> float:
 def _slope(above: dict[str, Any], here: dict[str, Any]) -> float:
     """The derivative d ln FER / d ln RBER between two rungs, at least a little: noise may hide it."""
     return max(math.log(above["fer"] / here["fer"]) / math.log(above["rber"] / here["rber"]), _LEAST_SLOPE)
+
+
+def _within(target: float, here: dict[str, Any], factor: float) -> bool:
+    """Whether a rung's rate is within a factor of the one at which a target is measured."""
+    return abs(math.log(_AIM * target / here["fer"])) < math.log(factor)
+
+
+def _moved(target: float, above: dict[str, Any], here: dict[str, Any], start: float) -> float:
+    """The place of a target along the slope of two rungs, below the start."""
+    apart = _AIM * target / here["fer"]
+    return min(_rounded(here["rber"] * apart ** (1 / _slope(above, here))), 0.99 * start)
 
 
 def _crossing(points: Sequence[dict[str, Any]], fer: float) -> float | None:

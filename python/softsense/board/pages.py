@@ -15,7 +15,7 @@ from softsense import codes
 from softsense._core import ConfigError, FileError
 from softsense.board import comparing, league, planning
 from softsense.board.entries import entry_files, load_entry
-from softsense.board.telling import circuit, facts, methods, rate, sets
+from softsense.board.telling import facts, methods, rate, sets
 from softsense.charts import Chart, Mark, Series
 from softsense.colours import LEVELS
 from softsense.files import blaming, replacing
@@ -72,11 +72,7 @@ def index_page(entries: Sequence[dict[str, Any]], compared: Sequence[dict[str, A
         f"are proved by two methods that agree, and {alone} are said by one method alone. The others are not known."
     )
     sections = [
-        Section(
-            "The board",
-            [_OF_BOARD],
-            [_board_table(entries)],
-        ),
+        Section("The board", [_OF_BOARD], [_board_table(entries)]),
         Section("Against the limits of theory", parts=[_of_rate(entries, target) for target in (1e-4, 1e-10, 1e-15)]),
         Section("Against the area of the decoder", parts=[_of_area(entries)]),
         Section("The flash league", _LEAGUE, [_league_table(entries), _endurance_table(entries), _cells_table()]),
@@ -206,9 +202,7 @@ def _of_rate(entries: Sequence[dict[str, Any]], failure: float) -> Chart:
                 f"limit of {length:,} bits, hard", _RATES, known, colour=style, dashed=True, marker="none", pale=True
             )
         )
-    from softsense.board.measuring import capacity_rber
-
-    known = [capacity_rber(at, 1) for at in _RATES]
+    known = [codes.rber_at_capacity(at) for at in _RATES]
     limits.append(Series("capacity, hard", _RATES, known, colour="#000000", marker="none", pale=True))
     title = f"A frame error rate of {failure:g}"
     return Chart(title, [*found, *limits], *_AXES, log_y=True, hollow="not proved")
@@ -265,11 +259,7 @@ _SHADES = {
 
 
 def _facts_table(entry: dict[str, Any]) -> Table:
-    return Table(
-        "",
-        ["", "value"],
-        [list(row) for row in facts(entry) if row not in circuit(entry)] + [list(r) for r in circuit(entry)],
-    )
+    return Table("", ["", "value"], [list(row) for row in facts(entry)])
 
 
 def _spectrum(entry: dict[str, Any]) -> list[Table]:

@@ -94,7 +94,7 @@ def board_measure(
 @board_group.command("check", epilog=example("softsense board check board --only qc-9216-w4"))
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
 @click.option("--only", multiple=True, metavar="NAME", help="Judge this entry only; repeatable.")
-@click.option("--no-measure", is_flag=True, help="Measure nothing again: only what follows from matrix and points.")
+@click.option("--no-measure", is_flag=True, help="Measure nothing again: only what follows from matrix and numbers.")
 @click.option(
     "--patience",
     default=4.0,
@@ -128,7 +128,7 @@ def board_check(
         click.echo(json.dumps([each.to_dict() for each in found], indent=2))
     else:
         for each in found:
-            how = "measured again, equal" if each.measured else "follows from its matrix and its points"
+            how = "measured again, equal" if each.measured else "follows from its matrix and its numbers"
             click.echo(f"{each.name}: {how if each.confirmed else 'refused'}")
             for why in each.refusals:
                 click.echo(f"  {why}")

@@ -48,4 +48,4 @@ EUCLIDEAN = (
     "99:471 130:473 198:435 260:478 215:420 282:481 48:396 193:445 "
     "273:430 302:451 96:379 191:386 244:467 364:470 51:382 192:414",
 )
-"""Of each block row, the columns of the two ones in the first row of its 16 circulants of 511."""
+"""By block row, the columns of both ones in the first rows of 16 circulants of 511."""

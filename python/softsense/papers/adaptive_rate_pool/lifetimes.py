@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from softsense._core import capacity
+from softsense.codes import rber_at_capacity
 from softsense.lifetime import write_amplification
 from softsense.papers.adaptive_rate_pool.published import ADAPTIVE, ENDURANCE, RATES, YEARS, nominal, printed_lifetime
 from softsense.papers.adaptive_rate_pool.wear import FITTED, OTHER_EXPONENTS, PE_EXPONENT, limit, lives, worn
@@ -88,16 +88,8 @@ def nominal_limits() -> dict[str, float]:
     Shipped codes hold whole blocks of 512 bytes, so that some of their rates are lower than they are called, and differ
     in efficiency.
     """
-
-    def at_capacity(rate: float) -> float:
-        low, high = 1e-9, 0.499
-        while high - low > 1e-12:
-            rber = (low + high) / 2
-            low, high = (rber, high) if capacity(rber, 1) > rate else (low, rber)
-        return low
-
-    efficiency = limit(FITTED) / at_capacity(nominal(FITTED))
-    return {rate: efficiency * at_capacity(nominal(rate)) for rate in RATES}
+    efficiency = limit(FITTED) / rber_at_capacity(nominal(FITTED))
+    return {rate: efficiency * rber_at_capacity(nominal(rate)) for rate in RATES}
 
 
 def assumed() -> dict[str, Scheme]:
